@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Warnings are errors in our own targets, by settings that do not keep the package from being a dependency.
+let cSettings: [CSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableWarning("all"),
+  .enableWarning("extra"),
+  .enableWarning("conversion"),
+  .enableWarning("sign-conversion"),
+  .enableWarning("shadow"),
+  .enableWarning("strict-prototypes"),
+]
+
+let swiftSettings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "PackStore",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "CPackStore", targets: ["CPackStore"]),
+    .library(name: "PackStore", targets: ["PackStore"]),
+    .executable(name: "packstore", targets: ["packstore-cli"]),
+    .executable(name: "packstore-bench", targets: ["packstore-bench"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+  ],
+  targets: [
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .target(name: "CPackStore", dependencies: ["CZstd", "CXXHash"], cSettings: cSettings),
+    .target(
+      name: "PackStore",
+      dependencies: [
+        "CPackStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "packstore-cli",
+      dependencies: ["PackStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "packstore-bench",
+      dependencies: [
+        "PackStore", "CPackStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+  ],
+  cLanguageStandard: .c11
+)

@@ -1,0 +1,157 @@
+/// Collection of whole files: what no generation that may still be opened refers to.
+///
+/// Live are: the current generation, the one in the slot that the coming commit leaves alone, and every generation that somebody has pinned. Their files in `index/` stay, and so do the
+/// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment stays whole while any kept version needs any of it.
+///
+/// Reading layouts takes time in proportion to packs, so segments are looked at only when a version or pack was dropped since this was last done completely.
+#include <string.h>
+
+#include "catalog.h"
+#include "memory.h"
+#include "transaction.h"
+
+typedef struct collection {
+  pks_store *store;
+  pks__file lock;
+  bool with_segments;
+  pks__scratch names;         ///< file names to keep, NUL-terminated
+  pks__map live;              ///< hash of a name -> offset in `names`
+  pks__scratch dead;          ///< names to unlink, NUL-terminated
+  pks_status status;          ///< of a listing under way
+  pks_error *error;
+} collection;
+
+// MARK: - Live names
+
+static bool is_live(const collection *collection, const char *name, size_t length) {
+  uint64_t hash = pks__path_hash(name, length), probe = 0;
+  uint32_t offset;
+  while (pks__map_next(&collection->live, hash, &probe, &offset)) {
+    const char *known = (const char *)collection->names.bytes + offset;
+    if (strlen(known) == length && memcmp(known, name, length) == 0) { return true; }
+  }
+  return false;
+}
+
+static pks_status keep(collection *collection, const char *name) {
+  size_t length = strlen(name);
+  if (is_live(collection, name, length)) { return PKS_OK; }
+  uint32_t offset = (uint32_t)collection->names.length;
+  pks_status status = pks__scratch_append(&collection->names, name, length + 1, collection->error);
+  return status ? status : pks__map_insert(&collection->live, pks__path_hash(name, length), offset, collection->error);
+}
+
+static pks_status keep_segment(collection *collection, const pks__segment_id *id) {
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  return keep(collection, name);
+}
+
+static pks_status keep_index(collection *collection, const pks__generation *generation) {
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(generation->number, path);
+  pks_status status = keep(collection, strrchr(path, '/') + 1);
+  for (uint32_t i = 0; !status && i < generation->run_count; i++) {
+    pks__run_path(generation->runs[i].name.name, path);
+    status = keep(collection, strrchr(path, '/') + 1);
+  }
+  return status;
+}
+
+/// Keeps the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot list itself.
+static pks_status keep_version(collection *collection, pks__view *view, const pks__version *version) {
+  pks__chunk_ref ref;
+  bool found;
+  pks__id catalog;
+  pks__tree map;
+  pks__scratch segments = {0};
+  pks_status status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, collection->error);
+  if (!status && found) { status = keep_segment(collection, &ref.segment->id); }
+  if (!status) {
+    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, collection->error);
+  }
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    status = keep_segment(collection, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
+  }
+  pks__scratch_free(&segments);
+  return status;
+}
+
+static pks_status keep_generation(collection *collection, pks__view *view) {
+  const pks__generation *generation = &view->generation;
+  pks_status status = keep_index(collection, generation);
+  for (uint32_t pack = 0; collection->with_segments && pack < generation->pack_count; pack++) {
+    const pks__pack_state *state = &generation->packs[pack];
+    for (uint32_t i = 0; !status && i < state->version_count; i++) {
+      status = keep_version(collection, view, &state->versions[i]);
+    }
+  }
+  return status;
+}
+
+/// Keeps what pinned generations in [first, end) need. Their index files are there as long as they are pinned.
+static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t end, bool *any) {
+  bool pinned;
+  uint64_t number;
+  pks_status status =
+    pks__pinned_generation(collection->store->vfs, collection->lock, first, end, &pinned, &number, collection->error);
+  if (status || !pinned) { return status; }
+  *any = true;
+  pks__view *view;
+  status = pks__view_open_number(&view, collection->store, number, collection->error);
+  if (status) { return status; }
+  status = keep_generation(collection, view);
+  pks__view_release(view);
+  if (!status) { status = keep_pinned(collection, first, number, any); }
+  return status ? status : keep_pinned(collection, number + 1, end, any);
+}
+
+// MARK: - Dead files
+
+static bool note_dead(void *context, const char *name, size_t length, pks__file_kind kind) {
+  collection *collection = context;
+  if (kind == PKS__KIND_FOLDER || is_live(collection, name, length)) { return true; }
+  collection->status = pks__scratch_append(&collection->dead, name, length, collection->error);
+  if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, collection->error); }
+  return collection->status == PKS_OK;
+}
+
+/// Unlinks the files of a folder that are not live. A file that cannot be unlinked is tried again next time.
+static pks_status unlink_dead(collection *collection, const char *path) {
+  const pks_vfs *vfs = collection->store->vfs;
+  pks__file folder = PKS__NO_FILE;
+  collection->dead.length = 0;
+  int failure = vfs->open(vfs->context, collection->store->root, path, PKS__OPEN_FOLDER, &folder);
+  if (!failure) { failure = vfs->list(vfs->context, folder, note_dead, collection); }
+  for (uint64_t at = 0; !failure && !collection->status && at < collection->dead.length;) {
+    const char *name = (const char *)collection->dead.bytes + at;
+    (void)vfs->unlink(vfs->context, folder, name, false);
+    at += strlen(name) + 1;
+  }
+  if (folder != PKS__NO_FILE) { vfs->close(vfs->context, folder); }
+  if (failure) { return pks__fail_system(collection->error, failure, "cannot list", path); }
+  return collection->status;
+}
+
+pks_status pks__collect(
+  pks__view *current, pks__file lock, uint64_t spared, bool *complete, pks_error *error) {
+  collection collection = {.store = current->store, .lock = lock, .with_segments = current->generation.has_garbage, .error = error};
+  bool any_pinned = false;
+  pks_status status = keep_generation(&collection, current);
+  if (!status && spared != current->generation.number) {
+    pks__view *view;
+    status = pks__view_open_number(&view, current->store, spared, error);
+    if (!status) {
+      status = keep_generation(&collection, view);
+      pks__view_release(view);
+    }
+  }
+  if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
+  if (!status) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
+  if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }
+  *complete = !any_pinned && spared == current->generation.number;
+  pks__scratch_free(&collection.names);
+  pks__scratch_free(&collection.dead);
+  pks__map_free(&collection.live);
+  return status;
+}

@@ -1,0 +1,245 @@
+/// The commit: see `transaction.h` for the order of things and why it is so.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "memory.h"
+#include "merge_runs.h"
+#include "transaction.h"
+
+typedef struct commit {
+  pks_txn *txn;
+  pks_store *store;
+  bool sync;
+  pks__control control;
+  pks__generation next;
+  pks__merged_run merged;      ///< runs joined into one, while nobody else moves the index
+} commit;
+
+static pks_status sync_folder(commit *commit, const char *path, pks_error *error) {
+  if (!commit->sync) { return PKS_OK; }
+  const pks_vfs *vfs = commit->store->vfs;
+  pks__file folder = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, commit->store->root, path, PKS__OPEN_FOLDER, &folder);
+  if (!failure) {
+    failure = vfs->sync(vfs->context, folder);
+    vfs->close(vfs->context, folder);
+  }
+  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+}
+
+/// Syncs a file that an earlier, atomic commit left unsynced.
+static pks_status sync_file(commit *commit, const char *path, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, commit->store->root, path, PKS__OPEN_READ, &file);
+  if (!failure) {
+    failure = vfs->sync(vfs->context, file);
+    vfs->close(vfs->context, file);
+  }
+  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+}
+
+// MARK: - The next generation
+
+/// Applies the staged changes to the generation that is current now.
+static pks_status apply_changes(commit *commit, const pks__view *current, pks_error *error) {
+  const pks_txn *txn = commit->txn;
+  pks_status status = pks__generation_copy(&current->generation, &commit->next, error);
+  bool moved_on = current->generation.number != txn->base->generation.number;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change); i++) {
+    pks__staged_change change = *PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
+    // Other packs may have come that this change was not compared with.
+    change.has_shadows = change.has_shadows || (moved_on && change.kind == PKS__CHANGE_ADD);
+    bool is_independent = change.kind == PKS__CHANGE_PRIORITY;
+    if (!is_independent && !pks__pack_is_same(change.pack, &txn->base->generation, &current->generation)) {
+      return pks__fail(error, PKS_CONFLICT, "another writer changed the pack meanwhile", change.pack, PKS_NO_OFFSET);
+    }
+    status = pks__change_apply(&change, &commit->next, txn->options.keep_versions, error);
+  }
+  if (!status && !moved_on && commit->merged.run_count > 0) {
+    status = pks__generation_replace_runs(
+      &commit->next, commit->merged.first_run, commit->merged.run_count, &commit->merged.name, commit->merged.pack_numbers,
+      commit->merged.pack_count, error);
+  }
+  commit->next.number = current->generation.number + 1;
+  return status;
+}
+
+// MARK: - Moving files into place
+
+static pks_status move(commit *commit, const char *name, const char *path, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  char from[2 * PKS__INDEX_NAME];
+  (void)snprintf(from, sizeof from, "%s/%s", commit->txn->session.path, name);
+  int failure = vfs->rename(vfs->context, commit->store->root, from, path);
+  return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
+}
+
+static pks_status move_segments(commit *commit, pks_error *error) {
+  const pks__scratch *segments = &commit->txn->segments;
+  uint64_t count = PKS__SCRATCH_COUNT(segments, pks__segment *);
+  for (uint64_t i = 0; i < count; i++) {
+    const pks__segment *segment = *PKS__SCRATCH_AT(segments, pks__segment *, i);
+    // Two adds of one transaction may have made the same segment; the first move took the file.
+    bool is_repeated = false;
+    for (uint64_t before = 0; before < i && !is_repeated; before++) {
+      is_repeated = *PKS__SCRATCH_AT(segments, pks__segment *, before) == segment;
+    }
+    if (is_repeated) { continue; }
+    pks_status status = move(commit, strrchr(segment->name, '/') + 1, segment->name, error);
+    if (status) { return status; }
+  }
+  return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
+}
+
+static bool is_named_run(const pks__generation *generation, uint64_t name) {
+  for (uint32_t i = 0; i < generation->run_count; i++) {
+    if (generation->runs[i].name.name == name) { return true; }
+  }
+  return false;
+}
+
+/// Moves the staged runs that the next generation names.
+static pks_status move_runs(commit *commit, const pks__generation *current, pks_error *error) {
+  for (uint32_t i = 0; i < commit->next.run_count; i++) {
+    uint64_t name = commit->next.runs[i].name.name;
+    if (is_named_run(current, name)) { continue; }
+    char path[PKS__INDEX_NAME];
+    pks__run_path(name, path);
+    pks_status status = move(commit, strrchr(path, '/') + 1, path, error);
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+/// Writes the generation's file under a name of the session and moves it.
+static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_error *error) {
+  pks__scratch bytes = {0};
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(commit->next.number, path);
+  pks_status status = pks__generation_encode(&commit->next, &bytes, error);
+  if (!status) {
+    status = pks__file_writer_open(&writer, commit->store->vfs, commit->txn->session.folder, "generation", error);
+  }
+  if (!status) { status = pks__file_writer_append(&writer, bytes.bytes, (size_t)bytes.length, error); }
+  if (!status) { status = pks__file_writer_finish(&writer, commit->sync, error); }
+  pks__file_writer_abandon(&writer);
+  if (!status) { status = move(commit, "generation", path, error); }
+  slot->generation = commit->next.number;
+  slot->file_length = bytes.length;
+  slot->file_sum = status ? 0 : pks__checksum(bytes.bytes, (size_t)bytes.length);
+  pks__scratch_free(&bytes);
+  return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
+}
+
+/// A durable commit on an atomic generation vouches for the files of that one too.
+static pks_status sync_earlier(commit *commit, pks__view *current, pks_error *error) {
+  if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < current->run_count; i++) {
+    pks__run *run = &current->runs[i].open->run;
+    status = sync_file(commit, run->table.name, error);
+    for (uint32_t at = 0; !status && at < run->segment_count; at++) {
+      pks__segment *segment;
+      status = pks__view_segment(current, i, at, &segment, error);
+      if (!status) { status = sync_file(commit, segment->name, error); }
+    }
+  }
+  return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
+}
+
+// MARK: - What was reused
+
+static bool is_staged(const pks_txn *txn, const pks__segment_id *id) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
+    if (pks__segment_id_equal(&(*PKS__SCRATCH_AT(&txn->segments, pks__segment *, i))->id, id)) { return true; }
+  }
+  return false;
+}
+
+/// Whether all segments that the staged runs name are still there: a collection between staging and now may have taken one that no kept version needed.
+static pks_status check_reused(commit *commit, pks_error *error) {
+  pks__view *view = commit->txn->view;
+  const pks_vfs *vfs = commit->store->vfs;
+  for (uint32_t run = commit->txn->base->run_count; run < view->run_count; run++) {
+    for (uint32_t i = 0; i < view->runs[run].open->run.segment_count; i++) {
+      pks__run_segment_info info;
+      pks_status status = pks__run_segment_at(&view->runs[run].open->run, i, &info, error);
+      if (status) { return status; }
+      if (info.chunk_count > 0) { continue; }
+      char path[PKS__INDEX_NAME] = PKS__SEGMENTS_FOLDER "/";
+      pks__segment_name(&info.id, path + strlen(path));
+      pks__file_info found;
+      if (vfs->info(vfs->context, commit->store->root, path, false, &found) == 0) { continue; }
+      if (is_staged(commit->txn, &info.id)) { continue; }
+      return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
+    }
+  }
+  return PKS_OK;
+}
+
+/// Whether a version or a pack of `before` is not in `after`.
+static bool drops_anything(const pks__generation *before, const pks__generation *after) {
+  for (uint32_t i = 0; i < before->pack_count; i++) {
+    const pks__pack_state *pack = &before->packs[i];
+    uint32_t now = pks__generation_find_number(after, pack->number);
+    if (now == UINT32_MAX) { return true; }
+    const pks__pack_state *kept = &after->packs[now];
+    if (kept->versions[kept->version_count - 1].number != pack->versions[pack->version_count - 1].number) { return true; }
+  }
+  return false;
+}
+
+// MARK: - The switch
+
+static pks_status switch_generation(commit *commit, pks__view *current, pks_error *error) {
+  pks_store *store = commit->store;
+  pks__control_slot slot = *pks__control_current(&commit->control);
+  slot.durable = commit->sync;
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  pks_status status = apply_changes(commit, current, error);
+  bool complete = false;
+  uint64_t spared = pks__control_spared(&commit->control)->generation;
+  if (!status) { status = pks__collect(current, commit->txn->session.lock, spared, &complete, error); }
+  commit->next.has_garbage = (current->generation.has_garbage && !complete) || drops_anything(&current->generation, &commit->next);
+  if (!status) { status = check_reused(commit, error); }
+  if (!status) { status = sync_earlier(commit, current, error); }
+  if (!status) { status = move_segments(commit, error); }
+  if (!status) { status = move_runs(commit, &current->generation, error); }
+  if (!status) { status = write_generation(commit, &slot, error); }
+  if (!status) { status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error); }
+  return status;
+}
+
+static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error *error) {
+  pks_store *store = commit->store;
+  pks__view *current = NULL;
+  pks_status status = pks__view_open_current(&current, store, error);
+  if (!status) { status = pks__control_read(store->vfs, store->control, store->boot_id, &commit->control, error); }
+  if (!status) { status = switch_generation(commit, current, error); }
+  if (!status) { *generation = commit->next.number; }
+  pks__view_release(current);
+  return status;
+}
+
+pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
+  commit commit = {.txn = txn, .store = txn->store, .sync = txn->options.durability == PKS_DURABLE};
+  uint64_t number = txn->base->generation.number;
+  pks_status status = PKS_OK;
+  if (txn->changes.length > 0) {
+    status = pks__merge_runs(&commit.merged, txn->view, &txn->session, commit.sync, error);
+    if (!status) { status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error); }
+    if (!status) {
+      status = commit_locked(&commit, &number, error);
+      pks__unpin_writer(txn->store->vfs, txn->session.lock);
+    }
+  }
+  if (!status && generation) { *generation = number; }
+  pks__merged_run_free(&commit.merged);
+  pks__generation_free(&commit.next);
+  pks_txn_abort(txn);
+  return status;
+}

@@ -1,0 +1,109 @@
+#include "control.h"
+
+#include "checksum.h"
+
+#define MAGIC "PKSCTRL0"
+
+typedef struct stored_slot {
+  uint8_t magic[8];
+  pks_le32 version, chunk_average;
+  uint8_t store_id[16];
+  pks_le64 generation, file_length, file_sum;
+  uint8_t boot_id[16];
+  pks_le32 durable;
+  uint8_t zeros[PKS__CONTROL_SLOT_SIZE - 84];
+  pks_le64 sum;
+} stored_slot;
+
+_Static_assert(sizeof(stored_slot) == PKS__CONTROL_SLOT_SIZE, "on-disk size");
+
+static void encode(const pks__control_slot *slot, stored_slot *out) {
+  *out = (stored_slot){
+    .version = pks__put32(PKS__FORMAT_VERSION),
+    .chunk_average = pks__put32(slot->chunk_average),
+    .generation = pks__put64(slot->generation),
+    .file_length = pks__put64(slot->file_length),
+    .file_sum = pks__put64(slot->file_sum),
+    .durable = pks__put32(slot->durable),
+  };
+  memcpy(out->magic, MAGIC, sizeof out->magic);
+  memcpy(out->store_id, slot->store_id, sizeof out->store_id);
+  memcpy(out->boot_id, slot->boot_id, sizeof out->boot_id);
+  out->sum = pks__put64(pks__checksum(out, offsetof(stored_slot, sum)));
+}
+
+static bool decode(const stored_slot *stored, pks__control_slot *out) {
+  if (pks__checksum(stored, offsetof(stored_slot, sum)) != pks__get64(stored->sum)) { return false; }
+  *out = (pks__control_slot){
+    .chunk_average = pks__get32(stored->chunk_average),
+    .generation = pks__get64(stored->generation),
+    .file_length = pks__get64(stored->file_length),
+    .file_sum = pks__get64(stored->file_sum),
+    .durable = pks__get32(stored->durable) != 0,
+  };
+  memcpy(out->store_id, stored->store_id, sizeof out->store_id);
+  memcpy(out->boot_id, stored->boot_id, sizeof out->boot_id);
+  return true;
+}
+
+pks_status pks__control_read(
+  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error) {
+  stored_slot stored[PKS__CONTROL_SLOTS];
+  size_t got = 0;
+  memset(stored, 0, sizeof stored);
+  int failure = vfs->read_at(vfs->context, file, 0, stored, sizeof stored, &got);
+  if (failure) { return pks__fail_system(error, failure, "cannot read", PKS__CONTROL_FILE); }
+  *out = (pks__control){0};
+  bool known = false, newer = false, any = false;
+  for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
+    if (memcmp(stored[i].magic, MAGIC, sizeof stored[i].magic) != 0) { continue; }
+    known = true;
+    if (!decode(&stored[i], &out->slots[i])) { continue; }
+    newer = newer || pks__get32(stored[i].version) > PKS__FORMAT_VERSION;
+    out->valid[i] = out->slots[i].durable || memcmp(out->slots[i].boot_id, boot_id, sizeof stored[i].boot_id) == 0;
+    any = any || out->valid[i];
+  }
+  if (newer) { return pks__fail(error, PKS_NEWER_FORMAT, "store is of a newer format", PKS__CONTROL_FILE, PKS_NO_OFFSET); }
+  if (!known) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", PKS__CONTROL_FILE, PKS_NO_OFFSET); }
+  return any ? PKS_OK : pks__fail(error, PKS_CORRUPT, "both control slots are damaged", PKS__CONTROL_FILE, 0);
+}
+
+static size_t current_index(const pks__control *control) {
+  PKS_ASSERT(control->valid[0] || control->valid[1]);
+  if (!control->valid[1]) { return 0; }
+  if (!control->valid[0]) { return 1; }
+  return control->slots[1].generation > control->slots[0].generation;
+}
+
+const pks__control_slot *pks__control_current(const pks__control *control) {
+  return &control->slots[current_index(control)];
+}
+
+/// The current slot must not be lost if it is durable; if it is not, the other may be the last durable one.
+static size_t slot_to_write(const pks__control *control) {
+  size_t current = current_index(control), other = 1 - current;
+  if (control->slots[current].durable) { return other; }
+  return control->valid[other] && control->slots[other].durable ? current : other;
+}
+
+const pks__control_slot *pks__control_spared(const pks__control *control) {
+  return &control->slots[1 - slot_to_write(control)];
+}
+
+pks_status pks__control_write(
+  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, pks_error *error) {
+  stored_slot stored;
+  encode(slot, &stored);
+  uint64_t offset = slot_to_write(control) * sizeof stored;
+  int failure = vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
+  if (failure) { return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE); }
+  if (sync) { failure = vfs->sync(vfs->context, file); }
+  return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
+}
+
+void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE]) {
+  stored_slot stored;
+  encode(slot, &stored);
+  memset(out, 0, PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE);
+  memcpy(out, &stored, sizeof stored);
+}

@@ -1,0 +1,83 @@
+#include "file_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { BUFFER_SIZE = 256 * 1024 };
+
+pks_status pks__file_writer_open(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error) {
+  pks__file_writer writer = {.vfs = vfs, .file = PKS__NO_FILE};
+  (void)snprintf(writer.name, sizeof writer.name, "%s", path);
+  writer.buffer = pks__allocate(BUFFER_SIZE);
+  if (!writer.buffer) { return pks__fail_memory(error); }
+  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &writer.file);
+  if (failure) {
+    pks__free(writer.buffer);
+    return pks__fail_system(error, failure, "cannot create", path);
+  }
+  *out = writer;
+  return PKS_OK;
+}
+
+static pks_status write_out(pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error) {
+  int failure = writer->vfs->write_at(writer->vfs->context, writer->file, offset, bytes, byte_count);
+  if (!failure) { return PKS_OK; }
+  pks_status status = pks__fail_system(error, failure, "cannot write", writer->name);
+  if (error) { error->needed = byte_count; }
+  return status;
+}
+
+pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error) {
+  size_t buffered = writer->buffered;
+  if (buffered == 0) { return PKS_OK; }
+  writer->buffered = 0;
+  return write_out(writer, writer->buffer, buffered, writer->length - buffered, error);
+}
+
+pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error) {
+  if (writer->buffered + byte_count > BUFFER_SIZE) {
+    pks_status status = pks__file_writer_flush(writer, error);
+    if (status) { return status; }
+  }
+  uint64_t offset = writer->length;
+  writer->length += byte_count;
+  if (byte_count > BUFFER_SIZE) { return write_out(writer, bytes, byte_count, offset, error); }
+  memcpy(writer->buffer + writer->buffered, bytes, byte_count);
+  writer->buffered += byte_count;
+  return PKS_OK;
+}
+
+pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error) {
+  static const uint8_t zeros[4096];
+  PKS_ASSERT(alignment <= sizeof zeros);
+  uint64_t padding = pks__align_up(writer->length, alignment) - writer->length;
+  return pks__file_writer_append(writer, zeros, (size_t)padding, error);
+}
+
+pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error) {
+  pks_status status = pks__file_writer_flush(writer, error);
+  if (!status && sync) {
+    int failure = writer->vfs->sync(writer->vfs->context, writer->file);
+    if (failure) { status = pks__fail_system(error, failure, "cannot sync", writer->name); }
+  }
+  pks__file_writer_abandon(writer);
+  return status;
+}
+
+pks__file pks__file_writer_release(pks__file_writer *writer) {
+  PKS_ASSERT(writer->buffer && writer->buffered == 0);
+  pks__file file = writer->file;
+  pks__free(writer->buffer);
+  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+  return file;
+}
+
+void pks__file_writer_abandon(pks__file_writer *writer) {
+  if (!writer->buffer) { return; }
+  writer->vfs->close(writer->vfs->context, writer->file);
+  pks__free(writer->buffer);
+  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+}

@@ -1,0 +1,33 @@
+/// Buffered, append-only writing of one new file.
+///
+/// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing retries on that
+/// descriptor, because a second sync that succeeds would prove nothing.
+#ifndef PKS_FILE_WRITER_H
+#define PKS_FILE_WRITER_H
+
+#include "status.h"
+#include "vfs.h"
+
+typedef struct pks__file_writer {
+  const pks_vfs *vfs;
+  pks__file file;
+  char name[64];
+  uint64_t length;      ///< bytes appended
+  uint8_t *buffer;
+  size_t buffered;
+} pks__file_writer;
+
+/// Creates `path`; EEXIST is an IO_ERROR.
+pks_status pks__file_writer_open(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error);
+pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error);
+/// Appends zeros up to the next multiple of `alignment`, a power of two of at most 4096.
+pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error);
+pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error);
+/// Flushes, syncs if asked, closes. The writer is closed whatever it returns.
+pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error);
+/// Hands the flushed file to the caller, who closes it; ends the writer.
+pks__file pks__file_writer_release(pks__file_writer *writer);
+void pks__file_writer_abandon(pks__file_writer *writer);  ///< closes; a zeroed or closed writer is fine
+
+#endif

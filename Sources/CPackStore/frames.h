@@ -1,0 +1,46 @@
+/// Reading frames: fetch, check, decode. The one path by which stored bytes become asset bytes.
+///
+/// A frame reader holds the decoder and the buffers of one thread, and remembers the frame it decoded last, so that small assets that share a frame
+/// and short reads that follow each other decode it once. Readers are kept by the store and lent out; after warm-up reading allocates nothing.
+#ifndef PKS_FRAMES_H
+#define PKS_FRAMES_H
+
+#include "codec.h"
+#include "segment.h"
+#include "store.h"
+
+struct pks__frame_reader {
+  pks__frame_reader *next;
+  pks__decoder *decoder;
+  uint8_t *stored;
+  size_t stored_capacity;
+  uint8_t *raw;
+  size_t raw_capacity;
+  pks__segment_id segment;  ///< with `offset`: which frame `raw` holds, if `raw_length` > 0
+  uint64_t offset;
+  size_t raw_length;
+};
+
+/// A frame to read.
+typedef struct pks__frame_source {
+  pks__segment *segment;
+  uint64_t offset;
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  uint64_t sum;
+} pks__frame_source;
+
+pks_status pks__frame_reader_take(pks_store *store, pks__frame_reader **out, pks_error *error);
+void pks__frame_reader_return(pks_store *store, pks__frame_reader *reader);
+void pks__frame_reader_destroy(pks__frame_reader *reader);
+
+/// Copies raw bytes [begin, end) of the frame to `out`; decodes straight into it when that is the whole frame.
+pks_status pks__frame_read(
+  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error);
+
+/// The whole frame decoded, on loan until the reader is used again.
+pks_status pks__frame_decode(
+  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error);
+
+#endif

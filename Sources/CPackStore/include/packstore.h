@@ -1,0 +1,377 @@
+/// PackStore: an embedded, content-addressed store for asset packs.
+///
+/// The idea. A *pack* is a named, versioned set of *assets*: the files of a folder. A *store* is a directory that holds
+/// any number of packs. Assets are cut into *chunks* by content; a chunk is named by the SHA-256 of its bytes and stored once, however many
+/// files, packs and versions contain it. Neighbouring new chunks are compressed together as *frames* in immutable *segment* files. Every pack
+/// contributes its paths to one merged namespace, in which the pack of highest priority wins.
+///
+/// Reading. Open a store, take a *snapshot* (one *generation*: which pack versions the store shows at one moment), find assets in
+/// it and read them. A snapshot never changes and never breaks, whatever is committed, removed or collected meanwhile.
+///
+/// Writing. Begin a *transaction*, add folders or remove packs, commit. A commit of any number of packs is one atomic switch: after a crash at
+/// any instant a store opens at the old generation or at the new one, whole. Staging takes no lock: many processes may
+/// stage at once, and each commit holds the writer's lock for milliseconds.
+///
+/// Rules
+/// - Threads: a store and a snapshot may be used by any number of threads at once; a transaction and a cursor by one at a time.
+/// - Ownership: what `..._open`, `..._begin` return is closed by the caller, in any order but a store after its snapshots, cursors and transactions.
+/// - Loans (`pks_bytes`, paths, names) say until when they last; it is never longer than their snapshot.
+/// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are written only on success.
+/// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for reading only.
+/// - A forked child must open the store anew.
+///
+/// Caveats. Index files and borrowed raw assets are memory-mapped. If another process truncates a store's files, touching them raises SIGBUS, as with any
+/// mapped file; do not map stores that untrusted users can write. Every byte is verified by a checksum when first touched.
+#ifndef PACKSTORE_H
+#define PACKSTORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Status and errors
+
+/// What happened, grouped by whose fault it is: 100 the caller's, 200 the machine's, 300 the file's.
+typedef enum pks_status {
+  PKS_OK = 0,
+
+  PKS_INVALID_ARGUMENT = 100,  ///< a parameter makes no sense; `text` says which
+  PKS_NOT_FOUND = 101,         ///< no such asset, folder, pack or version
+  PKS_NOT_A_STORE = 102,       ///< the directory exists and holds something else, or there is none
+  PKS_WRONG_KIND = 103,        ///< a link or folder where a file is needed, or the reverse
+  PKS_READ_ONLY = 104,         ///< the store was opened for reading only
+  PKS_CANCELLED = 105,         ///< a progress callback said so
+  PKS_BUSY = 106,              ///< another writer holds the lock and the caller would not wait; `holder` says who
+  PKS_REFUSED = 107,           ///< the folder holds what cannot be stored (names, links); each was reported as a notice
+  PKS_SOURCE_CHANGED = 108,    ///< a file of the folder shrank, grew or vanished while it was read
+  PKS_EXISTS = 109,            ///< that version of the pack exists with other content
+  PKS_NOT_CONTIGUOUS = 110,    ///< the asset cannot be borrowed: it is compressed or lies in pieces
+  PKS_CONFLICT = 111,          ///< another writer changed the same pack meanwhile: stage it again
+
+  PKS_OUT_OF_MEMORY = 200,
+  PKS_IO_ERROR = 201,   ///< a system call failed; `system_error` is its errno
+  PKS_NO_SPACE = 202,   ///< the disk is full; `needed` is a number of bytes that would have been enough for this step
+
+  PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
+  PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
+  PKS_PURGED = 302,        ///< the data was purgeable and is gone
+} pks_status;
+
+#define PKS_NO_OFFSET UINT64_MAX
+
+/// What went wrong and where. Plain data, copied freely; `text` is static.
+typedef struct pks_error {
+  pks_status status;
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
+  const char *text;      ///< what went wrong, in English, static
+  char file[1024];       ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
+} pks_error;
+
+/// A short English name of the status, such as "corrupt". Static.
+const char *pks_status_name(pks_status status);
+
+/// Bytes on loan.
+typedef struct pks_bytes {
+  const void *bytes;
+  size_t count;
+} pks_bytes;
+
+// MARK: - Store
+
+typedef struct pks_store pks_store;
+typedef struct pks_snapshot pks_snapshot;
+typedef struct pks_txn pks_txn;
+typedef struct pks_cursor pks_cursor;
+struct pks_vfs;
+
+/// SHA-256 of `byte_count` bytes. Called from several threads at once; must not fail.
+typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
+
+typedef struct pks_options {
+  pks_sha256 *sha256;         ///< NULL: the store opens for reading only
+  bool create;                ///< make an empty store where there is none (the directory may exist and be empty)
+  uint32_t chunk_average;     ///< for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  uint32_t thread_count;      ///< threads that staging and large reads may use; 0: one per processor
+  const struct pks_vfs *vfs;  ///< NULL: this machine
+} pks_options;
+
+/// Opens the store in the directory `path`. O(1) in assets and bytes stored.
+/// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+
+/// Closes a store whose snapshots and transactions are all closed. NULL is fine.
+void pks_store_close(pks_store *store);
+
+// MARK: - Snapshots and packs
+
+/// The newest generation, held until `pks_snapshot_close`. Two opens without a commit between them share one view.
+pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
+void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
+
+/// The generation's number: 1 for an empty new store, rising by 1 with each commit.
+uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
+
+/// A pack version, by its numbers.
+typedef struct pks_version {
+  uint64_t number;         ///< 1, 2, 3, ... unless the publisher said otherwise
+  uint8_t catalog[32];     ///< identity of the content: SHA-256 of the catalog's root page
+  int64_t committed_at_ns; ///< nanoseconds since 1970
+  uint64_t file_count;
+  uint64_t link_count;
+  uint64_t folder_count;   ///< folders recorded as such: the empty ones
+  uint64_t logical_bytes;  ///< sum of the files' sizes
+} pks_version;
+
+typedef struct pks_pack {
+  const char *name;         ///< NUL-terminated UTF-8; a loan until the snapshot closes
+  int32_t priority;         ///< higher wins; 0 unless said otherwise
+  uint32_t version_count;   ///< kept versions, the current one included
+  pks_version current;
+} pks_pack;
+
+/// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by priority, then first installed first.
+uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot);
+pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< `index` < count (asserted)
+/// A kept version: 0 is the current one, then back in time. `version` < version_count (asserted).
+pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version);
+
+#define PKS_ANY_PACK UINT32_MAX
+
+/// The number of the pack named `name`, or PKS_ANY_PACK when there is none.
+uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name);
+
+// MARK: - Assets
+
+typedef enum pks_kind {
+  PKS_FILE = 1,
+  PKS_LINK = 2,    ///< symbolic link
+  PKS_FOLDER = 3,  ///< an empty folder, or one implied by the paths in it
+} pks_kind;
+
+/// One asset of a snapshot: plain data, valid until the snapshot closes (but see `path`). Copy it freely.
+typedef struct pks_asset {
+  const pks_snapshot *snapshot;
+  const void *record;      ///< the core's; NULL for an implied folder
+  const char *path;        ///< `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_find`, the cursor's until its next step
+  uint32_t path_length;
+  pks_kind kind;
+  bool executable;
+  bool contiguous;         ///< stored raw in one piece: `pks_asset_borrow` works
+  uint32_t pack;           ///< the pack it comes from; PKS_ANY_PACK for an implied folder
+  uint64_t size;           ///< bytes of a file; of a link, the length of its target; 0 for a folder
+} pks_asset;
+
+/// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty, `.` or `..` parts.
+/// A folder implied by other paths is found too. O(1): about two cache misses. Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, CORRUPT.
+pks_status pks_find(
+  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error);
+
+/// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame touched is verified before
+/// its bytes are handed out; frames decode straight into `out` where they fit whole. Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+
+/// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes. NOT_CONTIGUOUS unless `contiguous`.
+pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+/// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
+pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+// MARK: - Cursors
+
+typedef enum pks_walk {
+  PKS_CHILDREN,     ///< what lies directly in the folder; implied folders appear once
+  PKS_DESCENDANTS,  ///< every file, link and empty folder below it; implied folders do not appear
+  PKS_CONFLICTS,    ///< below it, what is hidden by another pack: each loser, with its winner
+} pks_walk;
+
+typedef struct pks_entry {
+  pks_asset asset;
+  uint32_t name_offset;     ///< PKS_CHILDREN: where the last part of `asset.path` begins
+  uint32_t winner_pack;     ///< PKS_CONFLICTS: the pack that wins
+  const char *winner_path;  ///< PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse
+  uint32_t winner_path_length;
+} pks_entry;
+
+/// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A folder that is not there is NOT_FOUND.
+/// Time is linear in the entries returned.
+pks_status pks_cursor_open(
+  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack, pks_walk walk,
+  pks_error *error);
+void pks_cursor_close(pks_cursor *cursor);
+/// The next entry, or `*more` false after the last. The entry's path is on loan until the next call.
+pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error);
+
+// MARK: - Transactions
+
+typedef enum pks_durability {
+  PKS_DURABLE,  ///< survives power loss once committed
+  PKS_ATOMIC,   ///< no syncs: survives a crash of the process; a loss of power may take the store back to the last durable generation
+} pks_durability;
+
+typedef struct pks_txn_options {
+  pks_durability durability;
+  bool no_wait;           ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
+  uint32_t keep_versions; ///< versions kept per pack this transaction touches, the current one included; 0: 2
+} pks_txn_options;
+
+/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
+
+typedef enum pks_layout {
+  PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
+  PKS_LAYOUT_SEQUENTIAL,  ///< larger frames: smaller, for assets that are read from front to back
+} pks_layout;
+
+typedef enum pks_links {
+  PKS_LINKS_STORE,   ///< symbolic links are stored as links, dangling ones too
+  PKS_LINKS_FOLLOW,  ///< what they point to is stored in their place
+  PKS_LINKS_REFUSE,  ///< any link is a refusal
+} pks_links;
+
+typedef enum pks_phase { PKS_PHASE_SCAN, PKS_PHASE_STORE, PKS_PHASE_COMMIT } pks_phase;
+
+typedef struct pks_progress {
+  pks_phase phase;
+  uint64_t files_done, files_total;  ///< totals are 0 while scanning
+  uint64_t bytes_done, bytes_total;  ///< bytes of the source
+  uint64_t bytes_stored;             ///< bytes written to segments so far
+} pks_progress;
+
+typedef enum pks_notice {
+  PKS_NOTICE_BAD_NAME,      ///< refusal: the name is not UTF-8, too long, or its path too deep
+  PKS_NOTICE_LINK_REFUSED,  ///< refusal: a link, with PKS_LINKS_REFUSE
+  PKS_NOTICE_LINK_LOOP,     ///< refusal: following links does not end, or ends nowhere
+  PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
+  PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
+  PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
+} pks_notice;
+
+/// What to add. Zero-initialise, then set `pack` and `folder`.
+typedef struct pks_add_request {
+  const char *pack;             ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
+  const char *folder;           ///< the source folder
+  uint64_t version;             ///< 0: one more than the current version, or 1
+  bool set_priority;
+  int32_t priority;             ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
+  int32_t level;                ///< zstd level, 1 to 22; 0: 3
+  pks_layout layout;
+  uint32_t frame_size;          ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
+  uint32_t shared_frame_size;   ///< raw bytes up to which small assets share a frame; 0: as the layout says
+  pks_links links;
+  bool portable;                ///< paths that differ by case only are a refusal
+  void *context;                ///< for the callbacks
+  bool (*progress)(void *context, const pks_progress *progress);  ///< at least every 16 MiB or 1000 files, on the caller's thread; false cancels
+  void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
+} pks_add_request;
+
+typedef struct pks_add_result {
+  bool unchanged;           ///< the pack's current version has this very content: no version was made
+  pks_version version;
+  uint64_t chunk_count;     ///< chunks of the folder
+  uint64_t new_chunk_count; ///< of them, not stored before
+  uint64_t new_raw_bytes;   ///< bytes of those chunks
+  uint64_t new_stored_bytes;///< bytes they take in segments, catalog and layout pages included
+} pks_add_result;
+
+/// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays bounded whatever the folder holds.
+/// The result is a function of the folder, the store and libzstd's version alone. On an error the transaction stays as it was before the call.
+/// Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
+
+/// Stages the removal of a pack and its history. NOT_FOUND when there is none.
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, pks_error *error);
+
+/// Stages another priority for a pack. NOT_FOUND when there is none.
+pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
+
+/// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
+uint32_t pks_txn_pack_count(const pks_txn *txn);
+pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
+
+/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation, or the base one when nothing was staged.
+/// Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old generation stays.
+pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
+
+/// Ends the transaction without a trace. NULL is fine.
+void pks_txn_abort(pks_txn *txn);
+
+// MARK: - Whole-store walks
+
+/// Bytes of one pack's current version, or of all.
+typedef struct pks_usage {
+  uint64_t file_count, link_count, folder_count;
+  uint64_t logical_bytes;    ///< sum of the files' sizes
+  uint64_t chunk_count;      ///< distinct chunks
+  uint64_t unique_bytes;     ///< raw bytes of distinct chunks
+  uint64_t stored_bytes;     ///< what those chunks take in segments; a frame's cost is spread over its chunks by raw length
+  uint64_t own_unique_bytes; ///< of `unique_bytes`, in chunks that no other pack uses
+  uint64_t own_stored_bytes;
+} pks_usage;
+
+typedef struct pks_stat {
+  pks_usage all;               ///< all current versions together
+  uint64_t segment_count;
+  uint64_t segment_bytes;      ///< sizes of all segment files, history, catalogs and not yet collected ones included
+  uint64_t index_bytes;        ///< sizes of all index files
+  uint64_t run_count;          ///< index runs of the generation
+} pks_stat;
+
+/// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and chunks.
+pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error);
+
+typedef enum pks_change {
+  PKS_ADDED,
+  PKS_REMOVED,
+  PKS_CHANGED,
+  PKS_MOVED,  ///< same content at another path; `old_path` is where it was
+} pks_change;
+
+typedef struct pks_difference {
+  pks_change change;
+  pks_kind kind;
+  const char *path;
+  size_t path_length;
+  const char *old_path;
+  size_t old_path_length;
+  uint64_t old_size, new_size;
+} pks_difference;
+
+typedef struct pks_diff_totals {
+  uint64_t added, removed, changed, moved, unchanged;  ///< entries
+  uint64_t chunk_count;      ///< distinct chunks of the newer version
+  uint64_t new_chunk_count;  ///< of them, not in the older one
+  uint64_t new_bytes;        ///< raw bytes of those
+} pks_diff_totals;
+
+/// Compares two kept versions, perhaps of different packs. `visit` is called once per difference, in order of paths but with moves last; false cancels.
+pks_status pks_snapshot_diff(
+  const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
+  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals, pks_error *error);
+
+typedef struct pks_verify_totals {
+  uint64_t files_checked;   ///< files of the store
+  uint64_t frames_checked;
+  uint64_t chunks_checked;  ///< by SHA-256; only with `deep`
+  uint64_t bytes_checked;   ///< stored bytes read
+  uint64_t fault_count;
+} pks_verify_totals;
+
+/// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also decodes every frame, hashes every chunk, and
+/// compares catalogs with the namespace. `fault` is called once per fault; `progress` may be NULL. Returns OK when the walk itself could be done,
+/// however many faults it found.
+pks_status pks_snapshot_verify(
+  const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_error *fault),
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
+  pks_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+#include "memory.h"
+#include "names.h"
+
+pks_status pks__merge_open(pks__merge *out, pks__view *view, pks_error *error) {
+  pks__merge merge = {.view = view};
+  merge.places = pks__allocate_zeroed((size_t)view->run_count + 1, sizeof *merge.places);
+  merge.path = pks__allocate(PKS__PATH_MAX + 1);
+  merge.hit_capacity = view->generation.pack_count + 1;
+  merge.hits = pks__allocate(merge.hit_capacity * sizeof *merge.hits);
+  if (!merge.places || !merge.path || !merge.hits) {
+    pks__merge_close(&merge);
+    return pks__fail_memory(error);
+  }
+  *out = merge;
+  return PKS_OK;
+}
+
+void pks__merge_close(pks__merge *merge) {
+  pks__free(merge->places);
+  pks__free(merge->path);
+  pks__free(merge->hits);
+  *merge = (pks__merge){0};
+}
+
+/// Puts the place of a run at `offset`.
+static pks_status place_at(pks__merge *merge, uint32_t run, uint64_t offset, pks_error *error) {
+  pks__run *opened = &merge->view->runs[run].open->run;
+  merge->places[run].offset = offset;
+  if (offset >= opened->records.length) { return PKS_OK; }
+  return pks__run_entry_at(opened, offset, &merge->places[run].entry, error);
+}
+
+static bool is_at_end(const pks__merge *merge, uint32_t run) {
+  return merge->places[run].offset >= merge->view->runs[run].open->run.records.length;
+}
+
+pks_status pks__merge_seek(pks__merge *merge, const char *path, size_t length, pks_error *error) {
+  for (uint32_t run = 0; run < merge->view->run_count; run++) {
+    uint64_t offset;
+    pks_status status = pks__run_seek(&merge->view->runs[run].open->run, path, length, &offset, error);
+    if (!status) { status = place_at(merge, run, offset, error); }
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+static bool copy_path(pks__merge *merge, const pks__run_entry *entry) {
+  size_t folder = entry->folder_length, slash = folder > 0;
+  if (folder + slash + entry->name_length > PKS__PATH_MAX) { return false; }
+  memcpy(merge->path, entry->folder, folder);
+  if (slash) { merge->path[folder] = '/'; }
+  memcpy(merge->path + folder + slash, entry->name, entry->name_length);
+  merge->path_length = folder + slash + entry->name_length;
+  return true;
+}
+
+/// Copies the lowest path that any run is at to `path`.
+static pks_status choose_path(pks__merge *merge, bool *more, pks_error *error) {
+  *more = false;
+  for (uint32_t run = 0; run < merge->view->run_count; run++) {
+    if (is_at_end(merge, run)) { continue; }
+    const pks__run_entry *entry = &merge->places[run].entry;
+    if (*more && pks__run_entry_compare(entry, merge->path, merge->path_length) >= 0) { continue; }
+    *more = true;
+    if (!copy_path(merge, entry)) {
+      return pks__fail(error, PKS_CORRUPT, "path is too long", merge->view->runs[run].open->run.table.name, PKS_NO_OFFSET);
+    }
+  }
+  return PKS_OK;
+}
+
+/// Keeps a record unless a newer run spoke of the same pack.
+static void add_hit(pks__merge *merge, uint32_t run, uint32_t rank, const pks__run_entry *entry) {
+  uint32_t at = 0;
+  while (at < merge->hit_count && merge->hits[at].rank < rank) { at++; }
+  if (at < merge->hit_count && merge->hits[at].rank == rank) { return; }
+  PKS_ASSERT(merge->hit_count < merge->hit_capacity);
+  memmove(&merge->hits[at + 1], &merge->hits[at], (merge->hit_count - at) * sizeof *merge->hits);
+  merge->hits[at] = (pks__hit){.run = run, .rank = rank, .entry = *entry};
+  merge->hit_count++;
+}
+
+/// Takes all records of the chosen path, newest runs first, and moves past them.
+static pks_status take_group(pks__merge *merge, pks_error *error) {
+  merge->hit_count = 0;
+  for (uint32_t at = merge->view->run_count; at > 0; at--) {
+    uint32_t run = at - 1;
+    while (!is_at_end(merge, run)) {
+      pks__merge_place *place = &merge->places[run];
+      if (pks__run_entry_compare(&place->entry, merge->path, merge->path_length) != 0) { break; }
+      uint32_t rank = merge->view->runs[run].ranks[place->entry.pack];
+      if (rank != UINT32_MAX) { add_hit(merge, run, rank, &place->entry); }
+      pks_status status = place_at(merge, run, place->entry.next, error);
+      if (status) { return status; }
+    }
+  }
+  if (merge->keeps_absent) { return PKS_OK; }
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < merge->hit_count; i++) {
+    if (merge->hits[i].entry.kind != PKS__RECORD_ABSENT) { merge->hits[kept++] = merge->hits[i]; }
+  }
+  merge->hit_count = kept;
+  return PKS_OK;
+}
+
+pks_status pks__merge_next(pks__merge *merge, bool *more, pks_error *error) {
+  do {
+    pks_status status = choose_path(merge, more, error);
+    if (status || !*more) { return status; }
+    status = take_group(merge, error);
+    if (status) { return status; }
+  } while (merge->hit_count == 0);
+  return PKS_OK;
+}

@@ -1,0 +1,62 @@
+/// Growable arrays that do not grow private memory: in the heap while small, then in a mapped temporary file.
+///
+/// Listings, tables of new chunks and indexes under construction are proportional to what is added. They live here, so that a transaction's
+/// anonymous memory stays bounded while the kernel writes their pages out as it needs to. The room is pre-allocated on
+/// disk before it is touched: a full disk is an error, not a signal. Files lie in the session's folder and vanish with it.
+#ifndef PKS_SCRATCH_H
+#define PKS_SCRATCH_H
+
+#include "status.h"
+#include "vfs.h"
+
+/// Where scratch files go. Counts them to name them.
+typedef struct pks__scratch_folder {
+  const pks_vfs *vfs;
+  pks__file folder;
+  uint32_t next_number;
+} pks__scratch_folder;
+
+/// Zero-initialised: an empty array. One thread at a time.
+typedef struct pks__scratch {
+  pks__scratch_folder *home;
+  uint8_t *bytes;      ///< moves when the array grows
+  uint64_t length;     ///< bytes in use
+  uint64_t capacity;   ///< bytes there is room for
+  bool mapped;
+} pks__scratch;
+
+/// The size up to which an array stays in the heap, bytes.
+enum { PKS__SCRATCH_HEAP_MAX = 256 * 1024 };
+
+static inline void pks__scratch_init(pks__scratch *scratch, pks__scratch_folder *home) {
+  *scratch = (pks__scratch){.home = home};
+}
+
+/// Frees it; a zero-initialised one too.
+void pks__scratch_free(pks__scratch *scratch);
+
+/// Makes room for `byte_count` more bytes; they are not in use yet.
+pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_error *error);
+
+/// Appends bytes, or zeros when `bytes` is NULL.
+pks_status pks__scratch_append(pks__scratch *scratch, const void *bytes, uint64_t byte_count, pks_error *error);
+
+/// Typed access: the row `index` of an array of `type`.
+#define PKS__SCRATCH_AT(scratch, type, index) (&((type *)(void *)(scratch)->bytes)[index])
+#define PKS__SCRATCH_COUNT(scratch, type) ((scratch)->length / sizeof(type))
+
+/// A map from 64-bit keys to 32-bit values in scratch memory; equal keys may be there several times.
+/// Open addressing with linear probing, at most 3/4 full. Zero-initialised, then `pks__map_init`.
+typedef struct pks__map {
+  pks__scratch slots;
+  uint64_t count;
+} pks__map;
+
+void pks__map_init(pks__map *map, pks__scratch_folder *home);
+void pks__map_free(pks__map *map);
+pks_status pks__map_insert(pks__map *map, uint64_t key, uint32_t value, pks_error *error);
+
+/// Walks the values of `key`: start with `*probe = 0`, call until false.
+bool pks__map_next(const pks__map *map, uint64_t key, uint64_t *probe, uint32_t *value);
+
+#endif

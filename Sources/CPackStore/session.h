@@ -1,0 +1,70 @@
+/// Staging sessions: a private folder for one transaction's files, and the segments written there.
+///
+/// A session's folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the folders of the dead. A segment that is
+/// sealed here lies under its final name already, and is moved to `segments/` by the commit. Syncs run on a thread of their own beside the work that follows them.
+#ifndef PKS_SESSION_H
+#define PKS_SESSION_H
+
+#include "scratch.h"
+#include "segment_writer.h"
+#include "store.h"
+
+typedef struct pks__session {
+  pks_store *store;
+  pks__file lock;             ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  uint64_t id;
+  pks__file folder;
+  char path[PKS__INDEX_NAME]; ///< "tmp/<id>"
+  pks__scratch_folder scratch;
+  pks__pool *syncs;
+} pks__session;
+
+/// Opens a session after sweeping those of dead processes.
+pks_status pks__session_open(pks__session *out, pks_store *store, pks_error *error);
+/// Removes the folder with all that is left in it. A zeroed session is fine.
+void pks__session_close(pks__session *session);
+
+// MARK: - Sealed segments
+
+typedef struct pks__sealed_segment {
+  pks__task task;             ///< the sync
+  pks__run_segment_info info;
+  pks__file file;             ///< PKS__NO_FILE once synced
+  const pks_vfs *vfs;
+  int sync_failure;
+} pks__sealed_segment;
+
+/// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that does not lie raw in one piece may be cut anywhere
+/// once the segment is much larger.
+typedef struct pks__segment_series {
+  pks__session *session;
+  pks__segment_kind kind;
+  bool sync;
+  bool is_open;
+  pks__segment_writer writer;
+  char working_name[32];
+  pks__sealed_segment **sealed;   ///< in order
+  uint32_t sealed_count, sealed_capacity;
+  uint64_t stored_bytes;          ///< of sealed files, and of frames in the open one
+} pks__segment_series;
+
+enum {
+  PKS__SEGMENT_TARGET = 64 * 1024 * 1024,
+  PKS__SEGMENT_LIMIT = 256 * 1024 * 1024,
+};
+
+void pks__segment_series_init(pks__segment_series *series, pks__session *session, pks__segment_kind kind, bool sync);
+/// Removes what was written, sealed segments included, unless they were moved.
+void pks__segment_series_free(pks__segment_series *series);
+
+/// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was recorded.
+pks_status pks__segment_series_append(
+  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row,
+  pks_error *error);
+/// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.
+pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error);
+/// Seals the open segment and waits for all syncs.
+pks_status pks__segment_series_finish(pks__segment_series *series, pks_error *error);
+
+#endif

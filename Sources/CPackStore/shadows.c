@@ -1,0 +1,74 @@
+/// Files where other packs need folders: looked for once, when a version is staged, so that look-ups in stores without any need not care.
+#include <string.h>
+
+#include "ingest.h"
+#include "names.h"
+
+typedef struct shadow_search {
+  pks__view *view;
+  uint32_t own_rank;              ///< of the pack that is being added, PKS_ANY_PACK if it is new
+  char folder[PKS__PATH_MAX + 1]; ///< the folder whose parts were looked at last
+  size_t folder_length;
+} shadow_search;
+
+/// Whether another pack has a file or link at `path`.
+static pks_status other_has_file(shadow_search *search, const char *path, size_t length, bool *found, pks_error *error) {
+  for (uint32_t rank = 0; rank < search->view->generation.pack_count; rank++) {
+    pks__hit hit;
+    bool has;
+    if (rank == search->own_rank) { continue; }
+    pks_status status = pks__names_find(search->view, path, length, rank, &hit, &has, error);
+    *found = !status && has && hit.entry.kind != PKS__RECORD_FOLDER;
+    if (status || *found) { return status; }
+  }
+  return PKS_OK;
+}
+
+/// Looks at the folders above `path` that the previous path did not have.
+static pks_status check_folders(shadow_search *search, const char *path, size_t length, bool *found, pks_error *error) {
+  size_t shared = 0;
+  while (shared < length && shared < search->folder_length && path[shared] == search->folder[shared]) { shared++; }
+  for (size_t at = 0; at < length; at++) {
+    bool is_known = at < shared || (at == shared && at == search->folder_length);
+    if (path[at] != '/' || is_known) { continue; }
+    pks_status status = other_has_file(search, path, at, found, error);
+    if (status || *found) { return status; }
+    memcpy(search->folder, path, at);
+    search->folder_length = at;
+  }
+  return PKS_OK;
+}
+
+/// Whether another pack has something below `path`, which is a file or link here.
+static pks_status check_below(
+  shadow_search *search, pks__merge *merge, const char *path, size_t length, bool *found, pks_error *error) {
+  char prefix[PKS__PATH_MAX + 1];
+  if (length >= PKS__PATH_MAX) { return PKS_OK; }
+  memcpy(prefix, path, length);
+  prefix[length] = '/';
+  pks_status status = pks__merge_seek(merge, prefix, length + 1, error);
+  for (bool more = true; !status && more && !*found;) {
+    status = pks__merge_next(merge, &more, error);
+    if (status || !more || merge->path_length <= length || memcmp(merge->path, prefix, length + 1) != 0) { break; }
+    for (uint32_t i = 0; i < merge->hit_count; i++) { *found = *found || merge->hits[i].rank != search->own_rank; }
+  }
+  return status;
+}
+
+pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error) {
+  shadow_search search = {.view = view, .own_rank = pks__generation_find_pack(&view->generation, ingest->request->pack)};
+  pks__merge merge = {0};
+  *found = false;
+  pks_status status = pks__merge_open(&merge, view, error);
+  for (uint64_t i = 0; !status && !*found && i < pks__source_count(&ingest->source); i++) {
+    if (!PKS__SCRATCH_AT(&ingest->assets, const pks__ingest_asset, i)->changed) { continue; }
+    const pks__source_item *item = pks__source_at(&ingest->source, i);
+    const char *path = pks__source_path(&ingest->source, item);
+    status = check_folders(&search, path, item->path_length, found, error);
+    if (!status && !*found && item->kind != PKS__RECORD_FOLDER) {
+      status = check_below(&search, &merge, path, item->path_length, found, error);
+    }
+  }
+  pks__merge_close(&merge);
+  return status;
+}

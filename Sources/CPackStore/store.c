@@ -1,0 +1,305 @@
+#include "store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "chunker.h"
+#include "frames.h"
+#include "memory.h"
+#include "scratch.h"
+
+enum { DEFAULT_CHUNK_AVERAGE = 16384 };
+
+// MARK: - Making a store
+
+static bool is_own_name(const char *name, size_t length) {
+  static const char *const names[] = {PKS__LOCK_FILE, PKS__CONTROL_FILE, PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER, "lost+found"};
+  for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
+    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
+  }
+  return false;
+}
+
+static bool notice_foreign(void *context, const char *name, size_t length, pks__file_kind kind) {
+  (void)kind;
+  bool *foreign = context;
+  *foreign = !is_own_name(name, length);
+  return !*foreign;
+}
+
+/// A directory that holds nothing but what an interrupted creation may have left.
+static pks_status check_vacant(pks_store *store, const char *path, pks_error *error) {
+  bool foreign = false;
+  int failure = store->vfs->list(store->vfs->context, store->root, notice_foreign, &foreign);
+  if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
+  if (!foreign) { return PKS_OK; }
+  return pks__fail(error, PKS_NOT_A_STORE, "the directory is not empty and holds no store", path, PKS_NO_OFFSET);
+}
+
+static pks_status write_file(
+  const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error) {
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+  if (failure == EEXIST) {
+    (void)vfs->unlink(vfs->context, root, path, false);
+    failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+  }
+  if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
+  failure = vfs->write_at(vfs->context, file, 0, bytes, length);
+  if (!failure) { failure = vfs->sync(vfs->context, file); }
+  vfs->close(vfs->context, file);
+  return failure ? pks__fail_system(error, failure, "cannot write", path) : PKS_OK;
+}
+
+static pks_status sync_folder(const pks_vfs *vfs, pks__file root, const char *path, pks_error *error) {
+  pks__file folder = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_FOLDER, &folder);
+  if (!failure) {
+    failure = vfs->sync(vfs->context, folder);
+    vfs->close(vfs->context, folder);
+  }
+  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+}
+
+static pks_status make_folders(pks_store *store, pks_error *error) {
+  static const char *const folders[] = {PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
+    int failure = store->vfs->make_folder(store->vfs->context, store->root, folders[i]);
+    if (failure && failure != EEXIST) { return pks__fail_system(error, failure, "cannot create", folders[i]); }
+  }
+  return PKS_OK;
+}
+
+/// Writes generation 1, then the control file under a temporary name, then renames it: the store exists from that moment.
+static pks_status write_first_generation(pks_store *store, uint32_t chunk_average, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__generation generation = {.number = 1, .next_pack_number = 1};
+  pks__control_slot slot = {.chunk_average = chunk_average, .generation = 1, .durable = true};
+  pks__scratch bytes = {0};
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(1, path);
+  pks_status status = pks__generation_encode(&generation, &bytes, error);
+  int failure = status ? 0 : vfs->random(vfs->context, slot.store_id, sizeof slot.store_id);
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  if (failure) { status = pks__fail_system(error, failure, "cannot make a store id", NULL); }
+  if (!status) { status = write_file(vfs, store->root, path, bytes.bytes, (size_t)bytes.length, error); }
+  if (!status) { status = sync_folder(vfs, store->root, PKS__INDEX_FOLDER, error); }
+  if (!status) { status = sync_folder(vfs, store->root, ".", error); }
+  if (!status) {
+    uint8_t control[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
+    slot.file_length = bytes.length;
+    slot.file_sum = pks__checksum(bytes.bytes, (size_t)bytes.length);
+    pks__control_encode_new(&slot, control);
+    status = write_file(vfs, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, control, sizeof control, error);
+  }
+  if (!status) {
+    failure = vfs->rename(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, PKS__CONTROL_FILE);
+    if (failure) { status = pks__fail_system(error, failure, "cannot rename", PKS__CONTROL_FILE); }
+  }
+  if (!status) { status = sync_folder(vfs, store->root, ".", error); }
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+/// Makes the store unless another process just did: the writer's lock decides.
+static pks_status create(pks_store *store, const char *path, uint32_t chunk_average, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks_status status = check_vacant(store, path, error);
+  if (!status) { status = pks__pin_writer(vfs, store->lock, true, error); }
+  if (status) { return status; }
+  pks__file_info info;
+  if (vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info) != 0) {
+    status = make_folders(store, error);
+    if (!status) { status = write_first_generation(store, chunk_average, error); }
+  }
+  pks__unpin_writer(vfs, store->lock);
+  return status;
+}
+
+// MARK: - Opening
+
+static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__open_mode mode = may_write ? PKS__OPEN_LOCK : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, mode, &store->lock);
+  bool read_only_media = failure == EROFS || failure == EACCES || failure == EPERM;
+  if (failure && may_write && read_only_media) {
+    store->sha256 = NULL;
+    failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_READ, &store->lock);
+  }
+  // A store copied to read-only media may lack the file; nobody can change it there.
+  if (failure == ENOENT) { return PKS_OK; }
+  return failure ? pks__fail_system(error, failure, "cannot open", PKS__LOCK_FILE) : PKS_OK;
+}
+
+static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__open_mode mode = store->sha256 ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  if (failure == ENOENT && options->create && store->sha256) {
+    pks_status status = open_lock(store, true, error);
+    uint32_t average = options->chunk_average ? options->chunk_average : DEFAULT_CHUNK_AVERAGE;
+    if (!status) { status = create(store, path, average, error); }
+    if (status) { return status; }
+    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  }
+  if ((failure == EROFS || failure == EACCES) && store->sha256) {
+    store->sha256 = NULL;
+    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
+  }
+  if (failure == ENOENT) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
+  return store->lock == PKS__NO_FILE ? open_lock(store, store->sha256 != NULL, error) : PKS_OK;
+}
+
+static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  failure = vfs->open_root(vfs->context, path, options->create && store->sha256, &store->root);
+  if (failure == ENOENT || failure == ENOTDIR) {
+    return pks__fail(error, PKS_NOT_A_STORE, "there is no such directory", path, PKS_NO_OFFSET);
+  }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  pks_status status = open_control(store, path, options, error);
+  pks__control control;
+  if (!status) { status = pks__control_read(vfs, store->control, store->boot_id, &control, error); }
+  if (status) { return status; }
+  const pks__control_slot *slot = pks__control_current(&control);
+  store->chunk_average = slot->chunk_average;
+  memcpy(store->store_id, slot->store_id, sizeof store->store_id);
+  bool power_of_two = (slot->chunk_average & (slot->chunk_average - 1)) == 0;
+  if (!power_of_two || slot->chunk_average < PKS__CHUNK_AVERAGE_MIN || slot->chunk_average > PKS__CHUNK_AVERAGE_MAX) {
+    return pks__fail(error, PKS_CORRUPT, "impossible average chunk", PKS__CONTROL_FILE, 12);
+  }
+  return PKS_OK;
+}
+
+static bool options_make_sense(const pks_options *options) {
+  uint32_t average = options->chunk_average;
+  return average == 0
+         || ((average & (average - 1)) == 0 && average >= PKS__CHUNK_AVERAGE_MIN && average <= PKS__CHUNK_AVERAGE_MAX);
+}
+
+pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
+  static const pks_options defaults;
+  if (!options) { options = &defaults; }
+  if (!options_make_sense(options)) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "average chunk is not a power of two in [1024, 1048576]", NULL, PKS_NO_OFFSET);
+  }
+  pks_store *store = pks__allocate_zeroed(1, sizeof *store);
+  if (!store) { return pks__fail_memory(error); }
+  store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
+  store->sha256 = options->sha256;
+  store->root = store->lock = store->control = PKS__NO_FILE;
+  uint32_t processors = store->vfs->processor_count(store->vfs->context);
+  store->thread_count = options->thread_count ? options->thread_count : processors;
+  store->mutex = pks__mutex_create();
+  store->opening = pks__mutex_create();
+  pks_status status = store->mutex && store->opening ? open_files(store, path, options, error) : pks__fail_memory(error);
+  if (!status) {
+    // A store whose current generation does not open is not open; taking the view now also warms it.
+    pks__view *view;
+    status = pks__view_open_current(&view, store, error);
+    if (!status) { pks__view_release(view); }
+  }
+  if (status) {
+    pks_store_close(store);
+    return status;
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+void pks_store_close(pks_store *store) {
+  if (!store) { return; }
+  pks__view_release(store->current);
+  PKS_ASSERT(!store->views && store->segment_count == 0);
+  pks__free(store->segments);
+  while (store->idle_readers) {
+    pks__frame_reader *reader = store->idle_readers;
+    store->idle_readers = reader->next;
+    pks__frame_reader_destroy(reader);
+  }
+  pks__file files[] = {store->control, store->lock, store->root};
+  for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
+    if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
+  }
+  pks__mutex_destroy(store->mutex);
+  pks__mutex_destroy(store->opening);
+  pks__free(store);
+}
+
+// MARK: - Segments of this process
+
+/// Takes a reference if the segment is known. The mutex is held.
+static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    if (!pks__segment_id_equal(&store->segments[i].segment->id, id)) { continue; }
+    store->segments[i].references++;
+    return store->segments[i].segment;
+  }
+  return NULL;
+}
+
+pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
+  pks__mutex_lock(store->mutex);
+  pks_status status = PKS_OK;
+  pks__segment *known = retain_known(store, &(*segment)->id);
+  if (!known && store->segment_count == store->segment_capacity) {
+    uint32_t capacity = store->segment_capacity ? store->segment_capacity * 2 : 16;
+    void *larger = pks__reallocate(store->segments, capacity * sizeof *store->segments);
+    if (!larger) {
+      status = pks__fail_memory(error);
+    } else {
+      store->segments = larger;
+      store->segment_capacity = capacity;
+    }
+  }
+  if (!known && !status) {
+    store->segments[store->segment_count++] = (pks__segment_slot){.segment = *segment, .references = 1};
+  }
+  pks__mutex_unlock(store->mutex);
+  if (known) {
+    pks__segment_close(*segment);
+    *segment = known;
+  }
+  return status;
+}
+
+pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error) {
+  pks__mutex_lock(store->mutex);
+  pks__segment *segment = retain_known(store, id);
+  pks__mutex_unlock(store->mutex);
+  if (segment) {
+    *out = segment;
+    return PKS_OK;
+  }
+  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
+  pks__segment_name(id, name);
+  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
+  pks_status status = pks__segment_open(&segment, store->vfs, store->root, path, id, error);
+  if (status) { return status; }
+  status = pks__store_add_segment(store, &segment, error);
+  if (status) { pks__segment_close(segment); }
+  else { *out = segment; }
+  return status;
+}
+
+void pks__store_release_segment(pks_store *store, pks__segment *segment) {
+  pks__segment *closed = NULL;
+  pks__mutex_lock(store->mutex);
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    pks__segment_slot *slot = &store->segments[i];
+    if (slot->segment != segment) { continue; }
+    if (--slot->references == 0) {
+      closed = segment;
+      *slot = store->segments[--store->segment_count];
+    }
+    break;
+  }
+  pks__mutex_unlock(store->mutex);
+  pks__segment_close(closed);
+}

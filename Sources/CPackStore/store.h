@@ -1,0 +1,120 @@
+/// The life of a store: opening, its shared resources, and the views that snapshots and transactions stand on.
+///
+/// Definitions
+///   view       one generation with its runs open. Immutable but for first-touch bitmaps and lazily opened segments.
+///              A snapshot is a view that holds the generation's lock byte; a transaction stands on such a snapshot
+///              and makes further views, of generations that are not committed yet.
+///   open run   a run shared by all views of this process that name it.
+///
+/// Invariants
+///   1. A file with its final name is never written again. `CONTROL` alone is rewritten, slot by slot.
+///   2. A snapshot's generation number is locked before the generation's files are relied on, and `CONTROL` is read
+///      again after locking: a collector that did not see the lock has not yet unlinked anything this view needs.
+///   3. Readers take no lock that a writer waits for.
+///
+/// Threads: `mutex` guards the list of views and everything reference-counted. It is never held across a read of asset data.
+#ifndef PKS_STORE_H
+#define PKS_STORE_H
+
+#include <stdatomic.h>
+
+#include "control.h"
+#include "generation.h"
+#include "pins.h"
+#include "run.h"
+#include "segment.h"
+#include "threads.h"
+#include "tree.h"
+
+#define PKS__TMP_FOLDER "tmp"
+
+typedef struct pks__open_run {
+  pks__run run;
+  uint64_t name;
+  uint32_t references;
+  _Atomic(pks__segment *) *segments;     ///< opened when first needed
+  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per frame whose mapped bytes were checked; made when first needed
+} pks__open_run;
+
+typedef struct pks__view_run {
+  pks__open_run *open;
+  uint32_t *ranks;  ///< per pack of the run: its index in the generation, UINT32_MAX when it was removed
+} pks__view_run;
+
+/// `pks_snapshot` is a view.
+struct pks_snapshot {
+  pks_store *store;
+  uint32_t references;
+  bool is_pinned;
+  pks__generation generation;
+  uint32_t run_count;
+  pks__view_run *runs;   ///< oldest first
+  pks_snapshot *next;    ///< in the store's list
+};
+typedef struct pks_snapshot pks__view;
+
+/// Segments open in this process.
+typedef struct pks__segment_slot {
+  pks__segment *segment;
+  uint32_t references;
+} pks__segment_slot;
+
+/// What one thread needs to read a frame. Reused; see `frames.h`.
+typedef struct pks__frame_reader pks__frame_reader;
+
+struct pks_store {
+  const pks_vfs *vfs;
+  pks__file root;
+  pks__file lock;           ///< PKS__NO_FILE on media without a lock file
+  pks__file control;
+  pks_sha256 *sha256;
+  uint32_t chunk_average;
+  uint32_t thread_count;
+  uint8_t store_id[16];
+  uint8_t boot_id[16];
+  pks__mutex *mutex;
+  pks__mutex *opening;      ///< one thread at a time opens a new generation; taken before `mutex`
+  pks__view *views;
+  pks__view *current;       ///< one reference of the store's own: the view of the newest generation seen
+  pks__segment_slot *segments;
+  uint32_t segment_count, segment_capacity;
+  pks__frame_reader *idle_readers;
+};
+
+// MARK: - Views
+
+/// The view of the newest generation, with a reference for the caller.
+pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error);
+/// The view of an older generation, which somebody must have pinned or which cannot be collected for another reason.
+pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error);
+/// A view of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder `session`, under their run path. Takes the generation over,
+/// whatever it returns.
+pks_status pks__view_create(
+  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error);
+void pks__view_release(pks__view *view);  ///< NULL is fine
+
+/// The open segment that run number `run` of the view knows as `index`. It stays open as long as the view.
+pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks__segment **out, pks_error *error);
+
+/// A stored chunk.
+typedef struct pks__chunk_ref {
+  uint32_t run;
+  uint32_t segment_index;   ///< within the run
+  pks__segment *segment;
+  uint32_t row;
+} pks__chunk_ref;
+
+/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two for a hit.
+pks_status pks__view_find_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error);
+
+/// Finds catalog and layout pages in the view's metadata segments. The context is the view.
+pks__page_source pks__view_pages(pks__view *view);
+
+/// Makes an open segment known under its id, with one reference for the caller; for segments that lie under another name than their final one.
+/// If it is known already, `*segment` is closed and replaced.
+pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
+pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
+void pks__store_release_segment(pks_store *store, pks__segment *segment);
+
+#endif

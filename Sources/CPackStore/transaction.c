@@ -1,0 +1,243 @@
+#include "transaction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { DEFAULT_KEEP = 2 };
+
+// MARK: - Life
+
+pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
+  static const pks_txn_options defaults;
+  if (!store->sha256) {
+    return pks__fail(error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
+  }
+  pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
+  if (!txn) { return pks__fail_memory(error); }
+  txn->store = store;
+  txn->options = options ? *options : defaults;
+  if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
+  pks_status status = pks__session_open(&txn->session, store, error);
+  if (!status) { status = pks__view_open_current(&txn->base, store, error); }
+  if (status) {
+    pks_txn_abort(txn);
+    return status;
+  }
+  pks__scratch_init(&txn->changes, &txn->session.scratch);
+  pks__scratch_init(&txn->segments, &txn->session.scratch);
+  *out = txn;
+  return PKS_OK;
+}
+
+void pks_txn_abort(pks_txn *txn) {
+  if (!txn) { return; }
+  pks__view_release(txn->view);
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
+    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  }
+  pks__scratch_free(&txn->segments);
+  pks__scratch_free(&txn->changes);
+  pks__view_release(txn->base);
+  pks__session_close(&txn->session);
+  pks__free(txn);
+}
+
+/// What the transaction sees: its base and what is staged.
+static pks__view *present_view(const pks_txn *txn) { return txn->view ? txn->view : txn->base; }
+
+uint32_t pks_txn_pack_count(const pks_txn *txn) { return present_view(txn)->generation.pack_count; }
+
+pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
+  return pks__generation_pack(&present_view(txn)->generation, index);
+}
+
+// MARK: - Changes
+
+bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
+  uint32_t old = pks__generation_find_pack(before, name), new = pks__generation_find_pack(now, name);
+  if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
+  const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
+  return a->number == b->number && a->versions[0].number == b->versions[0].number
+         && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog);
+}
+
+static pks_status apply_add(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  pks_status status = PKS_OK;
+  if (pack == UINT32_MAX) { status = pks__generation_add_pack(to, change->pack, change->priority, &pack, error); }
+  if (status) { return status; }
+  uint32_t number = to->packs[pack].number;
+  status = pks__generation_push_version(to, pack, &change->version, keep, error);
+  if (!status) { status = pks__generation_add_run(to, &change->run, &number, 1, error); }
+  to->has_shadows = to->has_shadows || change->has_shadows;
+  return status;
+}
+
+pks_status pks__change_apply(
+  const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
+  if (change->kind == PKS__CHANGE_ADD) {
+    pks_status status = apply_add(change, to, keep, error);
+    if (status || !change->set_priority) { return status; }
+  }
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  if (pack == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET); }
+  if (change->kind == PKS__CHANGE_REMOVE) {
+    pks__generation_remove_pack(to, pack);
+    return PKS_OK;
+  }
+  to->packs[pack].priority = change->priority;
+  pks__generation_sort(to);
+  return PKS_OK;
+}
+
+/// Stages a change: on success the transaction sees it, on failure it is as before.
+static pks_status stage(pks_txn *txn, const pks__staged_change *change, pks_error *error) {
+  pks__generation next = {0};
+  pks__view *before = present_view(txn), *view = NULL;
+  pks_status status = pks__scratch_reserve(&txn->changes, sizeof *change, error);
+  if (!status) { status = pks__generation_copy(&before->generation, &next, error); }
+  if (!status) {
+    status = pks__change_apply(change, &next, txn->options.keep_versions, error);
+    if (status) { pks__generation_free(&next); }
+  }
+  if (!status) { status = pks__view_create(&view, txn->store, &next, txn->session.folder, error); }
+  if (status) { return status; }
+  status = pks__scratch_append(&txn->changes, change, sizeof *change, error);
+  PKS_ASSERT(!status);
+  pks__view_release(txn->view);
+  txn->view = view;
+  return PKS_OK;
+}
+
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, pks_error *error) {
+  if (pks__generation_find_pack(&present_view(txn)->generation, pack) == UINT32_MAX) {
+    return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
+  }
+  pks__staged_change change = {.kind = PKS__CHANGE_REMOVE};
+  (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
+  return stage(txn, &change, error);
+}
+
+pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error) {
+  if (pks__generation_find_pack(&present_view(txn)->generation, pack) == UINT32_MAX) {
+    return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
+  }
+  pks__staged_change change = {.kind = PKS__CHANGE_PRIORITY, .priority = priority};
+  (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
+  return stage(txn, &change, error);
+}
+
+// MARK: - Adding a folder
+
+static pks_status check_request(const pks_add_request *request, pks_error *error) {
+  const char *text = NULL;
+  bool bad_frame = request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
+  if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
+    text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
+  } else if (!request->folder) {
+    text = "no folder given";
+  } else if (request->level < 0 || request->level > 22) {
+    text = "the level is not in 1 ... 22";
+  } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
+    text = "the frame size is not in 65536 ... 16777216";
+  }
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+}
+
+/// The version's number, and whether it may be used.
+static pks_status choose_number(
+  const pks__view *view, uint32_t pack, const pks_add_request *request, uint64_t *number, pks_error *error) {
+  const pks__pack_state *state = pack == UINT32_MAX ? NULL : &view->generation.packs[pack];
+  *number = request->version;
+  if (!request->version) { *number = state ? state->versions[0].number + 1 : 1; }
+  for (uint32_t i = 0; state && i < state->version_count; i++) {
+    if (state->versions[i].number != *number) { continue; }
+    return pks__fail(error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET);
+  }
+  return PKS_OK;
+}
+
+/// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their chunks.
+static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
+  for (uint32_t i = 0; i < series->sealed_count; i++) {
+    pks__segment *segment;
+    const pks__segment_id *id = &series->sealed[i]->info.id;
+    char name[PKS__SEGMENT_NAME];
+    pks__segment_name(id, name);
+    pks_status status = pks__scratch_reserve(&txn->segments, sizeof segment, error);
+    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->session.folder, name, id, error); }
+    if (status) { return status; }
+    (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
+    status = pks__store_add_segment(txn->store, &segment, error);
+    if (status) {
+      pks__segment_close(segment);
+      return status;
+    }
+    (void)pks__scratch_append(&txn->segments, &segment, sizeof segment, NULL);
+  }
+  return PKS_OK;
+}
+
+/// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there are other packs.
+static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
+  const pks__generation *generation = &present_view(txn)->generation;
+  uint32_t others = generation->pack_count - (ingest->base_pack != UINT32_MAX);
+  *found = false;
+  return !others ? PKS_OK : pks__ingest_find_shadows(ingest, txn->view ? txn->view : txn->base, found, error);
+}
+
+static pks_status stage_version(
+  pks_txn *txn, pks__ingest *ingest, const pks_add_request *request, uint64_t number, pks_add_result *result, pks_error *error) {
+  pks__staged_change change = {.kind = PKS__CHANGE_ADD, .set_priority = request->set_priority, .priority = request->priority};
+  (void)snprintf(change.pack, sizeof change.pack, "%s", request->pack);
+  pks_status status = pks__ingest_assemble(ingest, txn->options.durability == PKS_DURABLE, error);
+  if (!status) { status = find_shadows(txn, ingest, &change.has_shadows, error); }
+  if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
+  if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
+  if (status) { return status; }
+  change.run = ingest->run_name;
+  change.version = (pks__version){
+    .number = number,
+    .catalog = ingest->catalog_id,
+    .layout = ingest->layout_id,
+    .committed_at_ns = txn->store->vfs->now_ns(txn->store->vfs->context),
+    .file_count = ingest->info.file_count,
+    .link_count = ingest->info.link_count,
+    .folder_count = ingest->info.folder_count,
+    .logical_bytes = ingest->info.logical_bytes,
+  };
+  ingest->result.version = pks__version_public(&change.version);
+  *result = ingest->result;
+  return stage(txn, &change, error);
+}
+
+/// Says that the pack is as it was; a new priority is staged all the same.
+static pks_status stage_unchanged(
+  pks_txn *txn, const pks__ingest *ingest, const pks_add_request *request, pks_add_result *result, pks_error *error) {
+  const pks__pack_state *pack = &present_view(txn)->generation.packs[ingest->base_pack];
+  *result = ingest->result;
+  result->version = pks__version_public(&pack->versions[0]);
+  bool moves = request->set_priority && request->priority != pack->priority;
+  return moves ? pks_txn_set_priority(txn, request->pack, request->priority, error) : PKS_OK;
+}
+
+pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
+  pks_status status = check_request(request, error);
+  if (status) { return status; }
+  pks_add_result discarded;
+  if (!result) { result = &discarded; }
+  pks__ingest ingest;
+  pks__view *view = present_view(txn);
+  status = pks__ingest_store(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
+  uint64_t number = 0;
+  if (!status && ingest.result.unchanged) {
+    status = stage_unchanged(txn, &ingest, request, result, error);
+  } else if (!status) {
+    status = choose_number(view, ingest.base_pack, request, &number, error);
+    if (!status) { status = stage_version(txn, &ingest, request, number, result, error); }
+  }
+  pks__ingest_close(&ingest);
+  return status;
+}

@@ -1,0 +1,58 @@
+/// Transactions: what is staged, and the commit.
+///
+/// States: staging -> committed, or aborted. Staging holds a snapshot of its base generation (so that collection spares what it reuses) and a session folder; it holds no
+/// lock that a writer or reader waits for.
+///
+/// Commit. What happens, in order, and why a crash at any point leaves the old or the new generation whole:
+///   0  staged segments and runs are synced                          nothing refers to them yet
+///   1  the writer's lock is taken; CONTROL is read                  if the generation moved on, the staged changes are applied to the newer one
+///   2  what no generation needs any more is unlinked                only what neither slot that may come to count refers to
+///   3  segments are renamed into `segments/`, the folder is synced  names without a reference: the next collection takes them if we die
+///   4  runs and the new generation's file, likewise, into `index/`
+///   5  the control slot that may be lost is written and synced      the switch
+///   6  the lock is released
+/// A failure before 5 leaves the old generation; files already moved are unreferenced and go with the next collection. From 5 on nothing
+/// is undone: a slot whose sync failed may or may not last, and both outcomes are whole.
+/// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later durable commit syncs all that such commits left.
+#ifndef PKS_TRANSACTION_H
+#define PKS_TRANSACTION_H
+
+#include "ingest.h"
+#include "session.h"
+#include "store.h"
+
+typedef enum pks__change_kind { PKS__CHANGE_ADD, PKS__CHANGE_REMOVE, PKS__CHANGE_PRIORITY } pks__change_kind;
+
+/// One staged change, kept so that it can be applied to a newer generation than the base.
+typedef struct pks__staged_change {
+  pks__change_kind kind;
+  char pack[PKS__PACK_NAME_MAX + 1];
+  bool set_priority;
+  int32_t priority;
+  pks__version version;       ///< PKS__CHANGE_ADD
+  pks__run_name run;
+  bool has_shadows;
+} pks__staged_change;
+
+struct pks_txn {
+  pks_store *store;
+  pks_txn_options options;
+  pks__view *base;            ///< the newest generation when the transaction began
+  pks__view *view;            ///< base and what is staged
+  pks__session session;
+  pks__scratch changes;       ///< pks__staged_change
+  pks__scratch segments;      ///< pks__segment *: staged, one reference each
+};
+
+/// Applies a staged change to a generation. NOT_FOUND when the pack is not there to be changed.
+pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
+
+/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version.
+bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
+
+/// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs. The writer's lock is held.
+/// `*complete` says that nothing was kept for an older generation's sake alone.
+pks_status pks__collect(
+  pks__view *current, pks__file lock, uint64_t spared, bool *complete, pks_error *error);
+
+#endif

@@ -1,0 +1,140 @@
+#include "tree.h"
+
+enum { HEADER_SIZE = 8, CHILD_SIZE = PKS__ID_SIZE + 8 };
+
+void pks__tree_cursor_init(
+  pks__tree_cursor *cursor, pks__page_source source, pks__tree_kind kind, uint16_t row_size, const pks__tree *tree) {
+  *cursor = (pks__tree_cursor){
+    .source = source, .kind = kind, .row_size = row_size, .height = tree->height, .root = tree->root};
+}
+
+void pks__tree_cursor_free(pks__tree_cursor *cursor) {
+  for (size_t level = 0; level < PKS__TREE_LEVELS; level++) {
+    pks__scratch_free(&cursor->places[level].page);
+    pks__scratch_free(&cursor->places[level].key);
+  }
+}
+
+static pks_status corrupt_page(const pks__id *id, pks_error *error) {
+  char name[2 * PKS__ID_SIZE + 1];
+  pks__hex(id->bytes, sizeof id->bytes, name);
+  return pks__fail(error, PKS_CORRUPT, "bad catalog page", name, PKS_NO_OFFSET);
+}
+
+/// Fetches a page to the place of its level and checks its header.
+static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks__id *id, pks_error *error) {
+  pks__tree_place *place = &cursor->places[level];
+  pks_status status = cursor->source.get(cursor->source.context, id, &place->page, error);
+  if (status) { return status; }
+  place->reader = pks__reader_make(place->page.bytes, (size_t)place->page.length);
+  place->key.length = 0;
+  uint8_t kind = pks__read8(&place->reader), stored_level = pks__read8(&place->reader);
+  uint16_t row_size = pks__read16(&place->reader);
+  place->left = pks__read32(&place->reader);
+  bool fits = !place->reader.failed && kind == cursor->kind && stored_level == level && row_size == cursor->row_size
+              && place->page.length <= PKS__TREE_PAGE_LIMIT;
+  return fits ? PKS_OK : corrupt_page(id, error);
+}
+
+/// Reads the key of the next item of a map page.
+static pks_status read_key(pks__tree_place *place, pks_error *error) {
+  uint64_t shared = pks__read_varint(&place->reader);
+  uint64_t further = pks__read_varint(&place->reader);
+  if (place->reader.failed || shared > place->key.length || further > PKS__PATH_MAX) {
+    place->reader.failed = true;
+    return PKS_OK;
+  }
+  const uint8_t *bytes = pks__read_bytes(&place->reader, (size_t)further);
+  if (!bytes) { return PKS_OK; }
+  place->key.length = shared;
+  return pks__scratch_append(&place->key, bytes, further, error);
+}
+
+/// Moves one item ahead in the page of `level`; `*body` is its value, row or child.
+static pks_status next_in_page(
+  pks__tree_cursor *cursor, uint32_t level, const uint8_t **body, size_t *body_length, pks_error *error) {
+  pks__tree_place *place = &cursor->places[level];
+  PKS_ASSERT(place->left > 0);
+  place->left--;
+  pks_status status = cursor->kind == PKS__TREE_MAP ? read_key(place, error) : PKS_OK;
+  if (status) { return status; }
+  uint64_t length = CHILD_SIZE;
+  if (level == 0) { length = cursor->kind == PKS__TREE_MAP ? pks__read_varint(&place->reader) : cursor->row_size; }
+  *body = length <= PKS__TREE_PAGE_LIMIT ? pks__read_bytes(&place->reader, (size_t)length) : NULL;
+  *body_length = (size_t)length;
+  bool ends_well = place->left > 0 || pks__reader_left(&place->reader) == 0;
+  if (!*body || place->reader.failed || !ends_well) { return corrupt_page(&cursor->root, error); }
+  return PKS_OK;
+}
+
+/// Loads the pages from `level` down to a leaf with something in it, climbing where a page is used up. `*more` is false at the end of the tree.
+static pks_status descend(pks__tree_cursor *cursor, bool *more, pks_error *error) {
+  uint32_t level = 0;
+  while (cursor->places[level].left == 0) {
+    if (level == cursor->height) {
+      *more = false;
+      return PKS_OK;
+    }
+    level++;
+  }
+  while (level > 0) {
+    const uint8_t *child;
+    size_t length;
+    pks__id id;
+    pks_status status = next_in_page(cursor, level, &child, &length, error);
+    if (status) { return status; }
+    memcpy(&id, child, sizeof id);
+    status = load_page(cursor, --level, &id, error);
+    if (status) { return status; }
+    if (cursor->places[level].left == 0) { return corrupt_page(&id, error); }
+  }
+  *more = true;
+  return PKS_OK;
+}
+
+pks_status pks__tree_cursor_next(pks__tree_cursor *cursor, bool *more, pks_error *error) {
+  if (!cursor->started) {
+    if (cursor->height >= PKS__TREE_LEVELS) { return corrupt_page(&cursor->root, error); }
+    pks_status status = load_page(cursor, cursor->height, &cursor->root, error);
+    if (status) { return status; }
+    cursor->started = true;
+  }
+  pks_status status = descend(cursor, more, error);
+  if (status || !*more) { return status; }
+  return next_in_page(cursor, 0, &cursor->value, &cursor->value_length, error);
+}
+
+/// Visits the children of one page, which lie at `level - 1`.
+static pks_status visit_below(
+  pks__page_source source, const pks__id *id, uint32_t level,
+  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error) {
+  pks_status status = visit(context, id, error);
+  if (status || level == 0) { return status; }
+  pks__tree_cursor cursor = {.source = source};
+  pks__tree_place *place = &cursor.places[level];
+  status = source.get(source.context, id, &place->page, error);
+  if (!status && place->page.length < HEADER_SIZE) { status = corrupt_page(id, error); }
+  if (!status) {
+    cursor.kind = place->page.bytes[0] == PKS__TREE_LIST ? PKS__TREE_LIST : PKS__TREE_MAP;
+    cursor.row_size = (uint16_t)(place->page.bytes[2] | place->page.bytes[3] << 8);
+    status = load_page(&cursor, level, id, error);
+  }
+  while (!status && place->left > 0) {
+    const uint8_t *child;
+    size_t length;
+    pks__id child_id;
+    status = next_in_page(&cursor, level, &child, &length, error);
+    if (status) { break; }
+    memcpy(&child_id, child, sizeof child_id);
+    status = visit_below(source, &child_id, level - 1, visit, context, error);
+  }
+  pks__tree_cursor_free(&cursor);
+  return status;
+}
+
+pks_status pks__tree_visit_pages(
+  pks__page_source source, const pks__id *root, uint32_t height,
+  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error) {
+  if (height >= PKS__TREE_LEVELS) { return corrupt_page(root, error); }
+  return visit_below(source, root, height, visit, context, error);
+}

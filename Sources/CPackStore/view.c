@@ -1,0 +1,383 @@
+#include <errno.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "frames.h"
+#include "memory.h"
+#include "store.h"
+
+// MARK: - Open runs
+
+static void open_run_close(pks_store *store, pks__open_run *open) {
+  if (open->segments) {
+    for (uint32_t i = 0; i < open->run.segment_count; i++) {
+      pks__segment *segment = atomic_load(&open->segments[i]);
+      if (segment) { pks__store_release_segment(store, segment); }
+    }
+  }
+  pks__free((void *)open->segments);
+  pks__free((void *)atomic_load(&open->checked));
+  pks__run_close(&open->run);
+  pks__free(open);
+}
+
+/// Drops a reference; the mutex is not held.
+static void open_run_release(pks_store *store, pks__open_run *open) {
+  pks__mutex_lock(store->mutex);
+  bool last = --open->references == 0;
+  pks__mutex_unlock(store->mutex);
+  if (last) { open_run_close(store, open); }
+}
+
+/// A run that a live view has open, with a reference for the caller; NULL when there is none.
+static pks__open_run *find_open_run(pks_store *store, uint64_t name) {
+  pks__mutex_lock(store->mutex);
+  pks__open_run *found = NULL;
+  for (pks__view *view = store->views; view && !found; view = view->next) {
+    for (uint32_t i = 0; i < view->run_count && !found; i++) {
+      if (view->runs[i].open->name == name) { found = view->runs[i].open; }
+    }
+  }
+  if (found) { found->references++; }
+  pks__mutex_unlock(store->mutex);
+  return found;
+}
+
+static pks_status open_run(
+  pks_store *store, const pks__run_ref *ref, pks__file session, pks__open_run **out, pks_error *error) {
+  *out = find_open_run(store, ref->name.name);
+  if (*out) { return PKS_OK; }
+  char path[PKS__INDEX_NAME];
+  pks__run_path(ref->name.name, path);
+  pks__open_run *open = pks__allocate_zeroed(1, sizeof *open);
+  if (!open) { return pks__fail_memory(error); }
+  open->name = ref->name.name;
+  open->references = 1;
+  bool may_be_staged = session != PKS__NO_FILE;
+  pks_status status = pks__run_open(&open->run, store->vfs, store->root, path, may_be_staged ? NULL : error);
+  if (status && may_be_staged) {
+    status = pks__run_open(&open->run, store->vfs, session, strrchr(path, '/') + 1, error);
+  }
+  if (!status) {
+    const pks__table *table = &open->run.table;
+    bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
+                    && open->run.pack_count == ref->pack_count;
+    if (!expected) { status = pks__fail(error, PKS_CORRUPT, "not the run that the generation names", path, PKS_NO_OFFSET); }
+  }
+  if (!status) {
+    open->segments = pks__allocate_zeroed((size_t)open->run.segment_count + 1, sizeof *open->segments);
+    if (!open->segments) { status = pks__fail_memory(error); }
+  }
+  if (status) {
+    open_run_close(store, open);
+    return status;
+  }
+  *out = open;
+  return PKS_OK;
+}
+
+// MARK: - Making a view
+
+static pks_status open_view_run(
+  pks__view *view, const pks__run_ref *ref, pks__file session, pks__view_run *out, pks_error *error) {
+  pks_status status = open_run(view->store, ref, session, &out->open, error);
+  if (status) { return status; }
+  out->ranks = pks__allocate((size_t)(ref->pack_count + 1) * sizeof *out->ranks);
+  if (!out->ranks) { return pks__fail_memory(error); }
+  for (uint32_t i = 0; i < ref->pack_count; i++) {
+    out->ranks[i] = pks__generation_find_number(&view->generation, ref->pack_numbers[i]);
+  }
+  return PKS_OK;
+}
+
+pks_status pks__view_create(
+  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error) {
+  pks__view *view = pks__allocate_zeroed(1, sizeof *view);
+  pks__view_run *runs = pks__allocate_zeroed((size_t)generation->run_count + 1, sizeof *runs);
+  if (!view || !runs) {
+    pks__free(view);
+    pks__free(runs);
+    pks__generation_free(generation);
+    return pks__fail_memory(error);
+  }
+  view->store = store;
+  view->references = 1;
+  view->runs = runs;
+  view->generation = *generation;
+  *generation = (pks__generation){0};
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < view->generation.run_count; i++) {
+    status = open_view_run(view, &view->generation.runs[i], session, &runs[i], error);
+    if (runs[i].open) { view->run_count = i + 1; }
+  }
+  pks__mutex_lock(store->mutex);
+  view->next = store->views;
+  store->views = view;
+  pks__mutex_unlock(store->mutex);
+  if (status) {
+    pks__view_release(view);
+    return status;
+  }
+  *out = view;
+  return PKS_OK;
+}
+
+static void view_close(pks__view *view) {
+  pks_store *store = view->store;
+  for (uint32_t i = 0; i < view->run_count; i++) {
+    pks__free(view->runs[i].ranks);
+    open_run_release(store, view->runs[i].open);
+  }
+  if (view->is_pinned) { pks__unpin_generation(store->vfs, store->lock, view->generation.number); }
+  pks__free(view->runs);
+  pks__generation_free(&view->generation);
+  pks__free(view);
+}
+
+void pks__view_release(pks__view *view) {
+  if (!view) { return; }
+  pks_store *store = view->store;
+  pks__mutex_lock(store->mutex);
+  bool last = --view->references == 0;
+  if (last) {
+    pks__view **link = &store->views;
+    while (*link != view) { link = &(*link)->next; }
+    *link = view->next;
+  }
+  pks__mutex_unlock(store->mutex);
+  if (last) { view_close(view); }
+}
+
+// MARK: - The current generation
+
+/// Reads a generation's file. With a slot, it must be the file that the slot names; without, its own checksum decides.
+static pks_status read_generation(
+  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(number, path);
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  pks__file_info info = {0};
+  uint8_t *bytes = NULL;
+  size_t got = 0;
+  failure = vfs->info_of(vfs->context, file, &info);
+  pks_status status = PKS_OK;
+  if (!failure && slot && info.size != slot->file_length) {
+    status = pks__fail(error, PKS_CORRUPT, "file has another length than the control file says", path, 0);
+  }
+  if (!failure && !status) {
+    bytes = pks__allocate((size_t)info.size + 1);
+    if (!bytes) { status = pks__fail_memory(error); }
+    else { failure = vfs->read_at(vfs->context, file, 0, bytes, (size_t)info.size, &got); }
+  }
+  vfs->close(vfs->context, file);
+  if (failure) { status = pks__fail_system(error, failure, "cannot read", path); }
+  if (!status && slot && (got != info.size || pks__checksum(bytes, got) != slot->file_sum)) {
+    status = pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, 0);
+  }
+  if (!status) { status = pks__generation_decode(bytes, got, path, out, error); }
+  pks__free(bytes);
+  return status;
+}
+
+/// Takes a reference to the current view if it is of that generation.
+static pks__view *retain_current(pks_store *store, uint64_t generation) {
+  pks__mutex_lock(store->mutex);
+  pks__view *view = store->current;
+  if (view && view->generation.number == generation) { view->references++; }
+  else { view = NULL; }
+  pks__mutex_unlock(store->mutex);
+  return view;
+}
+
+/// Makes `view` the store's current one, with a reference of the store's own.
+static void set_current(pks_store *store, pks__view *view) {
+  pks__mutex_lock(store->mutex);
+  pks__view *old = store->current;
+  bool newer = !old || old->generation.number <= view->generation.number;
+  if (newer) {
+    store->current = view;
+    view->references++;
+  }
+  pks__mutex_unlock(store->mutex);
+  if (newer) { pks__view_release(old); }
+}
+
+/// Locks the generation that the control file names, and sees that it still is named afterwards (invariant 2).
+static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *pinned, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  *pinned = false;
+  for (;;) {
+    pks__control control;
+    pks_status status = pks__control_read(vfs, store->control, store->boot_id, &control, error);
+    if (status) { return status; }
+    uint64_t before = *pinned ? slot->generation : 0;
+    *slot = *pks__control_current(&control);
+    if (before == slot->generation || store->lock == PKS__NO_FILE) { return PKS_OK; }
+    if (*pinned) { pks__unpin_generation(vfs, store->lock, before); }
+    status = pks__pin_generation(vfs, store->lock, slot->generation, error);
+    if (status) { return status; }
+    *pinned = true;
+  }
+}
+
+pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error) {
+  pks__control control;
+  pks_status status = pks__control_read(store->vfs, store->control, store->boot_id, &control, error);
+  if (status) { return status; }
+  *out = retain_current(store, pks__control_current(&control)->generation);
+  if (*out) { return PKS_OK; }
+  pks__mutex_lock(store->opening);
+  status = pks__control_read(store->vfs, store->control, store->boot_id, &control, error);
+  *out = status ? NULL : retain_current(store, pks__control_current(&control)->generation);
+  if (!status && !*out) {
+    pks__control_slot slot;
+    pks__generation generation = {0};
+    bool pinned = false;
+    status = pin_current(store, &slot, &pinned, error);
+    if (!status) { status = read_generation(store, slot.generation, &slot, &generation, error); }
+    if (!status) { status = pks__view_create(out, store, &generation, PKS__NO_FILE, error); }
+    if (!status) {
+      (*out)->is_pinned = pinned;
+      set_current(store, *out);
+    } else if (pinned) {
+      pks__unpin_generation(store->vfs, store->lock, slot.generation);
+    }
+  }
+  pks__mutex_unlock(store->opening);
+  return status;
+}
+
+pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error) {
+  pks__generation generation = {0};
+  pks_status status = read_generation(store, number, NULL, &generation, error);
+  return status ? status : pks__view_create(out, store, &generation, PKS__NO_FILE, error);
+}
+
+// MARK: - Segments and chunks
+
+pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks__segment **out, pks_error *error) {
+  pks__open_run *open = view->runs[run].open;
+  if (index >= open->run.segment_count) {
+    return pks__fail(error, PKS_CORRUPT, "index names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET);
+  }
+  pks__segment *segment = atomic_load_explicit(&open->segments[index], memory_order_acquire);
+  if (!segment) {
+    pks__run_segment_info info;
+    pks_status status = pks__run_segment_at(&open->run, index, &info, error);
+    if (!status) { status = pks__store_get_segment(view->store, &info.id, &segment, error); }
+    if (status) { return status; }
+    pks__segment *expected = NULL;
+    if (!atomic_compare_exchange_strong(&open->segments[index], &expected, segment)) {
+      pks__store_release_segment(view->store, segment);
+      segment = expected;
+    }
+  }
+  *out = segment;
+  return PKS_OK;
+}
+
+/// Whether a hint is the chunk that is looked for.
+static pks_status confirm(pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error) {
+  *confirmed = false;
+  pks_status status = pks__segment_need_table(hint->segment, error);
+  if (status) { return status; }
+  if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }
+  const pks__id *stored;
+  status = pks__segment_chunk_id(hint->segment, hint->row, &stored, error);
+  if (!status) { *confirmed = pks__id_equal(stored, id); }
+  return status;
+}
+
+pks_status pks__view_find_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error) {
+  uint64_t prefix = pks__id_prefix(id);
+  *found = false;
+  for (uint32_t at = view->run_count; at > 0; at--) {
+    pks__chunk_ref hint = {.run = at - 1};
+    uint32_t probe = 0;
+    for (bool more = true; more;) {
+      pks_status status = pks__run_find_chunk(
+        &view->runs[hint.run].open->run, prefix, &probe, &hint.segment_index, &hint.row, &more, error);
+      if (!status && more) { status = pks__view_segment(view, hint.run, hint.segment_index, &hint.segment, error); }
+      // A segment that was purged has no chunks any more.
+      if (status == PKS_PURGED) { continue; }
+      if (!status && more) { status = confirm(&hint, id, kind, found, error); }
+      if (status) { return status; }
+      if (*found) {
+        *out = hint;
+        return PKS_OK;
+      }
+    }
+  }
+  return PKS_OK;
+}
+
+// MARK: - Pages
+
+static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
+  pks__chunk_place place;
+  pks__frame frame;
+  pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
+  if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
+  pks__frame_reader *reader = NULL;
+  if (!status) { status = pks__frame_reader_take(view->store, &reader, error); }
+  if (status) { return status; }
+  pks__frame_source source = {
+    .segment = ref->segment,
+    .offset = frame.offset,
+    .stored_length = frame.stored_length,
+    .raw_length = frame.raw_length,
+    .codec = frame.codec,
+    .sum = frame.sum,
+  };
+  const uint8_t *raw;
+  status = pks__frame_decode(reader, &source, &raw, error);
+  if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }
+  pks__frame_reader_return(view->store, reader);
+  return status;
+}
+
+static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, pks_error *error) {
+  pks__view *view = context;
+  pks__chunk_ref ref;
+  bool found;
+  out->length = 0;
+  pks_status status = pks__view_find_chunk(view, id, PKS__SEGMENT_METADATA, &ref, &found, error);
+  if (status) { return status; }
+  if (!found) {
+    char name[2 * PKS__ID_SIZE + 1];
+    pks__hex(id->bytes, sizeof id->bytes, name);
+    return pks__fail(error, PKS_CORRUPT, "catalog page is missing", name, PKS_NO_OFFSET);
+  }
+  return read_page(view, &ref, out, error);
+}
+
+pks__page_source pks__view_pages(pks__view *view) { return (pks__page_source){.context = view, .get = get_page}; }
+
+// MARK: - Public
+
+pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error) {
+  return pks__view_open_current(out, store, error);
+}
+
+void pks_snapshot_close(pks_snapshot *snapshot) { pks__view_release(snapshot); }
+
+uint64_t pks_snapshot_generation(const pks_snapshot *snapshot) { return snapshot->generation.number; }
+
+uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }
+
+pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index) {
+  return pks__generation_pack(&snapshot->generation, index);
+}
+
+pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version) {
+  PKS_ASSERT(pack < snapshot->generation.pack_count && version < snapshot->generation.packs[pack].version_count);
+  return pks__version_public(&snapshot->generation.packs[pack].versions[version]);
+}
+
+uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name) {
+  return pks__generation_find_pack(&snapshot->generation, name);
+}

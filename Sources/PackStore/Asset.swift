@@ -1,0 +1,75 @@
+import CPackStore
+
+/// A file, link or folder, on loan from a snapshot.
+///
+/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from, costs nothing to copy, and cannot be kept longer: for
+/// that, take its ``entry``. Any number of threads may read it.
+public struct Asset: ~Escapable {
+  let core: pks_asset
+  private let hold: Unmanaged<SnapshotHold>
+
+  @_lifetime(borrow snapshot)
+  init(_ core: pks_asset, lentBy snapshot: borrowing Snapshot) {
+    self.core = core
+    hold = .passUnretained(snapshot.hold)
+  }
+
+  @_lifetime(borrow cursor)
+  init(_ core: pks_asset, lentBy cursor: borrowing AssetCursor) {
+    self.core = core
+    hold = .passUnretained(cursor.walk.hold)
+  }
+
+  /// The snapshot's hold, retained: what mapped data keeps.
+  var retainedHold: SnapshotHold { hold.takeUnretainedValue() }
+}
+
+/// Everything an asset refers to is immutable until its lender ends, and the compiler keeps it from living longer.
+extension Asset: @unchecked Sendable {}
+
+extension Asset {
+  public enum Kind: String, CaseIterable, Sendable {
+    case file
+    /// A symbolic link.
+    case link
+    /// A folder that is stored because it is empty, or one that the paths in it imply.
+    case folder
+  }
+
+  /// The whole path, relative, `/`-separated.
+  public var path: String { String(copying: core.path, count: Int(core.path_length)) }
+
+  public var kind: Kind { Kind(core.kind) }
+
+  /// The bytes of a file; of a link, the length of its target; 0 for a folder.
+  public var byteCount: Int { Int(clamping: core.size) }
+
+  public var isExecutable: Bool { core.executable }
+
+  /// Stored raw, in one piece: ``bytes`` lends it without a copy.
+  public var isContiguous: Bool { core.contiguous }
+
+  /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
+  public var pack: PackID? { PackID(number: core.pack, in: core.snapshot) }
+
+  /// What is known about the asset, as a value to keep.
+  public var entry: Snapshot.Entry { Snapshot.Entry(core) }
+}
+
+extension Asset.Kind {
+  init(_ kind: pks_kind) {
+    switch kind {
+    case PKS_LINK: self = .link
+    case PKS_FOLDER: self = .folder
+    default: self = .file
+    }
+  }
+}
+
+extension PackID {
+  /// The name of a snapshot's pack by its number; nil for any pack.
+  init?(number: UInt32, in snapshot: OpaquePointer) {
+    guard number != anyPack else { return nil }
+    self.init(trusted: pks_snapshot_pack(snapshot, number).name)
+  }
+}

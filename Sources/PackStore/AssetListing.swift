@@ -1,0 +1,152 @@
+import CPackStore
+
+extension Snapshot {
+  /// What a listing says about a file, link or folder. A copy: it outlives its snapshot.
+  public struct Entry: Hashable, Sendable {
+    /// The whole path, relative, `/`-separated.
+    public let path: String
+
+    public let kind: Asset.Kind
+
+    /// The bytes of a file; of a link, the length of its target; 0 for a folder.
+    public let byteCount: Int
+
+    public let isExecutable: Bool
+
+    /// Stored raw, in one piece.
+    public let isContiguous: Bool
+
+    /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
+    public let pack: PackID?
+
+    /// The last part of the path.
+    public var name: Substring {
+      path[(path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex)...]
+    }
+
+    init(_ asset: pks_asset) {
+      path = String(copying: asset.path, count: Int(asset.path_length))
+      kind = Asset.Kind(asset.kind)
+      byteCount = Int(clamping: asset.size)
+      isExecutable = asset.executable
+      isContiguous = asset.contiguous
+      pack = PackID(number: asset.pack, in: asset.snapshot)
+    }
+  }
+
+  /// An asset that another pack hides.
+  public struct Conflict: Hashable, Sendable {
+    /// What cannot be seen in the merged namespace. A look-up limited to its pack finds it.
+    public let hidden: Entry
+
+    /// The pack that wins.
+    public let winner: PackID
+
+    /// The path that wins: the same, or a file where the hidden one needs a folder, or the reverse.
+    public let winnerPath: String
+
+    init(_ entry: pks_entry) {
+      winner = PackID(trusted: pks_snapshot_pack(entry.asset.snapshot, entry.winner_pack).name)
+      hidden = Entry(entry.asset)
+      winnerPath = String(copying: entry.winner_path, count: Int(entry.winner_path_length))
+    }
+  }
+}
+
+extension Snapshot {
+  /// How far a walk goes.
+  public enum Depth: Sendable {
+    /// What lies directly in the folder. Folders that paths imply appear once.
+    case children
+    /// Every file, link and empty folder below the folder. Folders that paths imply do not appear.
+    case descendants
+  }
+
+  /// What lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
+  ///
+  /// - Throws: `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:of:depth:_:)`` takes no memory.
+  public func entries(
+    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
+  ) throws(PackStoreError) -> [Entry] {
+    var cursor = try cursor(in: folder, of: pack, depth: depth)
+    var entries: [Entry] = []
+    while let asset = try cursor.next() { entries.append(asset.entry) }
+    return entries
+  }
+
+  /// Calls `body` with what lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
+  ///
+  /// - Throws: what `body` throws; `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`,
+  ///   `outOfMemory`.
+  /// - Complexity: O(*n*) time in what is listed.
+  public func forEachAsset(
+    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children, _ body: (Asset) throws -> Void
+  ) throws {
+    var cursor = try cursor(in: folder, of: pack, depth: depth)
+    while let asset = try cursor.next() { try body(asset) }
+  }
+
+  /// A walk that the caller drives.
+  @_lifetime(borrow self)
+  public func cursor(
+    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
+  ) throws(PackStoreError) -> AssetCursor {
+    try AssetCursor(self, folder, try scope(pack), depth == .children ? PKS_CHILDREN : PKS_DESCENDANTS)
+  }
+
+  /// What other packs hide below `folder`, in bytewise order of paths.
+  ///
+  /// - Complexity: O(*n*) time and memory in the conflicts.
+  public func conflicts(in folder: String = "") throws(PackStoreError) -> [Conflict] {
+    let walk = try AssetWalk(hold, folder, anyPack, PKS_CONFLICTS)
+    var conflicts: [Conflict] = []
+    while let entry = try walk.next() { conflicts.append(Conflict(entry)) }
+    return conflicts
+  }
+}
+
+/// A walk through a folder: one thread at a time.
+///
+///     var cursor = try snapshot.cursor(in: "Videos")
+///     while let asset = try cursor.next() { print(asset.path, asset.byteCount) }
+public struct AssetCursor: ~Copyable, ~Escapable {
+  let walk: AssetWalk
+
+  @_lifetime(borrow snapshot)
+  init(
+    _ snapshot: borrowing Snapshot, _ folder: String, _ scope: UInt32, _ walk: pks_walk
+  ) throws(PackStoreError) {
+    self.walk = try AssetWalk(snapshot.hold, folder, scope, walk)
+  }
+
+  /// The next asset, on loan until the next call; nil after the last.
+  @_lifetime(&self)
+  public mutating func next() throws(PackStoreError) -> Asset? {
+    guard let entry = try walk.next() else { return nil }
+    return Asset(entry.asset, lentBy: self)
+  }
+}
+
+/// The core's cursor, closed before its snapshot.
+final class AssetWalk {
+  let hold: SnapshotHold
+  private let pointer: OpaquePointer
+
+  init(_ hold: SnapshotHold, _ folder: String, _ scope: UInt32, _ walk: pks_walk) throws(PackStoreError) {
+    var pointer: OpaquePointer?
+    try check { error in folder.withPath { pks_cursor_open(&pointer, hold.pointer, $0, $1, scope, walk, error) } }
+    self.hold = hold
+    self.pointer = pointer!
+  }
+
+  deinit { pks_cursor_close(pointer) }
+
+  /// The next entry, whose paths are on loan until the next call; nil after the last.
+  func next() throws(PackStoreError) -> pks_entry? {
+    var entry = pks_entry()
+    var more = false
+    try check { pks_cursor_next(pointer, &entry, &more, $0) }
+    return more ? entry : nil
+  }
+}

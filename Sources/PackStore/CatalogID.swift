@@ -1,0 +1,25 @@
+/// The identity of a pack version's content: the SHA-256 of its catalog's root page.
+///
+/// Equal folders give equal catalogs, whatever the store held before, on any machine.
+public struct CatalogID: Hashable, Sendable {
+  let digest: Digest256
+
+  /// The 32 bytes of the identity.
+  public var bytes: [UInt8] { digest.bytes }
+}
+
+extension CatalogID: Comparable {
+  /// Bytewise order.
+  public static func < (left: Self, right: Self) -> Bool { left.digest < right.digest }
+}
+
+extension CatalogID: LosslessStringConvertible {
+  /// Reads 64 hexadecimal digits.
+  public init?(_ description: String) {
+    guard let digest = Digest256(hex: description) else { return nil }
+    self.digest = digest
+  }
+
+  /// 64 hexadecimal digits, in lower case.
+  public var description: String { digest.hex }
+}

@@ -1,0 +1,41 @@
+import CPackStore
+
+/// Runs one call of the core and throws what it reports.
+///
+/// The error's kilobyte is stack memory that stays untouched unless the call fails: the core fills all of it then.
+@inline(__always)
+func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws(PackStoreError) {
+  try withUnsafeTemporaryAllocation(of: pks_error.self, capacity: 1) { buffer throws(PackStoreError) in
+    let error = buffer.baseAddress!
+    guard call(error) == PKS_OK else { throw PackStoreError(error) }
+  }
+}
+
+/// Lends `value` to a C callback as its `context`, for the length of `body`.
+func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawPointer) -> Result) -> Result {
+  withUnsafeMutablePointer(to: &value) { body(UnsafeMutableRawPointer($0)) }
+}
+
+/// A size for the core, which takes 0 for its default: what does not fit, or asks for nothing, becomes what the core refuses.
+func coreSize(_ byteCount: Int) -> UInt32 { byteCount == 0 ? .max : UInt32(exactly: byteCount) ?? .max }
+
+extension String {
+  /// Lends the UTF-8 bytes of a path, not NUL-terminated.
+  @inline(__always)
+  func withPath<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
+    var copy = self  // `withUTF8` may change how a string is stored, not what it says; even the empty string has an address
+    return copy.withUTF8 { utf8 in
+      utf8.withMemoryRebound(to: CChar.self) { body($0.baseAddress!, $0.count) }
+    }
+  }
+
+  /// A copy of `count` bytes of UTF-8 on loan from the core; what is not UTF-8 is repaired with U+FFFD.
+  init(copying bytes: UnsafePointer<CChar>?, count: Int) {
+    let utf8 = UnsafeRawBufferPointer(start: bytes, count: count)
+    self.init(decoding: utf8, as: UTF8.self)
+  }
+
+  init(copying loan: pks_bytes) {
+    self.init(decoding: UnsafeRawBufferPointer(start: loan.bytes, count: loan.count), as: UTF8.self)
+  }
+}

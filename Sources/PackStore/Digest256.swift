@@ -1,0 +1,63 @@
+import Crypto
+
+/// 32 bytes that name something: what ``ChunkID`` and ``CatalogID`` are made of. Ordered bytewise.
+struct Digest256: Hashable, Sendable {
+  static let byteCount = 32
+
+  /// Big-endian words, so that comparing words compares bytes.
+  private let words: (UInt64, UInt64, UInt64, UInt64)
+
+  /// Copies the first 32 of `bytes`, which has at least as many.
+  init(copying bytes: UnsafeRawBufferPointer) {
+    precondition(bytes.count >= Self.byteCount)
+    func word(_ index: Int) -> UInt64 {
+      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+    }
+    words = (word(0), word(1), word(2), word(3))
+  }
+
+  /// The SHA-256 of `bytes`.
+  init(hashing bytes: UnsafeRawBufferPointer) {
+    var hash = SHA256()
+    hash.update(bufferPointer: bytes)
+    self = hash.finalize().withUnsafeBytes { Self(copying: $0) }
+  }
+
+  /// Reads 64 hexadecimal digits, in either case.
+  init?(hex: some StringProtocol) {
+    let digits = hex.utf8.compactMap { UInt8(hexDigit: $0) }
+    guard hex.utf8.count == 2 * Self.byteCount, digits.count == 2 * Self.byteCount else { return nil }
+    let bytes = (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
+    self = bytes.withUnsafeBytes { Self(copying: $0) }
+  }
+
+  var bytes: [UInt8] {
+    [words.0, words.1, words.2, words.3].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
+  }
+
+  var hex: String { [words.0, words.1, words.2, words.3].map(Self.hex).joined() }
+
+  private static func hex(_ word: UInt64) -> String {
+    let digits = String(word, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(words.0) }  // a digest's first word is as good as all of it
+}
+
+extension Digest256: Comparable {
+  static func < (left: Self, right: Self) -> Bool { left.words < right.words }
+}
+
+extension UInt8 {
+  fileprivate init?(hexDigit: UInt8) {
+    switch hexDigit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): self = hexDigit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): self = hexDigit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): self = hexDigit - UInt8(ascii: "A") + 10
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import CPackStore
+
+/// Where an asset goes: its path, copied from the core and checked. Bytes, because text that looks equal need not be the same path.
+struct ExtractPath: Sendable {
+  /// The whole path of the asset, NUL-terminated.
+  private let bytes: [UInt8]
+
+  /// Where the path below the target begins.
+  private let start: Int
+
+  /// Where the last part begins.
+  private let nameStart: Int
+
+  /// - Parameter prefixCount: how many bytes of the path name the folder that is extracted, with its `/`.
+  init(_ asset: pks_asset, droppingFirst prefixCount: Int) throws(PackStoreError) {
+    let path = UnsafeRawBufferPointer(start: asset.path, count: Int(asset.path_length))
+    bytes = Array(path) + [0]
+    start = prefixCount
+    let slash = path.lastIndex(of: UInt8(ascii: "/"))
+    nameStart = max(slash.map { $0 + 1 } ?? 0, start)
+    guard start < path.count, parts(of: path[start...]).allSatisfy(isName) else {
+      throw PackStoreError(.corrupt, "an asset has a path that cannot be", file: text)
+    }
+  }
+
+  /// The folder it lies in, relative to the target; empty for the target itself.
+  var folder: ArraySlice<UInt8> { bytes[start..<max(nameStart - 1, start)] }
+
+  /// The path relative to the target.
+  var relative: ArraySlice<UInt8> { bytes[start..<bytes.count - 1] }
+
+  var text: String { String(decoding: relative, as: UTF8.self) }
+
+  /// Lends the last part, NUL-terminated.
+  func withName<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    bytes.withUnsafeBytes { body($0.baseAddress!.advanced(by: nameStart).assumingMemoryBound(to: CChar.self)) }
+  }
+
+  /// Lends `asset` with this path, whose own is the core's no longer.
+  func lend<Result>(_ asset: pks_asset, _ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
+    var asset = asset
+    return bytes.withUnsafeBytes { bytes in
+      asset.path = bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
+      return body(&asset)
+    }
+  }
+
+  /// Whether a link here that points to `target` may lead out of the folder that `relative` is relative to.
+  ///
+  /// Judged without following anything: leading `..` parts climb from the link's own folder, which is no link; a later `..` could
+  /// climb from wherever another link leads, so it counts as leading out.
+  func leadsOut(_ target: UnsafeRawBufferPointer) -> Bool {
+    guard let first = target.first, first != UInt8(ascii: "/"), !target.contains(0) else { return true }
+    let steps = parts(of: target[...]).filter { !$0.isEmpty && !$0.elementsEqual(".".utf8) }
+    let climbs = steps.prefix { $0.elementsEqual("..".utf8) }.count
+    let depth = folder.isEmpty ? 0 : parts(of: folder).count
+    return climbs > depth || steps.dropFirst(climbs).contains { $0.elementsEqual("..".utf8) }
+  }
+}
+
+/// The parts between the slashes, empty ones included.
+func parts<Bytes: Collection<UInt8>>(of path: Bytes) -> [Bytes.SubSequence] {
+  path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+}
+
+/// Whether a part can name something in a folder. The core promises it, but what is written outside the target cannot be undone.
+private func isName(_ part: some Collection<UInt8>) -> Bool {
+  !part.isEmpty && !part.contains(0) && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
+}

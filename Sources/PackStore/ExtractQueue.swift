@@ -1,0 +1,119 @@
+import CPackStore
+import Synchronization
+
+/// One asset to write, or one part of a large file.
+struct ExtractJob {
+  let path: ExtractPath
+  let asset: pks_asset
+
+  /// The bytes of the file to write.
+  var range: Range<UInt64>
+
+  /// The file, when several jobs share it.
+  var file: OutputFile?
+}
+
+/// The asset refers to what is immutable until the walk ends, which the queue owns.
+extension ExtractJob: @unchecked Sendable {}
+
+/// Hands out work to the threads of one extraction, in order of paths, and gathers what they did.
+///
+/// Neighbouring small assets go to the same thread, which then finds their folder open and their frame decoded. Large files are
+/// split, so that one of them keeps every thread busy.
+final class ExtractQueue: Sendable {
+  private static let batchCount = 64
+  private static let batchByteCount: UInt64 = 1 << 20
+  private static let partByteCount: UInt64 = 8 << 20
+  private static let largeByteCount: UInt64 = 16 << 20
+
+  let target: OutputFolder
+  let options: ExtractOptions
+  private let prefixCount: Int
+  private let progress: @Sendable (_ fileCount: Int, _ byteCount: Int) -> Void
+  private let state: Mutex<State>
+
+  private struct State {
+    let walk: AssetWalk
+    var large: ExtractJob?
+    var result = ExtractResult()
+    var failure: PackStoreError?
+  }
+
+  init(
+    _ walk: sending AssetWalk, below folder: String, to target: consuming OutputFolder, options: ExtractOptions,
+    progress: @escaping @Sendable (_ fileCount: Int, _ byteCount: Int) -> Void
+  ) {
+    self.target = target
+    self.options = options
+    self.progress = progress
+    prefixCount = folder.isEmpty ? 0 : folder.utf8.count + 1
+    state = Mutex(State(walk: walk))
+  }
+
+  /// What one thread does next; empty when nothing is left, or another thread failed.
+  func next(_ folders: inout FolderStack) throws(PackStoreError) -> [ExtractJob] {
+    try state.withLock { state throws(PackStoreError) in
+      guard state.failure == nil else { return [] }
+      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the extraction was cancelled") }
+      if let part = try nextPart(&state, &folders) { return [part] }
+      let batch = try nextBatch(&state)
+      if batch.isEmpty, let part = try nextPart(&state, &folders) { return [part] }
+      return batch
+    }
+  }
+
+  /// Adds what one thread did.
+  func add(_ done: ExtractResult) {
+    state.withLock { state in
+      state.result.fileCount += done.fileCount
+      state.result.linkCount += done.linkCount
+      state.result.folderCount += done.folderCount
+      state.result.byteCount += done.byteCount
+      state.result.refusedLinks += done.refusedLinks
+      progress(state.result.fileCount + state.result.linkCount + state.result.refusedLinks.count, state.result.byteCount)
+    }
+  }
+
+  /// Stops all threads.
+  func fail(_ error: PackStoreError) { state.withLock { $0.failure = $0.failure ?? error } }
+
+  func finish() throws(PackStoreError) -> ExtractResult {
+    try state.withLock { state throws(PackStoreError) in
+      if let failure = state.failure { throw failure }
+      return state.result
+    }
+  }
+
+  /// Small assets until there are enough of them, or a large one comes.
+  private func nextBatch(_ state: inout State) throws(PackStoreError) -> [ExtractJob] {
+    var batch: [ExtractJob] = []
+    var byteCount: UInt64 = 0
+    while batch.count < Self.batchCount, byteCount < Self.batchByteCount, let entry = try state.walk.next() {
+      let path = try ExtractPath(entry.asset, droppingFirst: prefixCount)
+      let job = ExtractJob(path: path, asset: entry.asset, range: 0..<entry.asset.size)
+      if entry.asset.kind == PKS_FILE, entry.asset.size > Self.largeByteCount {
+        state.large = job
+        break
+      }
+      batch.append(job)
+      byteCount += entry.asset.size
+    }
+    return batch
+  }
+
+  /// The next part of the large file, which is made with the first.
+  private func nextPart(_ state: inout State, _ folders: inout FolderStack) throws(PackStoreError) -> ExtractJob? {
+    guard var large = state.large else { return nil }
+    if large.file == nil { large.file = try makeFile(large, &folders) }
+    var part = large
+    part.range = large.range.lowerBound..<min(large.range.lowerBound + Self.partByteCount, large.range.upperBound)
+    large.range = part.range.upperBound..<large.range.upperBound
+    state.large = large.range.isEmpty ? nil : large
+    return part
+  }
+
+  func makeFile(_ job: ExtractJob, _ folders: inout FolderStack) throws(PackStoreError) -> OutputFile {
+    let folder = try folders.enter(job.path.folder)
+    return try OutputFile(job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites)
+  }
+}

@@ -1,0 +1,66 @@
+import CPackStore
+
+/// One thread of an extraction: takes jobs until none are left. Has one buffer, whatever it writes.
+struct ExtractWorker: ~Copyable {
+  private static let bufferByteCount = 4 << 20
+
+  private let queue: ExtractQueue
+  private var folders: FolderStack
+  private let buffer: UnsafeMutableRawBufferPointer
+
+  init(_ queue: ExtractQueue) {
+    self.queue = queue
+    folders = FolderStack(root: queue.target.descriptor)
+    buffer = .allocate(byteCount: Self.bufferByteCount, alignment: 4096)
+  }
+
+  deinit { buffer.deallocate() }
+
+  mutating func run() {
+    do throws(PackStoreError) {
+      while true {
+        let jobs = try queue.next(&folders)
+        guard !jobs.isEmpty else { return }
+        var done = ExtractResult()
+        for job in jobs { try run(job, &done) }
+        done.folderCount = folders.takeMadeCount()
+        queue.add(done)
+      }
+    } catch {
+      queue.fail(error)
+    }
+  }
+
+  private mutating func run(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+    switch job.asset.kind {
+    case PKS_FOLDER: _ = try folders.enter(job.path.relative)
+    case PKS_LINK: try makeLink(job, &done)
+    default: try write(job, &done)
+    }
+  }
+
+  private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+    let file = if let shared = job.file { shared } else { try queue.makeFile(job, &folders) }
+    var offset = job.range.lowerBound
+    while offset < job.range.upperBound {
+      let count = Int(min(UInt64(buffer.count), job.range.upperBound - offset))
+      try check { error in job.path.lend(job.asset) { pks_asset_read($0, offset, buffer.baseAddress, count, error) } }
+      try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+      offset += UInt64(count)
+    }
+    done.byteCount += job.range.count
+    done.fileCount += offset == job.asset.size ? 1 : 0
+  }
+
+  private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+    var loan = pks_bytes()
+    try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
+    if !queue.options.createsUnsafeLinks, job.path.leadsOut(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)) {
+      done.refusedLinks.append(.init(path: job.path.text, target: String(copying: loan)))
+    } else {
+      let folder = try folders.enter(job.path.folder)
+      try PackStore.makeLink(job.path, to: String(copying: loan), in: folder, replacing: queue.options.overwrites)
+      done.linkCount += 1
+    }
+  }
+}

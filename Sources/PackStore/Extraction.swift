@@ -1,0 +1,107 @@
+import CPackStore
+import Dispatch
+public import SystemPackage
+
+/// How assets are written to disk.
+public struct ExtractOptions: Hashable, Sendable {
+  /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a folder.
+  public var overwrites = false
+
+  /// Creates links that lead out of the target, too.
+  public var createsUnsafeLinks = false
+
+  /// By default one thread per processor, at most 8.
+  public var threadCount: Int?
+
+  public init() {}
+}
+
+/// How far an extraction has come; no number ever falls.
+public struct ExtractProgress: Hashable, Sendable {
+  /// Files and links.
+  public let fileCount: Int
+  public let totalFileCount: Int
+
+  public let byteCount: Int
+  public let totalByteCount: Int
+
+  /// From 0 to 1, by bytes.
+  public var fraction: Double { totalByteCount == 0 ? 1 : Double(byteCount) / Double(totalByteCount) }
+}
+
+/// What an extraction wrote.
+public struct ExtractResult: Hashable, Sendable {
+  public internal(set) var fileCount = 0
+  public internal(set) var linkCount = 0
+
+  /// Folders that were made. Those that were there already do not count.
+  public internal(set) var folderCount = 0
+
+  /// Bytes of the files.
+  public internal(set) var byteCount = 0
+
+  /// Links that were not created because they lead out of the target, in no particular order.
+  public internal(set) var refusedLinks: [RefusedLink] = []
+
+  public struct RefusedLink: Hashable, Sendable {
+    /// Relative to the target.
+    public let path: String
+
+    /// Where it points to.
+    public let target: String
+  }
+}
+
+extension Snapshot {
+  /// Writes the assets below a folder of the merged namespace, or of one pack, to the folder `target`, which is made if need be.
+  ///
+  /// - Files get mode 0644, or 0755 when they are executable, less the umask. Folders that are there already are merged into.
+  /// - Nothing is written through a symbolic link that is in the way: it is an error.
+  /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when a `..` comes
+  ///   after any other part, where another link could turn it. Such links are listed, not created.
+  /// - When it fails, what was written stays.
+  ///
+  /// - Parameters:
+  ///   - folder: what is extracted; its own path does not appear below `target`.
+  ///   - progress: called on several threads, one at a time.
+  /// - Throws: `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite; `wrongKind`
+  ///   for a link or file in a folder's way, or a folder in a file's; `cancelled` when the surrounding task is; `noSpace`,
+  ///   `ioError`, `corrupt`, `purged`, `outOfMemory`.
+  /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
+  @discardableResult
+  public func extract(
+    _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
+    progress: (@Sendable (ExtractProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> ExtractResult {
+    let totals = progress == nil ? (files: 0, bytes: 0) : try totals(below: folder, of: pack)
+    let walk = try AssetWalk(hold, folder, try scope(pack), PKS_DESCENDANTS)
+    let queue = ExtractQueue(walk, below: folder, to: try OutputFolder(making: target), options: options) { files, bytes in
+      progress?(
+        ExtractProgress(fileCount: files, totalFileCount: totals.files, byteCount: bytes, totalByteCount: totals.bytes))
+    }
+    DispatchQueue.concurrentPerform(iterations: options.threadCount.map { max($0, 1) } ?? min(processorCount(), 8)) { _ in
+      var worker = ExtractWorker(queue)
+      worker.run()
+    }
+    return try queue.finish()
+  }
+
+  /// Writes the assets below a folder to the folder `target`.
+  @discardableResult
+  public func extract(
+    _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
+    progress: (@Sendable (ExtractProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> ExtractResult {
+    try extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
+  }
+
+  private func totals(below folder: String, of pack: PackID?) throws(PackStoreError) -> (files: Int, bytes: Int) {
+    var cursor = try cursor(in: folder, of: pack, depth: .descendants)
+    var (files, bytes) = (0, 0)
+    while let asset = try cursor.next() {
+      files += asset.kind == .folder ? 0 : 1
+      bytes += asset.kind == .file ? asset.byteCount : 0
+    }
+    return (files, bytes)
+  }
+}

@@ -1,0 +1,63 @@
+import CPackStore
+public import SystemPackage
+
+/// Something in a folder that was left out, could not be stored, or will cause trouble elsewhere.
+public struct InstallNotice: Hashable, Sendable {
+  public let kind: Kind
+
+  /// Relative to the folder. Bytes that are not UTF-8 appear as U+FFFD.
+  public let path: String
+
+  /// Why the system refused, with ``Kind/unreadable``.
+  public let systemError: Errno?
+
+  public enum Kind: Sendable {
+    /// A refusal: the name is not UTF-8, too long, or its path too deep.
+    case badName
+    /// A refusal: a link, with ``InstallOptions/Links/refuse``.
+    case link
+    /// A refusal: following the link does not end, or ends nowhere.
+    case linkLoop
+    /// Differs from another path by case only; a refusal with ``InstallOptions/isPortable``.
+    case twin
+    /// A warning: a socket, device or FIFO was left out.
+    case skipped
+    /// A refusal: a file or folder cannot be read.
+    case unreadable
+  }
+
+  init(_ notice: pks_notice, path: String, systemError: CInt) {
+    kind = Kind(notice)
+    self.path = path
+    self.systemError = systemError == 0 ? nil : Errno(rawValue: systemError)
+  }
+}
+
+extension InstallNotice.Kind {
+  fileprivate init(_ notice: pks_notice) {
+    switch notice {
+    case PKS_NOTICE_BAD_NAME: self = .badName
+    case PKS_NOTICE_LINK_REFUSED: self = .link
+    case PKS_NOTICE_LINK_LOOP: self = .linkLoop
+    case PKS_NOTICE_TWIN: self = .twin
+    case PKS_NOTICE_SKIPPED: self = .skipped
+    default: self = .unreadable
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .badName: "is no name that can be stored"
+    case .link: "is a symbolic link"
+    case .linkLoop: "is a symbolic link that leads nowhere"
+    case .twin: "differs from another path by case only"
+    case .skipped: "is neither file, folder nor link and was left out"
+    case .unreadable: "cannot be read"
+    }
+  }
+}
+
+extension InstallNotice: CustomStringConvertible {
+  /// One sentence, such as `'Videos/tap' is a symbolic link`.
+  public var description: String { "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "") }
+}

@@ -1,0 +1,58 @@
+import CPackStore
+import SystemPackage
+
+/// What the core tells while it installs: the `context` of its callbacks.
+struct InstallObserver {
+  private static let noticeLimit = 1_000
+
+  let progress: ((InstallProgress) -> Void)?
+  private(set) var notices: [InstallNotice] = []
+
+  init(progress: ((InstallProgress) -> Void)?) { self.progress = progress }
+
+  mutating func note(_ notice: @autoclosure () -> InstallNotice) {
+    if notices.count < Self.noticeLimit { notices.append(notice()) }
+  }
+
+  /// A refusal says what was refused.
+  func explain(_ error: PackStoreError) -> PackStoreError {
+    var error = error
+    if error.code == .refused { error.notices = notices }
+    return error
+  }
+}
+
+/// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
+func withRequest<Result>(
+  _ folder: FilePath, _ pack: PackID, _ options: InstallOptions, _ observer: inout InstallObserver,
+  _ body: (UnsafePointer<pks_add_request>) -> Result
+) -> Result {
+  var request = pks_add_request()
+  request.version = options.version ?? 0
+  request.set_priority = options.priority != nil
+  request.priority = options.priority ?? 0
+  request.level = options.level
+  request.layout = options.layout.core
+  request.links = options.links.core
+  request.portable = options.isPortable
+  request.frame_size = options.frameByteCount.map(coreSize) ?? 0
+  request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
+  request.progress = { context, progress in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    return !Task.isCancelled
+  }
+  request.notice = { context, notice, path, length, systemError in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(
+      InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))
+  }
+  return withContext(&observer) { context in
+    folder.withPlatformString { folder in
+      pack.name.withCString { pack in
+        request.folder = folder
+        request.pack = pack
+        request.context = context
+        return body(&request)
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import CPackStore
+
+/// How a folder becomes a pack version.
+public struct InstallOptions: Hashable, Sendable {
+  /// The number of the version; by default one more than the current version, or 1.
+  public var version: UInt64?
+
+  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a new
+  /// pack gets 0.
+  public var priority: Int32?
+
+  /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read.
+  public var level: Int32 = 3
+
+  /// How assets are read later.
+  public var layout: Layout = .random
+
+  /// What becomes of symbolic links.
+  public var links: Links = .store
+
+  /// Refuses paths that differ by case only, which some disks cannot tell apart.
+  public var isPortable = false
+
+  /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
+  public var frameByteCount: Int?
+
+  /// Up to how many raw bytes small assets share a frame. By default as the layout says.
+  public var sharedFrameByteCount: Int?
+
+  public init() {}
+
+  public enum Layout: String, CaseIterable, Sendable {
+    /// Frames of 128 KiB: for assets that are read at random.
+    case random
+    /// Larger frames: smaller, for assets that are read from front to back.
+    case sequential
+  }
+
+  public enum Links: String, CaseIterable, Sendable {
+    /// Links are stored as links, dangling ones too.
+    case store
+    /// What links point to is stored in their place.
+    case follow
+    /// Any link is a refusal.
+    case refuse
+  }
+}
+
+extension InstallOptions.Layout {
+  var core: pks_layout {
+    switch self {
+    case .random: PKS_LAYOUT_RANDOM
+    case .sequential: PKS_LAYOUT_SEQUENTIAL
+    }
+  }
+}
+
+extension InstallOptions.Links {
+  var core: pks_links {
+    switch self {
+    case .store: PKS_LINKS_STORE
+    case .follow: PKS_LINKS_FOLLOW
+    case .refuse: PKS_LINKS_REFUSE
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// The name of a pack: 1 to 128 ASCII letters, digits, `-`, `_` and `.`, of which the first is neither `-` nor `.`.
+public struct PackID: Hashable, Sendable {
+  public let name: String
+
+  /// Checks a name from outside.
+  ///
+  /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
+  public init(_ name: String) throws(PackStoreError) {
+    guard Self.isValid(name) else { throw PackStoreError(.invalidArgument, "no pack can have the name", file: name) }
+    self.name = name
+  }
+
+  /// A name that the core vouches for.
+  init(trusted name: UnsafePointer<CChar>) { self.name = String(cString: name) }
+
+  private static func isValid(_ name: String) -> Bool {
+    guard let first = name.utf8.first, first != UInt8(ascii: "-"), first != UInt8(ascii: ".") else { return false }
+    return name.utf8.count <= 128 && name.utf8.allSatisfy(isAllowed)
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch Unicode.Scalar(byte) {
+    case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+    default: false
+    }
+  }
+}
+
+extension PackID: ExpressibleByStringLiteral {
+  /// A name written in the source. A literal that is no valid name stops the program.
+  public init(stringLiteral name: String) {
+    precondition(Self.isValid(name), "no pack can have the name '\(name)'")
+    self.name = name
+  }
+}
+
+extension PackID: Comparable {
+  public static func < (left: Self, right: Self) -> Bool { left.name < right.name }
+}
+
+extension PackID: CustomStringConvertible {
+  public var description: String { name }
+}

@@ -1,0 +1,136 @@
+import CPackStore
+public import SystemPackage
+
+/// What went wrong, where, and what to do about it.
+///
+/// Compare ``code`` to decide; show ``description`` to people:
+///
+///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore repair'
+public struct PackStoreError: Error, Sendable {
+  public var code: Code
+
+  /// What went wrong, in a few English words.
+  public var reason: String
+
+  /// The file, folder, asset or pack concerned.
+  public var file: String?
+
+  /// Where in ``file``, in bytes.
+  public var offset: UInt64?
+
+  /// Why the system refused.
+  public var systemError: Errno?
+
+  /// With ``Code/noSpace``: a number of bytes that would have been enough for this step.
+  public var neededByteCount: UInt64?
+
+  /// With ``Code/busy``: the id of the process that holds the writer's lock, where it is known.
+  public var holder: UInt64?
+
+  /// With ``Code/refused``: what could not be stored, at most the first 1,000.
+  public var notices: [InstallNotice] = []
+
+  init(_ code: Code, _ reason: String, file: String? = nil, systemError: Errno? = nil) {
+    self.code = code
+    self.reason = reason
+    self.file = file
+    self.systemError = systemError
+  }
+
+  init(_ error: UnsafePointer<pks_error>) {
+    let error = error.pointee
+    let file = withUnsafeBytes(of: error.file) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    self.init(Code(error.status), String(cString: error.text ?? pks_status_name(error.status)))
+    self.file = file.isEmpty ? nil : file
+    systemError = error.system_error == 0 ? nil : Errno(rawValue: error.system_error)
+    offset = error.offset == UInt64.max ? nil : error.offset
+    neededByteCount = code == .noSpace && error.needed > 0 ? error.needed : nil
+    holder = code == .busy && error.needed > 0 ? error.needed : nil
+  }
+}
+
+extension PackStoreError {
+  /// The kind of an error, grouped by whose fault it is: 100 the caller's, 200 the machine's, 300 the file's.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    init(_ status: pks_status) { rawValue = UInt32(status.rawValue) }
+
+    /// A parameter makes no sense.
+    public static let invalidArgument = Self(PKS_INVALID_ARGUMENT)
+    /// No such asset, folder, pack or version.
+    public static let notFound = Self(PKS_NOT_FOUND)
+    /// The directory exists and holds something else, or there is none.
+    public static let notAStore = Self(PKS_NOT_A_STORE)
+    /// A link or folder where a file is needed, or the reverse.
+    public static let wrongKind = Self(PKS_WRONG_KIND)
+    /// The store was opened for reading only.
+    public static let readOnly = Self(PKS_READ_ONLY)
+    /// The task was cancelled.
+    public static let cancelled = Self(PKS_CANCELLED)
+    /// Another writer holds the lock and the caller would not wait.
+    public static let busy = Self(PKS_BUSY)
+    /// The folder holds what cannot be stored; ``PackStoreError/notices`` lists it.
+    public static let refused = Self(PKS_REFUSED)
+    /// A file of the folder shrank, grew or vanished while it was read.
+    public static let sourceChanged = Self(PKS_SOURCE_CHANGED)
+    /// What is to be made is there already: a pack version with other content, or a file where an asset is extracted.
+    public static let exists = Self(PKS_EXISTS)
+    /// The asset cannot be borrowed: it is compressed or lies in pieces.
+    public static let notContiguous = Self(PKS_NOT_CONTIGUOUS)
+    /// Another writer changed the same pack meanwhile: stage it again.
+    public static let conflict = Self(PKS_CONFLICT)
+
+    /// There is no memory left.
+    public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
+    /// A system call failed; ``PackStoreError/systemError`` says why.
+    public static let ioError = Self(PKS_IO_ERROR)
+    /// The disk is full.
+    public static let noSpace = Self(PKS_NO_SPACE)
+
+    /// Bytes on disk are not what was written.
+    public static let corrupt = Self(PKS_CORRUPT)
+    /// Written by a later version of this library.
+    public static let newerFormat = Self(PKS_NEWER_FORMAT)
+    /// The data was purgeable and is gone.
+    public static let purged = Self(PKS_PURGED)
+  }
+}
+
+extension PackStoreError.Code: CustomStringConvertible {
+  /// A short name, such as `corrupt`.
+  public var description: String { String(cString: pks_status_name(pks_status(rawValue: rawValue))) }
+}
+
+extension PackStoreError: CustomStringConvertible {
+  /// One sentence: what, where, why, and what to do.
+  public var description: String {
+    [reason + place, cause, advice].compactMap(\.self).joined(separator: ": ")
+  }
+
+  private var place: String {
+    guard let file else { return "" }
+    if let offset { return " in \(file) at byte \(offset)" }
+    return code == .corrupt ? " in \(file)" : " '\(file)'"
+  }
+
+  private var cause: String? { systemError?.description }
+
+  private var advice: String? {
+    switch code {
+    case .readOnly: "open the store for writing"
+    case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
+    case .noSpace: neededByteCount.map { "make room for \($0) bytes" } ?? "make room on the disk"
+    case .refused: notices.first.map { "\($0)" }
+    case .sourceChanged: "try again when nothing writes to the folder"
+    case .notContiguous: "read a copy"
+    case .conflict: "stage it again"
+    case .corrupt: "run 'packstore repair'"
+    case .newerFormat: "update PackStore"
+    case .purged: "fetch the pack again"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import CPackStore
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// One version of a pack, by its numbers. A copy: it outlives the snapshot it comes from.
+public struct PackVersion: Hashable, Sendable {
+  public let pack: PackID
+
+  /// 1, 2, 3, ... unless the publisher said otherwise.
+  public let number: UInt64
+
+  /// The identity of the content. Versions with equal catalogs hold equal files.
+  public let catalog: CatalogID
+
+  /// When the version was committed, by the clock of the machine that did it.
+  public let committedAt: Date
+
+  public let fileCount: Int
+  public let linkCount: Int
+
+  /// Folders that are recorded as such: the empty ones.
+  public let folderCount: Int
+
+  /// The sum of the files' sizes, in bytes.
+  public let byteCount: Int
+
+  init(_ version: pks_version, of pack: PackID) {
+    self.pack = pack
+    number = version.number
+    catalog = CatalogID(digest: withUnsafeBytes(of: version.catalog) { Digest256(copying: $0) })
+    committedAt = Date(timeIntervalSince1970: Double(version.committed_at_ns) / 1e9)
+    fileCount = Int(clamping: version.file_count)
+    linkCount = Int(clamping: version.link_count)
+    folderCount = Int(clamping: version.folder_count)
+    byteCount = Int(clamping: version.logical_bytes)
+  }
+}
+
+extension PackVersion: CustomStringConvertible {
+  /// `Tutorial@3`.
+  public var description: String { "\(pack)@\(number)" }
+}

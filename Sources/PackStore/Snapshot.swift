@@ -1,0 +1,112 @@
+import CPackStore
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A reader's hold on one generation of a store.
+///
+/// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets, cursors and
+/// spans borrow from it: keeping one longer than its snapshot does not compile.
+///
+/// A snapshot cannot be copied. Any number of threads may read through one, and the store stays open as long as it lives.
+public struct Snapshot: ~Copyable, Sendable {
+  let hold: SnapshotHold
+
+  init(_ hold: SnapshotHold) { self.hold = hold }
+
+  var pointer: OpaquePointer { hold.pointer }
+
+  /// Which generation this is.
+  public var generation: Generation { Generation(rawValue: pks_snapshot_generation(pointer)) }
+}
+
+/// What keeps a generation readable. Shared by a snapshot and the mapped `Data` that came from it.
+final class SnapshotHold: Sendable {
+  let store: Store
+  nonisolated(unsafe) let pointer: OpaquePointer
+
+  init(of store: Store) throws(PackStoreError) {
+    var pointer: OpaquePointer?
+    try check { pks_snapshot_open(&pointer, store.pointer, $0) }
+    self.store = store
+    self.pointer = pointer!
+  }
+
+  deinit { pks_snapshot_close(pointer) }
+}
+
+extension Snapshot {
+  /// The packs, in the order in which they win: by priority, then first installed first.
+  public var packs: [Pack] { (0..<pks_snapshot_pack_count(pointer)).map { Pack(pks_snapshot_pack(pointer, $0)) } }
+
+  /// One pack, or nil when there is none of that name.
+  public func pack(_ id: PackID) -> Pack? {
+    let index = index(of: id)
+    return index == anyPack ? nil : Pack(pks_snapshot_pack(pointer, index))
+  }
+
+  /// The versions of a pack that are kept: the current one, then back in time. Empty when there is no such pack.
+  public func versions(of id: PackID) -> [PackVersion] {
+    let index = index(of: id)
+    guard index != anyPack else { return [] }
+    let count = pks_snapshot_pack(pointer, index).version_count
+    return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
+  }
+
+  /// One kept version of a pack, or nil.
+  public func version(_ number: UInt64, of id: PackID) -> PackVersion? {
+    versions(of: id).first { $0.number == number }
+  }
+
+  private func index(of id: PackID) -> UInt32 { pks_snapshot_find_pack(pointer, id.name) }
+
+  /// The core's number for a pack to look in: any of them for nil.
+  func scope(_ id: PackID?) throws(PackStoreError) -> UInt32 {
+    guard let id else { return anyPack }
+    let index = index(of: id)
+    guard index != anyPack else { throw PackStoreError(.notFound, "no such pack", file: id.name) }
+    return index
+  }
+}
+
+/// `PKS_ANY_PACK`, which is a macro that Swift does not import as a number of the right type.
+let anyPack = UInt32.max
+
+extension Snapshot {
+  /// The asset at `path`, from whichever pack wins or from one pack. Folders that other paths imply are found too.
+  ///
+  /// - Parameter path: relative, `/`-separated, without empty, `.` or `..` parts.
+  /// - Throws: `notFound`; `invalidArgument` when no asset can have such a path; `corrupt`.
+  /// - Complexity: O(1), about two cache misses.
+  @_lifetime(borrow self)
+  public func asset(_ path: String, in pack: PackID? = nil) throws(PackStoreError) -> Asset {
+    let scope = try scope(pack)
+    var asset = pks_asset()
+    try check { error in path.withPath { pks_find(&asset, pointer, $0, $1, scope, error) } }
+    return Asset(asset, lentBy: self)
+  }
+
+  /// Whether there is an asset at `path`, be it a file, link or folder.
+  public func contains(_ path: String, in pack: PackID? = nil) throws(PackStoreError) -> Bool {
+    do {
+      _ = try asset(path, in: pack)
+      return true
+    } catch  where error.code == .notFound {
+      return false
+    }
+  }
+
+  /// The bytes of a file that is stored raw, without a copy. See ``Asset/bytes``.
+  @_lifetime(borrow self)
+  public func bytes(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> RawSpan {
+    try asset(path, in: pack).bytes
+  }
+
+  /// The bytes of a file: mapped when it is stored raw, otherwise decoded. See ``Asset/contents``.
+  public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
+    try asset(path, in: pack).contents
+  }
+}

@@ -1,0 +1,71 @@
+public import SystemPackage
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// One question, one snapshot. For several questions of the same generation, see ``Store/read(_:)``.
+extension Store {
+  /// The bytes of a file, from whichever pack has it or from one pack.
+  ///
+  /// Assets that are stored raw are mapped, not copied, and stay readable whatever is removed later; others are decoded.
+  ///
+  /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
+    try makeSnapshot().contents(of: path, in: pack)
+  }
+
+  /// What lies directly in a folder of the merged namespace, or of one pack, in bytewise order of names.
+  ///
+  /// - Throws: `notFound` when there is no such folder.
+  public func entries(in folder: String = "", of pack: PackID? = nil) throws(PackStoreError) -> [Snapshot.Entry] {
+    try makeSnapshot().entries(in: folder, of: pack)
+  }
+
+  /// The packs, in the order in which they win.
+  public func packs() throws(PackStoreError) -> [Pack] { try makeSnapshot().packs }
+
+  /// Paths that several packs have: what is hidden below `folder`, and by whom.
+  public func conflicts(in folder: String = "") throws(PackStoreError) -> [Snapshot.Conflict] {
+    try makeSnapshot().conflicts(in: folder)
+  }
+}
+
+/// Whole-store walks, on a thread that may block. A cancelled task ends them soon, with `cancelled`.
+extension Store {
+  /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:of:to:options:progress:)``.
+  @discardableResult
+  public func extract(
+    _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
+    progress: (@Sendable (ExtractProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> ExtractResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      try self.makeSnapshot().extract(folder, of: pack, to: target, options: options, progress: progress)
+    }
+  }
+
+  /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:of:to:options:progress:)``.
+  @discardableResult
+  public func extract(
+    _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
+    progress: (@Sendable (ExtractProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> ExtractResult {
+    try await extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
+  }
+
+  /// Checks every file of the newest generation. See ``Snapshot/verify(deep:progress:)``.
+  public func verify(
+    deep: Bool = false, progress: (@Sendable (VerifyProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> VerifyResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      try self.makeSnapshot().verify(deep: deep, progress: progress)
+    }
+  }
+
+  /// Measures what packs hold and cost. See ``Snapshot/statistics()``.
+  public func statistics() async throws(PackStoreError) -> StoreStatistics {
+    try await BlockingExecutor.run { () throws(PackStoreError) in try self.makeSnapshot().statistics() }
+  }
+}

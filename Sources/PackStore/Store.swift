@@ -1,0 +1,145 @@
+import CPackStore
+public import SystemPackage
+
+/// A directory that holds asset packs.
+///
+/// A pack is a named, versioned set of assets: the files of a folder. Every pack contributes its paths to one merged namespace, in
+/// which the pack of highest priority wins. What packs and versions have in common is stored once.
+///
+///     let store = try Store(at: "Packs")
+///     try await store.install(folder: "Assets/Tutorial", as: "Tutorial")
+///     let intro = try store.contents(of: "Videos/Introduction.m4v")
+///
+/// - Any number of threads may use a store at once, and any number of processes.
+/// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
+/// - A write of any number of packs is one atomic switch: after a crash the store shows all of it or nothing.
+/// - A forked child opens the store anew.
+public final class Store: Sendable {
+  nonisolated(unsafe) let pointer: OpaquePointer
+
+  /// The directory, as it was given.
+  public let path: FilePath
+
+  /// Opens the store in the directory `path`, or makes one there.
+  ///
+  /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make one;
+  ///   `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
+  /// - Complexity: O(1) in assets and bytes stored.
+  public init(at path: FilePath, options: Options = .createIfMissing) throws(PackStoreError) {
+    var options = options.core
+    var pointer: OpaquePointer?
+    try check { error in path.withPlatformString { pks_store_open(&pointer, $0, &options, error) } }
+    self.pointer = pointer!
+    self.path = path
+  }
+
+  /// Opens the store in the directory `path`, or makes one there.
+  public convenience init(at path: String, options: Options = .createIfMissing) throws(PackStoreError) {
+    try self.init(at: FilePath(path), options: options)
+  }
+
+  deinit { pks_store_close(pointer) }
+}
+
+extension Store {
+  /// How a store is opened.
+  public struct Options: Hashable, Sendable {
+    /// Writes are refused with `readOnly`, and nothing in the directory changes.
+    public var isReadOnly = false
+
+    /// Makes an empty store where there is none. The directory may exist and be empty.
+    public var createsIfMissing = true
+
+    /// For a store made now: the average length of a chunk in bytes, a power of two from 1,024 to 1,048,576. By default 16,384.
+    ///
+    /// Smaller chunks find more of what versions have in common, and cost more memory and time to install.
+    public var averageChunkByteCount: Int?
+
+    /// How many threads installing and large reads may use. By default one per processor.
+    public var threadCount: Int?
+
+    /// For reading and writing; makes an empty store where there is none.
+    public static var createIfMissing: Self { Self() }
+
+    /// For reading and writing a store that is there.
+    public static var existing: Self {
+      var options = Self()
+      options.createsIfMissing = false
+      return options
+    }
+
+    /// For reading a store that is there, perhaps on a medium that cannot be written.
+    public static var readOnly: Self {
+      var options = existing
+      options.isReadOnly = true
+      return options
+    }
+
+    var core: pks_options {
+      pks_options(
+        sha256: isReadOnly ? nil : sha256,
+        create: createsIfMissing && !isReadOnly,
+        chunk_average: averageChunkByteCount.map(coreSize) ?? 0,
+        thread_count: threadCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
+        vfs: nil
+      )
+    }
+  }
+}
+
+extension Store {
+  /// A hold on the newest generation, for as long as the caller keeps it.
+  ///
+  /// For a few reads in one place, ``read(_:)`` is simpler. Tasks that run side by side make a snapshot each.
+  ///
+  /// - Complexity: O(1). Snapshots without a commit between them share one view.
+  public func makeSnapshot() throws(PackStoreError) -> Snapshot { Snapshot(try SnapshotHold(of: self)) }
+
+  /// Reads from one generation: whatever is committed meanwhile, `body` sees none of it.
+  ///
+  /// Assets and spans end with `body`; the compiler sees to it. Return copies.
+  public func read<Result: ~Copyable>(_ body: (borrowing Snapshot) throws -> Result) throws -> Result {
+    try body(try makeSnapshot())
+  }
+}
+
+extension Store {
+  /// Begins to stage changes on top of the newest generation. Takes no lock: any number of processes may stage at once.
+  ///
+  /// ``write(options:_:)`` is simpler: it commits at the end.
+  ///
+  /// - Throws: `readOnly`, `ioError`, `noSpace`, `outOfMemory`.
+  public func makeTransaction(options: Transaction.Options = .init()) throws(PackStoreError) -> Transaction {
+    Transaction(try TransactionHold(of: self, options: options))
+  }
+
+  /// Stages changes and commits them as one atomic switch. When `body` throws, nothing has happened.
+  ///
+  /// Blocks this thread until everything is on disk. Installing inside stops when the surrounding task is cancelled.
+  ///
+  /// - Throws: what `body` throws; from the commit what ``Transaction/commit()`` throws, and the old generation stays.
+  @discardableResult
+  public func write<Result: ~Copyable>(
+    options: Transaction.Options = .init(), _ body: (inout Transaction) throws -> Result
+  ) throws -> Result {
+    var transaction = try makeTransaction(options: options)
+    let result = try body(&transaction)
+    try transaction.commit()
+    return result
+  }
+
+  /// Stages changes and commits them as one atomic switch, on a thread that may block. When `body` throws, nothing has happened.
+  ///
+  ///     try await store.write { transaction in
+  ///       try transaction.install(folder: "Assets/Level1", as: "Level1")
+  ///       try transaction.install(folder: "Assets/Level2", as: "Level2")
+  ///     }
+  ///
+  /// Installing stops with `cancelled` when the task is cancelled; the store is then as it was.
+  @discardableResult
+  public func write<Result: Sendable>(
+    options: Transaction.Options = .init(), _ body: @Sendable (inout Transaction) throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.run { try self.write(options: options, body) }
+  }
+}

@@ -1,0 +1,122 @@
+import CPackStore
+public import SystemPackage
+
+/// Changes that are staged, to be committed as one atomic switch or not at all.
+///
+/// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile. Staging takes no
+/// lock; the commit holds the writer's lock for milliseconds.
+public struct Transaction: ~Copyable {
+  private let hold: TransactionHold
+
+  init(_ hold: TransactionHold) { self.hold = hold }
+
+  private var pointer: OpaquePointer { hold.pointer! }
+
+  /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
+  ///
+  /// A folder whose content is the current version's makes no new version. What is staged is a function of the folder and the store
+  /// alone. When it fails, the transaction is as it was before the call.
+  ///
+  /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored; `sourceChanged`;
+  ///   `cancelled` when the surrounding task is; `exists`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  @discardableResult
+  public mutating func install(
+    folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> InstallResult {
+    var observer = InstallObserver(progress: progress)
+    var result = pks_add_result()
+    do throws(PackStoreError) {
+      try check { error in
+        withRequest(folder, pack, options, &observer) { pks_txn_add_folder(pointer, $0, &result, error) }
+      }
+    } catch {
+      throw observer.explain(error)
+    }
+    return InstallResult(result, of: pack, notices: observer.notices)
+  }
+
+  /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
+  @discardableResult
+  public mutating func install(
+    folder: String, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> InstallResult {
+    try install(folder: FilePath(folder), as: pack, options: options, progress: progress)
+  }
+
+  /// Stages the removal of a pack and its history.
+  ///
+  /// - Throws: `notFound` when there is no such pack.
+  public mutating func remove(_ pack: PackID) throws(PackStoreError) {
+    try check { pks_txn_remove(pointer, pack.name, $0) }
+  }
+
+  /// Stages who wins when several packs have the same path: the higher priority.
+  ///
+  /// - Throws: `notFound` when there is no such pack.
+  public mutating func setPriority(of pack: PackID, to priority: Int32) throws(PackStoreError) {
+    try check { pks_txn_set_priority(pointer, pack.name, priority, $0) }
+  }
+
+  /// The packs as they will be after the commit, in no particular order.
+  public var packs: [Pack] { (0..<pks_txn_pack_count(pointer)).map { Pack(pks_txn_pack(pointer, $0)) } }
+
+  /// Commits everything as one atomic switch, and waits until it is on disk.
+  ///
+  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `noSpace`, `ioError`, `outOfMemory`,
+  ///   `corrupt`. The old generation stays, and what was staged is gone.
+  /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
+  @discardableResult
+  public consuming func commit() throws(PackStoreError) -> Generation { try hold.commit() }
+}
+
+extension Transaction {
+  /// How changes are committed.
+  public struct Options: Hashable, Sendable {
+    public var durability: Durability
+
+    /// Waits at the commit while another writer holds the lock; otherwise the commit fails with `busy`.
+    public var waitsForWriters: Bool
+
+    /// How many versions are kept of each pack that is touched, the current one included. By default 2.
+    public var keptVersionCount: Int?
+
+    public init(durability: Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
+      self.durability = durability
+      self.waitsForWriters = waitsForWriters
+      self.keptVersionCount = keptVersionCount
+    }
+
+    fileprivate var core: pks_txn_options {
+      pks_txn_options(
+        durability: durability.core,
+        no_wait: !waitsForWriters,
+        keep_versions: keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0
+      )
+    }
+  }
+}
+
+/// The core's transaction: aborted unless it was committed, and always before its store is closed.
+final class TransactionHold {
+  private let store: Store
+  private(set) var pointer: OpaquePointer?
+
+  init(of store: Store, options: Transaction.Options) throws(PackStoreError) {
+    var options = options.core
+    var pointer: OpaquePointer?
+    try check { pks_txn_begin(&pointer, store.pointer, &options, $0) }
+    self.store = store
+    self.pointer = pointer
+  }
+
+  deinit { pks_txn_abort(pointer) }
+
+  func commit() throws(PackStoreError) -> Generation {
+    let transaction = pointer
+    pointer = nil  // a commit ends the transaction whatever it returns
+    var generation: UInt64 = 0
+    try check { pks_txn_commit(transaction, &generation, $0) }
+    return Generation(rawValue: generation)
+  }
+}

@@ -1,0 +1,81 @@
+import CPackStore
+
+/// How far a verification has come.
+public struct VerifyProgress: Hashable, Sendable {
+  /// Stored bytes read.
+  public let byteCount: Int
+  public let totalByteCount: Int
+
+  /// From 0 to 1.
+  public var fraction: Double { totalByteCount == 0 ? 1 : Double(byteCount) / Double(totalByteCount) }
+}
+
+/// What a verification found.
+public struct VerifyResult: Sendable {
+  /// Files of the store.
+  public let fileCount: Int
+  public let frameCount: Int
+
+  /// Chunks whose SHA-256 was compared: none unless deep.
+  public let chunkCount: Int
+
+  /// Stored bytes read.
+  public let byteCount: Int
+
+  public let faultCount: Int
+
+  /// What is wrong and where, at most the first 1,000.
+  public let faults: [PackStoreError]
+
+  public var isSound: Bool { faultCount == 0 }
+
+  init(_ totals: pks_verify_totals, faults: [PackStoreError]) {
+    fileCount = Int(clamping: totals.files_checked)
+    frameCount = Int(clamping: totals.frames_checked)
+    chunkCount = Int(clamping: totals.chunks_checked)
+    byteCount = Int(clamping: totals.bytes_checked)
+    faultCount = Int(clamping: totals.fault_count)
+    self.faults = faults
+  }
+}
+
+extension Snapshot {
+  /// Checks every file of the generation: structure and checksums.
+  ///
+  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace. Needs a store that
+  ///   was opened for writing.
+  /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not thrown: they
+  ///   are the result.
+  /// - Complexity: O(*n*) in stored bytes; blocks this thread.
+  public func verify(
+    deep: Bool = false, progress: ((VerifyProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> VerifyResult {
+    var observer = VerifyObserver(progress: progress)
+    var totals = pks_verify_totals()
+    try check { error in
+      withContext(&observer) {
+        pks_snapshot_verify(pointer, deep, VerifyObserver.onFault, VerifyObserver.onProgress, $0, &totals, error)
+      }
+    }
+    return VerifyResult(totals, faults: observer.faults)
+  }
+}
+
+/// The `context` of the core's verification.
+private struct VerifyObserver {
+  private static let faultLimit = 1_000
+
+  let progress: ((VerifyProgress) -> Void)?
+  var faults: [PackStoreError] = []
+
+  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_error>?) -> Void = { context, fault in
+    let observer = context!.assumingMemoryBound(to: VerifyObserver.self)
+    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(PackStoreError(fault!)) }
+  }
+
+  static let onProgress: @convention(c) (UnsafeMutableRawPointer?, UInt64, UInt64) -> Bool = { context, done, total in
+    let observer = context!.assumingMemoryBound(to: VerifyObserver.self)
+    observer.pointee.progress?(VerifyProgress(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
+    return !Task.isCancelled
+  }
+}

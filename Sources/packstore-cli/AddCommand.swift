@@ -1,0 +1,195 @@
+public import ArgumentParser
+public import PackStore
+
+extension InstallOptions.Layout: ExpressibleByArgument {}
+extension InstallOptions.Links: ExpressibleByArgument {}
+extension Durability: ExpressibleByArgument {
+  public init?(argument: String) {
+    switch argument {
+    case "durable": self = .durable
+    case "atomic": self = .atomic
+    default: return nil
+    }
+  }
+
+  public static var allValueStrings: [String] { ["durable", "atomic"] }
+  public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
+}
+
+struct Add: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Add a folder as the next version of a pack.",
+    discussion: """
+      Makes the store when there is none. What the store holds already is not stored again; a folder that did not change \
+      makes no version.
+
+        packstore add Packs Assets/Tutorial --pack Tutorial --level 12 --map '*.ktx2'
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The folder to add.", completion: .directory)
+  var folder: String
+
+  @Option(help: .init("The pack's name.", valueName: "id"), transform: parsePackID)
+  var pack: PackID
+
+  @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
+  var level: Int32 = 3
+
+  @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
+  var layout: InstallOptions.Layout = .random
+
+  @Option(help: .init("Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n"))
+  var priority: Int32?
+
+  @Option(
+    name: .customLong("map"),
+    help: .init("Store assets whose path matches uncompressed and in one piece, so that apps can map them. May be repeated.", valueName: "glob"))
+  var mapped: [String] = []
+
+  @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
+  var links: InstallOptions.Links = .store
+
+  @Option(help: .init("The version's number (default: one more than the current version's).", valueName: "n"))
+  var version: UInt64?
+
+  @Option(help: .init("How many versions of the pack stay readable, this one included.", valueName: "n"))
+  var keep = 2
+
+  @Option(help: .init("What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
+  var durability: Durability = .durable
+
+  @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
+  var portable = false
+
+  @OptionGroup var wait: WaitOption
+
+  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  var threads: Int?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
+    guard version != 0 else { throw ValidationError("--version starts at 1") }
+    guard (1...Int(UInt32.max)).contains(keep) else { throw ValidationError("--keep starts at 1") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+  }
+
+  func run() async throws {
+    try requireFolder(folder)  // first: a mistyped folder must not make a store
+    var storeOptions = Store.Options.createIfMissing
+    storeOptions.threadCount = threads
+    let store = try Store(at: store.store, options: storeOptions)
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result = try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
+      try transaction.install(folder: folder, as: pack, options: installOptions) { bar.update(Progress($0)) }
+    }
+    let duration = clock.now - start
+
+    bar.finish()
+    if !report.quiet {
+      for notice in result.notices { warn(escaped(notice.description)) }
+    }
+    let output = Output()
+    if report.json {
+      try output.json(AddReport(result, duration))
+    } else if report.isTalkative {
+      try output.lines(summary(result, duration))
+    }
+    try output.flush()
+  }
+
+  private var transactionOptions: Transaction.Options {
+    .init(durability: durability, waitsForWriters: !wait.noWait, keptVersionCount: keep)
+  }
+
+  private var installOptions: InstallOptions {
+    var options = InstallOptions()
+    options.version = version
+    options.priority = priority
+    options.level = level
+    options.layout = layout
+    options.links = links
+    options.isPortable = portable
+    options.mapped = mapped
+    return options
+  }
+
+  private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
+    let version = result.version
+    guard !result.isUnchanged else { return ["\(version.pack) is unchanged at version \(version.number)"] }
+    let saved = max(version.byteCount - result.newStoredByteCount, 0)
+    return [
+      "\(version.pack) is at version \(version.number)",
+      "  assets  \(assetCounts(files: version.fileCount, links: version.linkCount, folders: version.folderCount))",
+      "  size    \(formatBytes(version.byteCount))",
+      "  new     \(formatBytes(result.newByteCount)) in \(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))",
+      "  stored  \(formatBytes(result.newStoredByteCount)): \(formatPercent(saved, of: version.byteCount)) saved",
+      "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))",
+    ]
+  }
+}
+
+extension Progress {
+  fileprivate init(_ progress: InstallProgress) {
+    switch progress.phase {
+    case .scan: self.init(activity: "scanning", filesDone: progress.fileCount)
+    case .store:
+      self.init(activity: "storing", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount, filesDone: progress.fileCount)
+    case .commit: self.init(activity: "committing")
+    }
+  }
+}
+
+private struct AddReport: Encodable {
+  let pack: String
+  let version: UInt64
+  let unchanged: Bool
+  let catalog: String
+  let files, links, folders, bytes: Int
+  let chunks, newChunks, newBytes, newStoredBytes: Int
+  let seconds: Double
+  let notices: [NoticeReport]
+
+  init(_ result: InstallResult, _ duration: Duration) {
+    pack = result.version.pack.name
+    version = result.version.number
+    unchanged = result.isUnchanged
+    catalog = result.version.catalog.description
+    files = result.version.fileCount
+    links = result.version.linkCount
+    folders = result.version.folderCount
+    bytes = result.version.byteCount
+    chunks = result.chunkCount
+    newChunks = result.newChunkCount
+    newBytes = result.newByteCount
+    newStoredBytes = result.newStoredByteCount
+    seconds = duration / .seconds(1)
+    notices = result.notices.map(NoticeReport.init)
+  }
+}
+
+private struct NoticeReport: Encodable {
+  let kind: String
+  let path: String
+
+  init(_ notice: InstallNotice) {
+    kind =
+      switch notice.kind {
+      case .badName: "bad_name"
+      case .link: "link"
+      case .linkLoop: "link_loop"
+      case .twin: "twin"
+      case .skipped: "skipped"
+      case .unreadable: "unreadable"
+      }
+    path = notice.path
+  }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import PackStore
+
+struct Cat: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write an asset's bytes to standard output.",
+    discussion: """
+        packstore cat Packs Videos/Introduction.m4v --range 0-1023 | file -
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The asset's path.")
+  var path: String
+
+  @OptionGroup var pack: PackOption
+
+  @Option(help: .init("The first and the last byte, counted from 0, as in '0-1023'; '1024-' is all from there on.", valueName: "a-b"))
+  var range: ByteRange?
+
+  @OptionGroup var quiet: QuietOption
+
+  /// Large enough that several frames are decoded at once.
+  private static let bufferSize = 8 << 20
+
+  func run() throws {
+    let snapshot = try store.openForReading().makeSnapshot()
+    let asset = try snapshot.asset(path, in: pack.pack)
+    var rest = try range?.clamped(to: asset) ?? 0..<asset.byteCount
+    if asset.kind != .file { _ = try asset.contents(in: 0..<0) }  // says what it is
+
+    let output = Output()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(rest.count, Self.bufferSize), alignment: 64)
+    defer { buffer.deallocate() }
+    while !rest.isEmpty {
+      try Task.checkCancellation()
+      let next = rest.prefix(buffer.count)
+      let count = try asset.read(into: buffer, range: next)
+      try output.write(buffer[..<count])
+      rest = next.upperBound..<rest.upperBound
+    }
+    try output.flush()
+  }
+}
+
+/// `A-B`, both inclusive, or `A-`: as in HTTP.
+struct ByteRange: ExpressibleByArgument {
+  let first: Int
+  let last: Int?
+
+  init?(argument: String) {
+    let ends = argument.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Self.number(ends[0]) else { return nil }
+    self.first = first
+    last = Self.number(ends[1])
+    guard ends[1].isEmpty || last != nil, last ?? first >= first else { return nil }
+  }
+
+  /// Digits only: no sign.
+  private static func number(_ text: Substring) -> Int? { text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil }
+
+  /// A range may end past the asset's end, but not begin there.
+  func clamped(to asset: borrowing Asset) throws -> Range<Int> {
+    guard first < asset.byteCount else {
+      throw Failure("the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))")
+    }
+    return first..<min(last ?? .max - 1, asset.byteCount - 1) + 1
+  }
+}

@@ -1,0 +1,207 @@
+import ArgumentParser
+import PackStore
+
+struct Diff: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Compare two pack versions, or two folders.",
+    usage: """
+      packstore diff <store> <a> <b>
+      packstore diff <a> <b> [--store <store>]
+      """,
+    discussion: """
+      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. With a store, a \
+      folder is written with a '/' in it. Folders are compared through a temporary store that takes as much room as they do \
+      compressed. Differences are no error.
+
+        packstore diff Packs Tutorial@previous Tutorial
+        packstore diff Assets.old Assets
+      """
+  )
+
+  @Argument(help: .init("The store and the two to compare, or only the two.", valueName: "operand"))
+  var operands: [String]
+
+  @Option(help: .init("The store of the pack versions.", valueName: "store"), completion: .directory)
+  var store: String?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard operands.count == 2 || operands.count == 3 && store == nil else {
+      throw ValidationError("diff takes two operands and a store, before them or with --store, or two folders")
+    }
+    if storePath == nil, let version = operands.first(where: { $0.contains("@") && !$0.contains("/") }) {
+      throw ValidationError("which store is '\(escaped(version))' in? Name it first, or with --store")
+    }
+    switch try (operand(operands.count - 2), operand(operands.count - 1)) {
+    case (.folder, .folder), (.version, .version): return
+    default:
+      throw ValidationError(
+        "a folder cannot be compared with a pack version: add it as a pack of its own, or extract the version, and compare those")
+    }
+  }
+
+  func run() async throws {
+    switch try (operand(operands.count - 2), operand(operands.count - 1)) {
+    case (.version(let old), .version(let new)):
+      try compare(old, new, in: Store(at: storePath ?? "", options: .readOnly))
+    case (.folder(let old), .folder(let new)):
+      try await compareFolders(old, new)
+    default: return
+    }
+  }
+
+  private var storePath: String? { operands.count == 3 ? operands[0] : store }
+
+  private func operand(_ index: Int) throws -> Operand { try Operand(operands[index], inStore: storePath != nil) }
+
+  private func compareFolders(_ old: String, _ new: String) async throws {
+    try requireFolder(old)
+    try requireFolder(new)
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = try Store(at: folder.path)
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    try await store.write(options: .init(durability: .atomic)) { transaction in
+      var options = InstallOptions()
+      options.level = 1
+      for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
+        try transaction.install(folder: source, as: pack, options: options) {
+          bar.update(Progress(activity: "reading \(pack)", bytesDone: $0.byteCount, bytesTotal: $0.totalByteCount, filesDone: $0.fileCount))
+        }
+      }
+    }
+    bar.finish()
+    try compare(VersionName(pack: "old"), VersionName(pack: "new"), in: store)
+  }
+
+  private func compare(_ old: VersionName, _ new: VersionName, in store: Store) throws {
+    let snapshot = try store.makeSnapshot()
+    let (old, new) = (try old.find(in: snapshot), try new.find(in: snapshot))
+    let output = Output()
+    if report.json {
+      try printJSON(old, new, snapshot, to: output)
+    } else {
+      let totals = try snapshot.compare(old, with: new) { try output.line(text($0)) }
+      if !report.quiet { try output.line(summary(totals)) }
+    }
+    try output.flush()
+  }
+
+  /// One document, written as the differences come.
+  private func printJSON(_ old: PackVersion, _ new: PackVersion, _ snapshot: borrowing Snapshot, to output: Output) throws {
+    var separator = #"{"differences":["#
+    let totals = try snapshot.compare(old, with: new) { difference in
+      try output.write(separator.utf8)
+      try output.write(jsonBytes(DifferenceReport(difference)))
+      separator = ","
+    }
+    try output.write((separator == "," ? "" : separator).utf8)
+    try output.write(#"],"totals":"#.utf8)
+    try output.write(jsonBytes(TotalsReport(totals)))
+    try output.line("}")
+  }
+
+  private func text(_ difference: Difference) -> String {
+    let path = escaped(difference.path) + (difference.kind == .folder ? "/" : "")
+    let isFile = difference.kind == .file
+    switch difference.change {
+    case .added: return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)))" : "")
+    case .removed: return "removed  \(path)" + (isFile ? " (\(formatBytes(difference.oldByteCount)))" : "")
+    case .changed:
+      return "changed  \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
+    case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
+    }
+  }
+
+  private func summary(_ totals: DifferenceTotals) -> String {
+    let counts = [
+      (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
+      (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
+    ]
+    return counts.map { "\(formatCount($0)) \($1)" }.joined(separator: ", ")
+      + "; new: \(formatBytes(totals.newByteCount)) in \(formatCount(totals.newChunkCount)) of \(formatCount(totals.chunkCount, "chunk"))"
+  }
+}
+
+/// What `diff` compares.
+private enum Operand {
+  case folder(String)
+  case version(VersionName)
+
+  /// With a store, a name without a slash is a pack's; without one, everything is a folder.
+  init(_ text: String, inStore: Bool) throws {
+    let isVersion = inStore && !text.contains("/") && text != "." && text != ".."
+    self = isVersion ? .version(try VersionName(text)) : .folder(text)
+  }
+}
+
+/// `Tutorial@3`, `Tutorial@previous`, `Tutorial`.
+private struct VersionName {
+  enum Which { case current, previous, number(UInt64) }
+
+  let pack: PackID
+  var which = Which.current
+
+  init(pack: PackID) { self.pack = pack }
+
+  init(_ text: String) throws {
+    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    pack = try parsePackID(String(parts[0]))
+    guard parts.count == 2, parts[1] != "current" else { return }
+    if parts[1] == "previous" {
+      which = .previous
+    } else if let number = UInt64(parts[1]), number > 0 {
+      which = .number(number)
+    } else {
+      throw ValidationError("'\(escaped(text))' is no version: write \(pack)@3, \(pack)@previous or \(pack)")
+    }
+  }
+
+  func find(in snapshot: borrowing Snapshot) throws -> PackVersion {
+    let versions = snapshot.versions(of: pack)
+    guard let current = versions.first else { throw noSuchPack(pack) }
+    switch which {
+    case .current: return current
+    case .previous:
+      guard versions.count > 1 else { throw Failure("no version before \(current) is kept: see 'packstore log'") }
+      return versions[1]
+    case .number(let number):
+      guard let version = versions.first(where: { $0.number == number }) else {
+        throw Failure("\(pack)@\(number) is not kept: see 'packstore log'")
+      }
+      return version
+    }
+  }
+}
+
+private struct DifferenceReport: Encodable {
+  let change, kind, path: String
+  let oldPath: String?
+  let oldBytes, newBytes: Int
+
+  init(_ difference: Difference) {
+    change = difference.change.rawValue
+    kind = difference.kind.rawValue
+    path = difference.path
+    oldPath = difference.oldPath
+    oldBytes = difference.oldByteCount
+    newBytes = difference.newByteCount
+  }
+}
+
+private struct TotalsReport: Encodable {
+  let added, removed, changed, moved, unchanged, chunks, newChunks, newBytes: Int
+
+  init(_ totals: DifferenceTotals) {
+    added = totals.addedCount
+    removed = totals.removedCount
+    changed = totals.changedCount
+    moved = totals.movedCount
+    unchanged = totals.unchangedCount
+    chunks = totals.chunkCount
+    newChunks = totals.newChunkCount
+    newBytes = totals.newByteCount
+  }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import PackStore
+
+struct Extract: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write all assets to a folder.",
+    discussion: """
+      Makes the folder when there is none. Links that would lead out of the folder are listed and not created.
+
+        packstore extract Packs /tmp/Tutorial --pack Tutorial
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The folder to write to.", completion: .directory)
+  var folder: String
+
+  @OptionGroup var pack: PackOption
+
+  @Flag(help: "Create links that lead out of the folder, too.")
+  var unsafeLinks = false
+
+  @Flag(help: "Replace files and links that are in the way (default: stop at the first).")
+  var overwrite = false
+
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    var options = ExtractOptions()
+    options.overwrites = overwrite
+    options.createsUnsafeLinks = unsafeLinks
+    let store = try store.openForReading()
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+
+    let clock = ContinuousClock()
+    let start = clock.now
+    // Without a progress to show, the store need not be measured first.
+    let progress: (@Sendable (ExtractProgress) -> Void)? = report.isTalkative ? { bar.update(Progress($0)) } : nil
+    let result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
+    let duration = clock.now - start
+
+    bar.finish()
+    let refused = result.refusedLinks.sorted { $0.path < $1.path }
+    if !report.quiet {
+      for link in refused {
+        warn("'\(escaped(link.path))' is a link to '\(escaped(link.target))', out of the folder, and was not created: see --unsafe-links")
+      }
+    }
+    let output = Output()
+    if report.json {
+      try output.json(ExtractReport(result, refused, duration))
+    } else if report.isTalkative {
+      let counts = assetCounts(files: result.fileCount, links: result.linkCount, folders: 0)
+      try output.line(
+        "extracted \(counts): \(formatBytes(result.byteCount)) in \(formatDuration(duration)), \(formatRate(result.byteCount, in: duration))")
+    }
+    try output.flush()
+  }
+}
+
+extension Progress {
+  fileprivate init(_ progress: ExtractProgress) {
+    self.init(
+      activity: "extracting", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount, filesDone: progress.fileCount)
+  }
+}
+
+private struct ExtractReport: Encodable {
+  struct Link: Encodable { let path, target: String }
+
+  let files, links, folders, bytes: Int
+  let seconds: Double
+  let refusedLinks: [Link]
+
+  init(_ result: ExtractResult, _ refused: [ExtractResult.RefusedLink], _ duration: Duration) {
+    files = result.fileCount
+    links = result.linkCount
+    folders = result.folderCount
+    bytes = result.byteCount
+    seconds = duration / .seconds(1)
+    refusedLinks = refused.map { Link(path: $0.path, target: $0.target) }
+  }
+}

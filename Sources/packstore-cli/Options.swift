@@ -1,0 +1,58 @@
+/// Arguments and options that several commands share.
+
+import ArgumentParser
+import PackStore
+
+struct StoreArgument: ParsableArguments {
+  @Argument(help: "The store's folder.", completion: .directory)
+  var store: String
+
+  /// For commands that only read: nothing in the folder changes.
+  func openForReading() throws -> Store { try Store(at: store, options: .readOnly) }
+}
+
+struct QuietOption: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Print only what was asked for and errors: no progress, no summary, no warnings.")
+  var quiet = false
+}
+
+struct ReportOptions: ParsableArguments {
+  @Flag(help: "Print JSON, with sizes in bytes and dates in UTC.")
+  var json = false
+
+  @OptionGroup var quietOption: QuietOption
+
+  var quiet: Bool { quietOption.quiet }
+
+  /// Whether a person reads along.
+  var isTalkative: Bool { !json && !quiet }
+}
+
+struct WaitOption: ParsableArguments {
+  @Flag(help: "Fail at once when another process is committing to the store, rather than wait for it.")
+  var noWait = false
+}
+
+struct PackOption: ParsableArguments {
+  @Option(help: .init("Look into this pack only (default: all packs, merged).", valueName: "id"), transform: parsePackID)
+  var pack: PackID?
+}
+
+/// Reads a pack's name from the command line.
+@Sendable func parsePackID(_ name: String) throws -> PackID {
+  do {
+    return try PackID(name)
+  } catch {
+    throw ValidationError(
+      "a pack's name has 1 to 128 letters, digits, '-', '_' and '.', and begins with neither '-' nor '.'")
+  }
+}
+
+/// A path within a store as people write it: with a slash at the end, or `.` for everything.
+func normalizedPath(_ path: String) -> String {
+  var path = path[...]
+  while path.hasSuffix("/"), path.count > 1 { path.removeLast() }
+  return path == "." ? "" : String(path)
+}
+
+func noSuchPack(_ pack: PackID) -> Failure { Failure("there is no pack '\(pack)': see 'packstore log'") }

@@ -1,0 +1,148 @@
+/// How far a long operation is: a bar where somebody watches, an occasional line where nobody does.
+
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// How far an operation is.
+struct Progress {
+  var activity: String    ///< such as "storing"
+  var bytesDone: Int = 0
+  var bytesTotal: Int = 0  ///< 0: not known yet
+  var filesDone: Int = 0   ///< shown while the total is not known
+}
+
+/// Shows progress on standard error.
+///
+/// On a terminal: one line, at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line every five
+/// seconds, so that quick work prints nothing. Nothing at all when `enabled` is false.
+final class ProgressBar: Sendable {
+  private struct State {
+    var activity = ""
+    var lastDrawn: ContinuousClock.Instant
+    var visible = false
+    var rate = Rate()
+  }
+
+  private let enabled: Bool
+  private let isTerminal: Bool
+  private let clock = ContinuousClock()
+  private let state: Mutex<State>
+
+  init(enabled: Bool) {
+    self.enabled = enabled
+    isTerminal = enabled && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
+    state = Mutex(State(lastDrawn: clock.now))
+  }
+
+  func update(_ progress: Progress) {
+    guard enabled else { return }
+    let now = clock.now
+    state.withLock { state in
+      if state.activity != progress.activity {
+        state.activity = progress.activity
+        state.rate = Rate()
+      }
+      state.rate.record(progress.bytesDone, at: now)
+      guard now - state.lastDrawn >= (isTerminal ? .milliseconds(100) : .seconds(5)) else { return }
+      state.lastDrawn = now
+      if isTerminal {
+        state.visible = true
+        writeToStandardError("\r\(barText(progress, rate: state.rate.bytesPerSecond, width: terminalWidth() - 1))\u{1b}[K")
+      } else {
+        writeToStandardError("\(lineText(progress, rate: state.rate.bytesPerSecond))\n")
+      }
+    }
+  }
+
+  /// Removes the bar, so that what comes next begins on an empty line.
+  func finish() {
+    state.withLock { state in
+      if state.visible { writeToStandardError("\r\u{1b}[K") }
+      state.visible = false
+    }
+  }
+}
+
+// MARK: - Rate
+
+/// Bytes per second over the last few seconds, so that the time left follows a change of speed without jumping.
+private struct Rate {
+  private var start: (time: ContinuousClock.Instant, bytes: Int)?
+  private var smoothed: Double?
+
+  var bytesPerSecond: Double? { smoothed }
+
+  mutating func record(_ bytes: Int, at time: ContinuousClock.Instant) {
+    guard let start else { return self.start = (time, bytes) }
+    let seconds = (time - start.time) / .seconds(1)
+    guard seconds >= 0.25, bytes >= start.bytes else { return }
+    let current = Double(bytes - start.bytes) / seconds
+    let weight = min(seconds / 3, 1)  // a memory of about three seconds
+    smoothed = smoothed.map { $0 + (current - $0) * weight } ?? current
+    self.start = (time, bytes)
+  }
+}
+
+// MARK: - Text
+
+/// `storing [=====>     ]  42 %  1.2 GB of 3.0 GB  310.0 MB/s  6 s left`, shortened from the right to fit: at a narrow terminal the bar goes first.
+private func barText(_ progress: Progress, rate: Double?, width: Int) -> String {
+  let facts = progressFacts(progress, rate: rate)
+  var parts = facts
+  func text(_ bar: String) -> String { ([progress.activity + bar] + parts).joined(separator: "  ") }
+  while text("").count > width, !parts.isEmpty { parts.removeLast() }
+  guard progress.bytesTotal > 0, parts.count == facts.count else { return String(text("").prefix(max(width, 0))) }
+
+  let room = min(width - text("").count - 3, 40)
+  guard room >= 10 else { return text("") }
+  let filled = Int(Double(room) * fraction(progress))
+  let bar = String(repeating: "=", count: filled) + (filled < room ? ">" : "")
+  return text(" [" + bar + String(repeating: " ", count: room - bar.count) + "]")
+}
+
+/// The same in a line of its own.
+private func lineText(_ progress: Progress, rate: Double?) -> String {
+  "packstore: \(progress.activity): \(progressFacts(progress, rate: rate).joined(separator: ", "))"
+}
+
+private func progressFacts(_ progress: Progress, rate: Double?) -> [String] {
+  guard progress.bytesTotal > 0 else {
+    return progress.filesDone > 0 ? [formatCount(progress.filesDone, "file")] : []
+  }
+  var facts = [
+    "\(Int(fraction(progress) * 100)) %",
+    "\(formatBytes(progress.bytesDone)) of \(formatBytes(progress.bytesTotal))",
+  ]
+  if let rate, rate >= 1, progress.bytesDone <= progress.bytesTotal {
+    facts.append(formatRate(rate))
+    let left = Double(progress.bytesTotal - progress.bytesDone) / rate
+    facts.append("\(formatDuration(.seconds(left.rounded(.up)))) left")
+  }
+  return facts
+}
+
+private func fraction(_ progress: Progress) -> Double {
+  min(Double(progress.bytesDone) / Double(max(progress.bytesTotal, 1)), 1)
+}
+
+// MARK: - Terminal
+
+/// Columns of the terminal at standard error; 80 when it does not say.
+private func terminalWidth() -> Int {
+  var size = winsize()
+  guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+  return Int(size.ws_col)
+}
+
+/// Whether the terminal can clear a line.
+private func terminalIsSmart() -> Bool {
+  guard let term = getenv("TERM") else { return false }
+  return strcmp(term, "dumb") != 0
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import PackStore
+
+struct Stat: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what packs hold and what they cost on disk.",
+    discussion: """
+      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is the part \
+      of it that no other pack uses.
+
+        packstore stat Packs
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let store = try store.openForReading()
+    let packs = try store.packs()
+    let statistics = try await store.statistics()
+    let output = Output()
+    if report.json {
+      try output.json(StatReport(statistics, packs))
+    } else {
+      try output.lines(text(statistics, packs))
+    }
+    try output.flush()
+  }
+
+  private func text(_ statistics: StoreStatistics, _ packs: [Pack]) -> [String] {
+    var table = Table(
+      ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right), ("OWN", .right))
+    for pack in packs {
+      guard let usage = statistics.packs[pack.id] else { continue }
+      table.add(["\(pack.version)"] + cells(usage) + [formatBytes(usage.ownStoredByteCount)])
+    }
+    let shared = statistics.shared
+    table.add(["shared", "", "", formatBytes(shared.unique), formatBytes(shared.stored), ""])
+    table.add(["all"] + cells(statistics.all) + [""])
+
+    let all = statistics.all
+    return table.lines + [
+      "",
+      "saved by deduplication  \(saving(from: all.byteCount, to: all.uniqueByteCount))",
+      "saved by compression    \(saving(from: all.uniqueByteCount, to: all.storedByteCount))",
+      "on disk                 \(formatBytes(statistics.diskByteCount)): \(formatCount(statistics.segmentCount, "segment"))"
+        + " of \(formatBytes(statistics.segmentByteCount)), index of \(formatBytes(statistics.indexByteCount))",
+    ]
+  }
+
+  private func cells(_ usage: StoreStatistics.Usage) -> [String] {
+    [formatCount(usage.assetCount)] + [usage.byteCount, usage.uniqueByteCount, usage.storedByteCount].map(formatBytes)
+  }
+
+  private func saving(from before: Int, to after: Int) -> String {
+    "\(formatBytes(max(before - after, 0))) (\(formatPercent(max(before - after, 0), of: before)))"
+  }
+}
+
+extension StoreStatistics {
+  /// In chunks that several packs use.
+  fileprivate var shared: (unique: Int, stored: Int) {
+    (
+      max(all.uniqueByteCount - packs.values.reduce(0) { $0 + $1.ownUniqueByteCount }, 0),
+      max(all.storedByteCount - packs.values.reduce(0) { $0 + $1.ownStoredByteCount }, 0)
+    )
+  }
+
+  fileprivate var diskByteCount: Int { segmentByteCount + indexByteCount }
+}
+
+extension StoreStatistics.Usage {
+  fileprivate var assetCount: Int { fileCount + linkCount + folderCount }
+}
+
+private struct StatReport: Encodable {
+  struct Usage: Encodable {
+    let files, links, folders, bytes, chunks, uniqueBytes, storedBytes: Int
+
+    init(_ usage: StoreStatistics.Usage) {
+      files = usage.fileCount
+      links = usage.linkCount
+      folders = usage.folderCount
+      bytes = usage.byteCount
+      chunks = usage.chunkCount
+      uniqueBytes = usage.uniqueByteCount
+      storedBytes = usage.storedByteCount
+    }
+  }
+
+  struct PackUsage: Encodable {
+    let pack: String
+    let version: UInt64
+    let usage: Usage
+    let ownUniqueBytes, ownStoredBytes: Int
+  }
+
+  let packs: [PackUsage]
+  let all: Usage
+  let sharedUniqueBytes, sharedStoredBytes: Int
+  let savedByDeduplication, savedByCompression: Int
+  let segments, segmentBytes, indexRuns, indexBytes, diskBytes: Int
+
+  init(_ statistics: StoreStatistics, _ packs: [Pack]) {
+    self.packs = packs.compactMap { pack in
+      statistics.packs[pack.id].map {
+        PackUsage(
+          pack: pack.id.name, version: pack.version.number, usage: Usage($0), ownUniqueBytes: $0.ownUniqueByteCount,
+          ownStoredBytes: $0.ownStoredByteCount)
+      }
+    }
+    all = Usage(statistics.all)
+    (sharedUniqueBytes, sharedStoredBytes) = statistics.shared
+    savedByDeduplication = statistics.all.byteCount - statistics.all.uniqueByteCount
+    savedByCompression = statistics.all.uniqueByteCount - statistics.all.storedByteCount
+    segments = statistics.segmentCount
+    segmentBytes = statistics.segmentByteCount
+    indexRuns = statistics.runCount
+    indexBytes = statistics.indexByteCount
+    diskBytes = statistics.diskByteCount
+  }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+@Suite struct AddTests {
+  let playground = try! Playground()
+
+  @Test func summary() throws {
+    try playground.write(repeatElement(UInt8(ascii: "a"), count: 100_000), to: "folder/a")
+    try playground.write(repeatElement(UInt8(ascii: "a"), count: 100_000), to: "folder/sub/b")
+    try playground.makeFolder("folder/empty")
+    try playground.link("folder/link", to: "a")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "Tutorial")
+    #expect(run.errors.isEmpty)
+    #expect(run.status == 0)
+    let lines = run.output.masked.split(separator: "\n")
+    try #require(lines.count == 6)
+    #expect(lines[0] == "Tutorial is at version 1")
+    #expect(lines[1] == "  assets  2 files, 1 link, 1 empty folder")
+    #expect(lines[2] == "  size    200.0 kB")
+    #expect(lines[3].hasPrefix("  new     "))
+    #expect(String(lines[4]).maskedSizes == "  stored  <size>: <percent> saved")
+    #expect(lines[5] == "  time    <time>, <rate>")
+  }
+
+  @Test func unchangedFolderMakesNoVersion() throws {
+    try playground.write("one", to: "folder/a")
+    try playground.packstore("add", "store", "folder", "--pack", "Tutorial")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "Tutorial")
+    #expect(run.status == 0)
+    #expect(run.output == "Tutorial is unchanged at version 1\n")
+    #expect(try playground.packstore("log", "store").lines.count == 2)
+    let json = try playground.packstore("add", "store", "folder", "--pack", "Tutorial", "--json").json
+    #expect(json["unchanged"] as? Bool == true)
+    #expect(json["version"] as? Int == 1)
+  }
+
+  @Test func versionsNumberThemselves() throws {
+    for text in ["one", "two", "three"] {
+      try playground.write(text, to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "Tutorial", "--keep", "3")
+    }
+    try playground.write("ten", to: "folder/a")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "Tutorial", "--version", "10", "--keep", "3")
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix("Tutorial is at version 10\n"))
+    let log = try playground.packstore("log", "store")
+    #expect(log.lines.map { $0.split(separator: " ")[0] } == ["VERSION", "Tutorial@10", "Tutorial@3", "Tutorial@2"])
+  }
+
+  @Test func json() throws {
+    try playground.write("hello", to: "folder/a")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--json")
+    #expect(run.status == 0)
+    #expect(run.errors.isEmpty)
+    let json = try run.json
+    #expect(
+      Set(json.allKeys as! [String]) == [
+        "pack", "version", "unchanged", "catalog", "files", "links", "folders", "bytes", "chunks", "new_chunks", "new_bytes",
+        "new_stored_bytes", "seconds", "notices",
+      ])
+    #expect(json["bytes"] as? Int == 5)
+    #expect(json["files"] as? Int == 1)
+    #expect((json["catalog"] as? String)?.count == 64)
+  }
+
+  @Test func quietPrintsNothing() throws {
+    try playground.write("hello", to: "folder/a")
+    try #require(mkfifo("\(playground.path)/folder/fifo", 0o600) == 0)
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--quiet")
+    #expect(run.status == 0)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.isEmpty)
+  }
+
+  @Test func allOptionsAreTaken() throws {
+    try playground.write("hello", to: "folder/a.txt")
+    let run = try playground.packstore(
+      "add", "store", "folder", "--pack", "A", "--level", "12", "--layout", "sequential", "--priority", "-3", "--map", "*.txt",
+      "--map", "*.bin", "--links", "follow", "--version", "7", "--keep", "5", "--durability", "atomic", "--portable", "--no-wait",
+      "--threads", "2")
+    #expect(run.status == 0, "\(run.errors)")
+    let entry = try #require(try playground.packstore("ls", "store", "--json").jsonLines.first)
+    #expect(entry["contiguous"] as? Bool == true)
+    let log = try playground.packstore("log", "store", "--json").json
+    let pack = try #require((log["packs"] as? [NSDictionary])?.first)
+    #expect(pack["priority"] as? Int == -3)
+    #expect((pack["versions"] as? [NSDictionary])?.first?["version"] as? Int == 7)
+  }
+
+  // MARK: - Folders
+
+  @Test func missingFolderMakesNoStore() throws {
+    let run = try playground.packstore("add", "store", "missing", "--pack", "A")
+    #expect(run.status == 1)
+    #expect(run.errors == "packstore: cannot read the folder 'missing': No such file or directory\n")
+    #expect(!playground.exists("store"))
+  }
+
+  @Test func fileIsNoFolder() throws {
+    try playground.write("x", to: "file")
+    let run = try playground.packstore("add", "store", "file", "--pack", "A")
+    #expect(run.status == 1)
+    #expect(run.errors == "packstore: 'file' is not a folder: name the folder it lies in\n")
+  }
+
+  @Test func emptyFolderAndEmptyFile() throws {
+    try playground.makeFolder("empty")
+    let empty = try playground.packstore("add", "store", "empty", "--pack", "Empty")
+    #expect(empty.status == 0, "\(empty.errors)")
+    #expect(empty.output.contains("  assets  0 files\n"))
+    try playground.write("", to: "folder/nothing")
+    let file = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(file.status == 0, "\(file.errors)")
+    #expect(file.output.contains("  assets  1 file\n  size    0 B\n"))
+    #expect(try playground.packstore("ls", "store").output == "nothing\n")
+    #expect(try playground.packstore("cat", "store", "nothing").bytes.isEmpty)
+    #expect(try playground.packstore("verify", "store", "--deep").status == 0)
+  }
+
+  // MARK: - Odd names
+
+  @Test func oddNamesComeBack() throws {
+    let names = [" ", "-x", "--", "a\nb", "back\\slash", "bell\u{7}", "caf\u{e9}", "new line\r", "tab\t", "*", "日本"]
+    for name in names { try playground.write(name, to: "folder/\(name)") }
+    let add = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(add.status == 0, "\(add.errors)")
+    for name in names {
+      #expect(try playground.packstore("cat", "store", "--", name).output == name)
+    }
+    let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    #expect(try playground.packstore("ls", "store", "-0").output == sorted.map { $0 + "\0" }.joined())
+    #expect(
+      try playground.packstore("ls", "store").lines == [
+        " ", "*", "--", "-x", "a\\nb", "back\\\\slash", "bell\\x07", "caf\u{e9}", "new line\\r", "tab\\t", "日本",
+      ])
+    #expect(try playground.packstore("ls", "store", "--json").jsonLines.map { $0["path"] as? String } == sorted)
+  }
+
+  @Test func namesThatAreNotUTF8AreAllListed() throws {
+    try playground.makeFolder("folder/sub")
+    try playground.write("x", to: "folder/fine")
+    try playground.write("x", toRaw: Array("folder/a".utf8) + [0xff])
+    try playground.write("x", toRaw: Array("folder/sub/b".utf8) + [0xc3])
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(run.status == 1)
+    #expect(run.output.isEmpty)
+    let refusals = run.errors.split(separator: "\n").filter { $0.contains("name") }
+    #expect(refusals.contains { $0.contains("'a") })
+    #expect(refusals.contains { $0.contains("'sub/b") })
+    #expect(try playground.packstore("ls", "store").output.isEmpty, "nothing was added")
+  }
+
+  @Test func caseTwinsAreWarnedOf() throws {
+    try playground.write("x", to: "folder/Name")
+    try playground.write("x", to: "folder/name")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(run.status == 0)
+    #expect(run.errors == "packstore: warning: 'name' differs from another path by case only\n")
+    let portable = try playground.packstore("add", "store", "folder", "--pack", "B", "--portable")
+    #expect(portable.status == 1)
+    #expect(portable.errors.contains("packstore: 'name' differs from another path by case only\n"))
+    #expect(try playground.packstore("log", "store").lines.count == 2)
+  }
+
+  @Test func socketsAndFIFOsAreLeftOut() throws {
+    try playground.write("x", to: "folder/file")
+    try #require(mkfifo("\(playground.path)/folder/fifo", 0o600) == 0)
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(run.status == 0)
+    #expect(run.errors == "packstore: warning: 'fifo' is neither file, folder nor link and was left out\n")
+    #expect(try playground.packstore("ls", "store").output == "file\n")
+    let notices = try playground.packstore("add", "store", "folder", "--pack", "A", "--json").json["notices"] as? [[String: String]]
+    #expect(notices == [["kind": "skipped", "path": "fifo"]])
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root reads everything"))
+  func unreadableFilesAreRefused() throws {
+    try playground.write("x", to: "folder/file")
+    try playground.write("x", to: "folder/secret")
+    chmod("\(playground.path)/folder/secret", 0)
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("packstore: 'secret' cannot be read: Permission denied\n"))
+  }
+
+  // MARK: - Links
+
+  @Test func linksAreStoredEvenDangling() throws {
+    try playground.write("x", to: "folder/file")
+    try playground.link("folder/dangling", to: "nowhere/else")
+    try playground.link("folder/good", to: "file")
+    #expect(try playground.packstore("add", "store", "folder", "--pack", "A").status == 0)
+    #expect(
+      try playground.packstore("ls", "store", "-l").lines == [
+        "link            -  A  dangling -> nowhere/else", "file          1 B  A  file", "link            -  A  good -> file",
+      ])
+    #expect(try playground.packstore("cat", "store", "good").status == 1)
+  }
+
+  @Test func linksCanBeFollowedOrRefused() throws {
+    try playground.write("x", to: "folder/file")
+    try playground.link("folder/good", to: "file")
+    #expect(try playground.packstore("add", "followed", "folder", "--pack", "A", "--links", "follow").status == 0)
+    #expect(try playground.packstore("cat", "followed", "good").output == "x")
+    let refused = try playground.packstore("add", "refused", "folder", "--pack", "A", "--links", "refuse")
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("packstore: 'good' is a symbolic link\n"))
+  }
+
+  @Test func followingALinkToNowhereIsRefused() throws {
+    try playground.makeFolder("folder")
+    try playground.link("folder/dangling", to: "nowhere")
+    try playground.link("folder/loop", to: "loop")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--links", "follow")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("packstore: 'dangling' is a symbolic link that leads nowhere"))
+    #expect(run.errors.contains("packstore: 'loop' is a symbolic link that leads nowhere"))
+  }
+}

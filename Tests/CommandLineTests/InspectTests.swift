@@ -1,0 +1,210 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// `stat`, `log`, `conflicts`, `diff`, `verify` and `remove`.
+@Suite struct InspectTests {
+  let playground = try! Playground()
+
+  /// `Tutorial` in two versions, and `Level` that hides one of its paths.
+  init() throws {
+    try playground.write("same", to: "tutorial/same")
+    try playground.write("old", to: "tutorial/changed")
+    try playground.write("removed", to: "tutorial/removed")
+    try playground.write("moved about", to: "tutorial/from")
+    try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "-q")
+    try playground.write("newer", to: "tutorial/changed")
+    try playground.remove("tutorial/removed")
+    try playground.remove("tutorial/from")
+    try playground.write("moved about", to: "tutorial/to")
+    try playground.write("added", to: "tutorial/added")
+    try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "-q")
+    try playground.write("level", to: "level/same")
+    try playground.write("added", to: "level/own")
+    try playground.packstore("add", "store", "level", "--pack", "Level", "--priority", "5", "-q")
+  }
+
+  // MARK: - stat
+
+  @Test func stat() throws {
+    let run = try playground.packstore("stat", "store")
+    #expect(run.status == 0, "\(run.errors)")
+    let words = run.lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+    try #require(words.count == 9)
+    #expect(words[0] == "PACK ASSETS SIZE UNIQUE STORED OWN")
+    #expect(words[1].hasPrefix("Level@1 2 10 B 10 B "))
+    #expect(words[2].hasPrefix("Tutorial@2 4 25 B 25 B "))
+    #expect(words[3].hasPrefix("shared 5 B "))
+    #expect(words[4].hasPrefix("all 6 35 B 30 B "))
+    #expect(words[5] == "")
+    #expect(words[6] == "saved by deduplication 5 B (14.3 %)")
+    #expect(words[7].hasPrefix("saved by compression "))
+    #expect(words[8].maskedSizes.hasPrefix("on disk <size>: "))
+  }
+
+  @Test func statJSON() throws {
+    let json = try playground.packstore("stat", "store", "--json").json
+    #expect(
+      Set(json.allKeys as! [String]) == [
+        "packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication", "saved_by_compression", "segments",
+        "segment_bytes", "index_runs", "index_bytes", "disk_bytes",
+      ])
+    let all = try #require(json["all"] as? NSDictionary)
+    #expect(Set(all.allKeys as! [String]) == ["files", "links", "folders", "bytes", "chunks", "unique_bytes", "stored_bytes"])
+    #expect(all["bytes"] as? Int == 35)
+    let pack = try #require((json["packs"] as? [NSDictionary])?.first)
+    #expect(Set(pack.allKeys as! [String]) == ["pack", "version", "usage", "own_unique_bytes", "own_stored_bytes"])
+    #expect(pack["own_unique_bytes"] as? Int == 5)
+  }
+
+  // MARK: - log
+
+  @Test func log() throws {
+    let run = try playground.packstore("log", "store")
+    #expect(
+      run.output.masked == """
+        VERSION     CATALOG       COMMITTED             ASSETS  SIZE
+        Level@1     <id>  <date>       2  10 B
+        Tutorial@2  <id>  <date>       4  25 B
+        Tutorial@1  <id>  <date>       4  25 B
+
+        """)
+    #expect(try playground.packstore("log", "store", "Level").lines.count == 2)
+    let missing = try playground.packstore("log", "store", "Nobody")
+    #expect(missing.status == 1)
+    #expect(missing.errors == "packstore: there is no pack 'Nobody': see 'packstore log'\n")
+  }
+
+  @Test func logJSON() throws {
+    let json = try playground.packstore("log", "store", "Tutorial", "--json").json
+    let pack = try #require((json["packs"] as? [NSDictionary])?.first)
+    #expect(Set(pack.allKeys as! [String]) == ["pack", "priority", "versions"])
+    let versions = try #require(pack["versions"] as? [NSDictionary])
+    #expect(versions.map { $0["version"] as? Int } == [2, 1])
+    #expect(Set(versions[0].allKeys as! [String]) == ["version", "catalog", "committed_at", "files", "links", "folders", "bytes"])
+    #expect((versions[0]["committed_at"] as? String)?.masked == "<date>")
+  }
+
+  // MARK: - conflicts
+
+  @Test func conflicts() throws {
+    let run = try playground.packstore("conflicts", "store")
+    #expect(run.output == "same: Level hides Tutorial\n")
+    #expect(
+      try playground.packstore("conflicts", "store", "--json").jsonLines == [
+        ["path": "same", "kind": "file", "bytes": 4, "pack": "Tutorial", "winner": "Level", "winner_path": "same"]
+      ])
+  }
+
+  // MARK: - diff
+
+  private let differences = """
+    added    added (5 B)
+    changed  changed (5 B, was 3 B)
+    removed  removed (7 B)
+    moved    to (was from)
+    1 added, 1 removed, 1 changed, 1 moved, 1 unchanged; new: 10 B in 2 of 4 chunks
+
+    """
+
+  @Test(arguments: [
+    ["diff", "store", "Tutorial@1", "Tutorial@2"], ["diff", "store", "Tutorial@previous", "Tutorial"],
+    ["diff", "Tutorial@previous", "Tutorial@2", "--store", "store"],
+  ])
+  func diff(arguments: [String]) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output == differences)
+  }
+
+  @Test func diffOfFolders() throws {
+    try playground.packstore("extract", "store", "current", "--pack", "Tutorial", "-q")
+    try playground.write("x", to: "current/extra")
+    let run = try playground.packstore("diff", "tutorial", "current")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.lines.first == "added    extra (1 B)")
+    #expect(run.lines.last == "1 added, 0 removed, 0 changed, 0 moved, 4 unchanged; new: 1 B in 1 of 5 chunks")
+    let missing = try playground.packstore("diff", "tutorial", "nowhere")
+    #expect(missing.status == 1)
+    #expect(missing.errors == "packstore: cannot read the folder 'nowhere': No such file or directory\n")
+  }
+
+  @Test func diffJSON() throws {
+    let json = try playground.packstore("diff", "store", "Tutorial@1", "Tutorial@2", "--json").json
+    let differences = try #require(json["differences"] as? [NSDictionary])
+    #expect(differences.map { $0["change"] as? String } == ["added", "changed", "removed", "moved"])
+    #expect(differences[1] == ["change": "changed", "kind": "file", "path": "changed", "old_bytes": 3, "new_bytes": 5])
+    #expect(differences[3]["old_path"] as? String == "from")
+    #expect(
+      json["totals"] as? NSDictionary == [
+        "added": 1, "removed": 1, "changed": 1, "moved": 1, "unchanged": 1, "chunks": 4, "new_chunks": 2, "new_bytes": 10,
+      ])
+    let same = try playground.packstore("diff", "store", "Tutorial", "Tutorial", "--json").json
+    #expect((same["differences"] as? [Any])?.isEmpty == true)
+  }
+
+  @Test func diffOfWhatIsNotKept() throws {
+    let version = try playground.packstore("diff", "store", "Tutorial@9", "Tutorial")
+    #expect(version.status == 1)
+    #expect(version.errors == "packstore: Tutorial@9 is not kept: see 'packstore log'\n")
+    let previous = try playground.packstore("diff", "store", "Level@previous", "Level")
+    #expect(previous.errors == "packstore: no version before Level@1 is kept: see 'packstore log'\n")
+    let pack = try playground.packstore("diff", "store", "Nobody@1", "Level")
+    #expect(pack.errors == "packstore: there is no pack 'Nobody': see 'packstore log'\n")
+  }
+
+  // MARK: - verify
+
+  @Test(arguments: [[], ["--deep"]])
+  func soundStore(options: [String]) throws {
+    let run = try playground.packstore(["verify", "store"] + options)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.hasPrefix("no faults in "))
+    #expect(try playground.packstore(["verify", "store", "--quiet"] + options).output.isEmpty)
+    let json = try playground.packstore(["verify", "store", "--json"] + options).json
+    #expect(Set(json.allKeys as! [String]) == ["sound", "files", "frames", "chunks", "bytes", "fault_count", "faults"])
+    #expect(json["sound"] as? Bool == true)
+  }
+
+  @Test func damageIsFound() throws {
+    let segment = try #require(playground.tree("store/segments").first { !$0.hasSuffix("/") })
+    var bytes = try playground.read("store/segments/\(segment)")
+    bytes[bytes.count / 2] ^= 1
+    try playground.write(bytes, to: "store/segments/\(segment)")
+    let run = try playground.packstore("verify", "store", "--deep")
+    #expect(run.status == 1)
+    #expect(run.errors.hasPrefix("packstore: "))
+    #expect(run.errors.contains(segment))
+    let json = try playground.packstore("verify", "store", "--deep", "--json")
+    #expect(json.status == 1)
+    #expect(try json.json["sound"] as? Bool == false)
+    let fault = try #require((json.json["faults"] as? [NSDictionary])?.first)
+    #expect(fault["code"] != nil && fault["reason"] != nil)
+  }
+
+  // MARK: - remove
+
+  @Test func remove() throws {
+    let run = try playground.packstore("remove", "store", "Level", "Tutorial")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output == "removed Level@1\nremoved Tutorial@2\n")
+    #expect(try playground.packstore("ls", "store").output.isEmpty)
+    #expect(try playground.packstore("log", "store").output.isEmpty)
+  }
+
+  @Test func removeIsAllOrNothing() throws {
+    let run = try playground.packstore("remove", "store", "Level", "Nobody")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("Nobody"))
+    #expect(try playground.packstore("log", "store").lines.count == 4)
+    let json = try playground.packstore("remove", "store", "Level", "--json").json
+    #expect(json == ["removed": [["pack": "Level", "version": 1]]])
+  }
+}

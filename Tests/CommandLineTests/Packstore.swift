@@ -1,0 +1,180 @@
+/// Runs the built `packstore` in a folder of its own.
+
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A temporary folder, removed with its owner. Commands run in it, so that output names relative paths only.
+final class Playground {
+  let path: String
+
+  init() throws {
+    var template = Array("\(NSTemporaryDirectory())/packstore-test.XXXXXX".utf8CString)
+    path = try #require(mkdtemp(&template).map { String(cString: $0) })
+  }
+
+  deinit {
+    // Not by FileManager: names may be no UTF-8, and tests take rights away.
+    let cleaner = Process()
+    cleaner.executableURL = URL(fileURLWithPath: "/bin/sh")
+    cleaner.arguments = ["-c", "chmod -R u+rwX \"$1\"; rm -rf \"$1\"", "sh", path]
+    cleaner.standardError = FileHandle.nullDevice
+    try? cleaner.run()
+    cleaner.waitUntilExit()
+  }
+
+  /// Makes a file, and the folders it lies in.
+  func write(_ content: some Sequence<UInt8>, to file: String) throws {
+    let target = URL(fileURLWithPath: "\(path)/\(file)")
+    try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(content).write(to: target)
+  }
+
+  func write(_ content: String, to file: String) throws { try write(content.utf8, to: file) }
+
+  func makeFolder(_ folder: String) throws {
+    try FileManager.default.createDirectory(atPath: "\(path)/\(folder)", withIntermediateDirectories: true)
+  }
+
+  /// A name of any bytes.
+  func write(_ content: String, toRaw name: [UInt8]) throws {
+    let descriptor = (Array("\(path)/".utf8) + name + [0]).withUnsafeBytes {
+      open($0.assumingMemoryBound(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600)
+    }
+    try #require(descriptor >= 0)
+    try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(content.utf8))
+  }
+
+  func link(_ name: String, to target: String) throws {
+    try #require(symlink(target, "\(path)/\(name)") == 0)
+  }
+
+  func read(_ file: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: "\(path)/\(file)"))) }
+
+  func text(_ file: String) throws -> String { String(decoding: try read(file), as: UTF8.self) }
+
+  func remove(_ file: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(file)") }
+
+  func exists(_ file: String) -> Bool {
+    var info = stat()
+    return lstat("\(path)/\(file)", &info) == 0
+  }
+
+  /// Everything below a folder, sorted, folders with a slash.
+  func tree(_ folder: String) -> [String] {
+    guard let names = FileManager.default.enumerator(atPath: "\(path)/\(folder)") else { return [] }
+    return names.compactMap { $0 as? String }.map { name in
+      var info = stat()
+      lstat("\(path)/\(folder)/\(name)", &info)
+      return info.st_mode & S_IFMT == S_IFDIR ? name + "/" : name
+    }.sorted()
+  }
+}
+
+/// What a command left behind.
+struct Run {
+  let status: Int32
+  let bytes: [UInt8]
+  let errors: String
+
+  var output: String { String(decoding: bytes, as: UTF8.self) }
+  var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
+
+  /// The one JSON document on standard output.
+  var json: NSDictionary {
+    get throws { try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary) }
+  }
+
+  var jsonLines: [NSDictionary] {
+    get throws { try lines.map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary) } }
+  }
+}
+
+extension Playground {
+  /// Runs `packstore` to its end.
+  @discardableResult
+  func packstore(_ arguments: String...) throws -> Run { try run(packstoreURL, arguments) }
+
+  @discardableResult
+  func packstore(_ arguments: [String]) throws -> Run { try run(packstoreURL, arguments) }
+
+  /// Runs a script to its end.
+  func shell(_ script: String) throws -> Run { try run(URL(fileURLWithPath: "/bin/sh"), ["-c", script]) }
+
+  private func run(_ executable: URL, _ arguments: [String]) throws -> Run {
+    let output = "\(path).out", errors = "\(path).err"
+    defer { for file in [output, errors] { unlink(file) } }
+    let process = try start(executable, arguments, output: handle(output), errors: handle(errors))
+    process.waitUntilExit()
+    return Run(
+      status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+      bytes: Array(try Data(contentsOf: URL(fileURLWithPath: output))),
+      errors: String(decoding: try Data(contentsOf: URL(fileURLWithPath: errors)), as: UTF8.self))
+  }
+
+  /// Starts `packstore` and returns at once.
+  func start(
+    _ arguments: [String], output: FileHandle, errors: FileHandle, environment: [String: String] = [:]
+  ) throws -> Process {
+    try start(packstoreURL, arguments, output: output, errors: errors, environment: environment)
+  }
+
+  /// Starts a program in the playground and returns at once. `packstore` is in its path.
+  private func start(
+    _ executable: URL, _ arguments: [String], output: FileHandle, errors: FileHandle,
+    environment: [String: String] = [:]
+  ) throws -> Process {
+    let process = Process()
+    process.executableURL = executable
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: path)
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.environment!["PATH"]! = "\(packstoreURL.deletingLastPathComponent().path):" + process.environment!["PATH"]!
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    return process
+  }
+
+  private func handle(_ file: String) throws -> FileHandle {
+    let descriptor = open(file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+  }
+}
+
+/// The executable lies where the tests were built.
+let packstoreURL: URL = {
+  #if os(macOS)
+  let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
+  #else
+  let tests = URL(fileURLWithPath: CommandLine.arguments[0])
+  #endif
+  return tests.deletingLastPathComponent().appendingPathComponent("packstore")
+}()
+
+// MARK: - What differs from run to run
+
+extension String {
+  /// Dates, times, rates and catalog ids as `<date>`, `<time>`, `<rate>`, `<id>`.
+  var masked: String {
+    replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, with: "<date>")
+      .replacing(/\d+\.\d [kMGTPE]?B\/s/, with: "<rate>")
+      .replacing(/\b\d+\.\d s\b/, with: "<time>")
+      .replacing(/\b[0-9a-f]{64}\b/, with: "<catalog>")
+      .replacing(/\b[0-9a-f]{12}\b/, with: "<id>")
+  }
+
+  /// Stored sizes depend on the version of libzstd: sizes as `<size>`.
+  var maskedSizes: String {
+    replacing(/\d[\d,]*(\.\d)? [kMGTPE]?B\b/, with: "<size>").replacing(/\d+\.\d %/, with: "<percent>")
+  }
+}

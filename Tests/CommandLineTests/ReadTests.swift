@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// `ls`, `cat` and `extract`.
+@Suite struct ReadTests {
+  let playground = try! Playground()
+
+  /// Two packs that share a path; the second one wins.
+  init() throws {
+    try playground.write("intro", to: "tutorial/Videos/intro.m4v")
+    try playground.write("#!/bin/sh\n", to: "tutorial/run")
+    chmod("\(playground.path)/tutorial/run", 0o755)
+    try playground.makeFolder("tutorial/empty")
+    try playground.write("better", to: "level/Videos/intro.m4v")
+    try playground.write("level", to: "level/Videos/level.m4v")
+    try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "-q")
+    try playground.packstore("add", "store", "level", "--pack", "Level", "--priority", "1", "-q")
+  }
+
+  // MARK: - ls
+
+  @Test func listing() throws {
+    #expect(try playground.packstore("ls", "store").output == "Videos/\nempty/\nrun\n")
+    #expect(try playground.packstore("ls", "store", ".").output == "Videos/\nempty/\nrun\n")
+    #expect(try playground.packstore("ls", "store", "Videos/").output == "Videos/intro.m4v\nVideos/level.m4v\n")
+    #expect(try playground.packstore("ls", "store", "run").output == "run\n")
+    #expect(try playground.packstore("ls", "store", "Videos", "--pack", "Tutorial").output == "Videos/intro.m4v\n")
+    #expect(try playground.packstore("ls", "store", "-R").output == "Videos/intro.m4v\nVideos/level.m4v\nempty/\nrun\n")
+    #expect(try playground.packstore("ls", "store", "-R0").output == "Videos/intro.m4v\0Videos/level.m4v\0empty\0run\0")
+  }
+
+  @Test func longListing() throws {
+    #expect(
+      try playground.packstore("ls", "store", "-lR").lines == [
+        "file          6 B  Level     Videos/intro.m4v", "file          5 B  Level     Videos/level.m4v",
+        "folder          -  Tutorial  empty/", "program      10 B  Tutorial  run",
+      ])
+    #expect(try playground.packstore("ls", "store", "-l").lines[0] == "folder          -  -         Videos/")
+  }
+
+  @Test func jsonListing() throws {
+    let lines = try playground.packstore("ls", "store", "--json").jsonLines
+    #expect(
+      lines == [
+        ["path": "Videos", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false],
+        ["path": "empty", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false, "pack": "Tutorial"],
+        ["path": "run", "kind": "file", "bytes": 10, "executable": true, "contiguous": lines[2]["contiguous"]!, "pack": "Tutorial"],
+      ])
+  }
+
+  @Test func missingPathsAndPacks() throws {
+    for arguments in [["nothing"], ["Videos/nothing"], ["--pack", "Nobody"], ["run/x"]] {
+      let run = try playground.packstore(["ls", "store"] + arguments)
+      #expect(run.status == 1)
+      #expect(run.output.isEmpty)
+      #expect(run.errors.hasPrefix("packstore: "))
+      #expect(run.errors.contains(arguments.last!))
+    }
+    #expect(try playground.packstore("ls", "store", "../x").status == 2)
+  }
+
+  // MARK: - cat
+
+  @Test func cat() throws {
+    #expect(try playground.packstore("cat", "store", "Videos/intro.m4v").output == "better")
+    #expect(try playground.packstore("cat", "store", "Videos/intro.m4v", "--pack", "Tutorial").output == "intro")
+    let folder = try playground.packstore("cat", "store", "Videos")
+    #expect(folder.status == 1)
+    #expect(folder.errors.contains("Videos"))
+  }
+
+  @Test(arguments: [("0-0", "b"), ("1-3", "ett"), ("4-", "er"), ("5-5", "r"), ("0-99", "better")])
+  func ranges(range: String, expected: String) throws {
+    #expect(try playground.packstore("cat", "store", "Videos/intro.m4v", "--range", range).output == expected)
+  }
+
+  @Test func rangePastTheEnd() throws {
+    let run = try playground.packstore("cat", "store", "Videos/intro.m4v", "--range", "6-")
+    #expect(run.status == 1)
+    #expect(run.errors == "packstore: the range begins at byte 6, but 'Videos/intro.m4v' has 6 bytes\n")
+  }
+
+  @Test func bytesAreRaw() throws {
+    var generator = SystemRandomNumberGenerator()
+    let bytes = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    try playground.write(bytes, to: "raw/noise")
+    try playground.packstore("add", "store", "raw", "--pack", "Raw", "-q")
+    #expect(try playground.packstore("cat", "store", "noise").bytes == bytes)
+    #expect(try playground.packstore("cat", "store", "noise", "--range", "123456-234567").bytes == Array(bytes[123456...234567]))
+  }
+
+  // MARK: - extract
+
+  @Test func extract() throws {
+    let run = try playground.packstore("extract", "store", "out/deep")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.masked == "extracted 3 files: 21 B in <time>, \(run.output.masked.split(separator: " ").suffix(2).joined(separator: " "))")
+    #expect(playground.tree("out/deep") == ["Videos/", "Videos/intro.m4v", "Videos/level.m4v", "empty/", "run"])
+    #expect(try playground.text("out/deep/Videos/intro.m4v") == "better")
+    #expect(access("\(playground.path)/out/deep/run", X_OK) == 0)
+    #expect(try playground.packstore("extract", "store", "one", "--pack", "Tutorial", "-q").output.isEmpty)
+    #expect(try playground.text("one/Videos/intro.m4v") == "intro")
+  }
+
+  @Test func nothingIsOverwrittenUnasked() throws {
+    try playground.write("mine", to: "out/run")
+    let run = try playground.packstore("extract", "store", "out")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("run"))
+    #expect(try playground.text("out/run") == "mine")
+    #expect(try playground.packstore("extract", "store", "out", "--overwrite").status == 0)
+    #expect(try playground.text("out/run") == "#!/bin/sh\n")
+  }
+
+  @Test func unsafeLinksAreListedNotMade() throws {
+    try playground.write("x", to: "links/file")
+    try playground.link("links/absolute", to: "/etc")
+    try playground.link("links/inside", to: "file")
+    try playground.link("links/outside", to: "../up")
+    try playground.packstore("add", "store", "links", "--pack", "Links", "-q")
+    let run = try playground.packstore("extract", "store", "out", "--pack", "Links")
+    #expect(run.status == 0)
+    #expect(
+      run.errors == """
+        packstore: warning: 'absolute' is a link to '/etc', out of the folder, and was not created: see --unsafe-links
+        packstore: warning: 'outside' is a link to '../up', out of the folder, and was not created: see --unsafe-links
+
+        """)
+    #expect(playground.tree("out") == ["file", "inside"])
+    #expect(try playground.packstore("extract", "store", "all", "--pack", "Links", "--unsafe-links").errors.isEmpty)
+    #expect(playground.tree("all") == ["absolute", "file", "inside", "outside"])
+  }
+
+  @Test func nothingIsWrittenThroughALink() throws {
+    try playground.makeFolder("victim")
+    try playground.makeFolder("out")
+    try playground.link("out/Videos", to: "../victim")
+    #expect(try playground.packstore("extract", "store", "out", "--overwrite").status == 1)
+    #expect(playground.tree("victim").isEmpty)
+  }
+
+  @Test func jsonOfExtract() throws {
+    let run = try playground.packstore("extract", "store", "out", "--json")
+    let json = try run.json
+    #expect(json["files"] as? Int == 3)
+    #expect(json["links"] as? Int == 0)
+    #expect(json["bytes"] as? Int == 21)
+    #expect((json["refused_links"] as? [Any])?.isEmpty == true)
+    #expect(json["seconds"] != nil)
+  }
+
+  // MARK: - Where output goes
+
+  @Test(.enabled(if: access("/dev/full", W_OK) == 0))
+  func fullDiskAtStandardOutputIsAnError() throws {
+    let run = try playground.shell("packstore cat store run > /dev/full")
+    #expect(run.status == 1)
+    #expect(run.errors == "packstore: cannot write to standard output: No space left on device\n")
+  }
+
+  @Test func readerThatGoesAwayIsNoError() throws {
+    try playground.write(repeatElement(UInt8(ascii: "a"), count: 4_000_000), to: "big/a")
+    try playground.packstore("add", "store", "big", "--pack", "Big", "-q")
+    let run = try playground.shell("packstore cat store a | head -c 1")
+    #expect(run.output == "a")
+    #expect(run.errors.isEmpty)
+  }
+}

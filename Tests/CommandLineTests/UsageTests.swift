@@ -1,0 +1,82 @@
+import Testing
+
+@Suite struct UsageTests {
+  let playground = try! Playground()
+
+  @Test func versionIsPrinted() throws {
+    let run = try playground.packstore("--version")
+    #expect(run.status == 0)
+    #expect(run.output == "0.1.0\n")
+  }
+
+  @Test func helpListsEveryCommand() throws {
+    let run = try playground.packstore("--help")
+    #expect(run.status == 0)
+    #expect(run.errors.isEmpty)
+    let commands = run.output.matches(of: /\n  ([a-z]+)  +[A-Z]/).map { String($0.1) }
+    #expect(commands == ["add", "remove", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify"])
+  }
+
+  @Test(arguments: ["add", "remove", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify"])
+  func everyCommandHasHelp(command: String) throws {
+    let run = try playground.packstore(command, "--help")
+    #expect(run.status == 0)
+    #expect(run.output.contains("  packstore \(command) "), "an example")
+    #expect(run.output.contains("--quiet"))
+  }
+
+  @Test(arguments: [
+    ["nonsense"], ["add"], ["add", "store", "folder"], ["add", "store", "folder", "--pack", "a/b"],
+    ["add", "store", "folder", "--pack", "a", "--level", "23"], ["add", "store", "folder", "--pack", "a", "--keep", "0"],
+    ["add", "store", "folder", "--pack", "a", "--version", "0"], ["add", "store", "folder", "--pack", "a", "--layout", "odd"],
+    ["cat", "store", "a", "--range", "5"], ["cat", "store", "a", "--range", "5-4"], ["cat", "store", "a", "--range", "-4"],
+    ["cat", "store", "a", "--range", "+1-4"], ["ls", "store", "-l", "-0"], ["diff", "a"], ["diff", "a", "b", "c", "--store", "d"],
+    ["diff", "store", "Tutorial@0", "Tutorial"], ["diff", "store", "Tutorial", "./folder"], ["remove", "store"],
+  ])
+  func wrongUsageExitsWith2(arguments: [String]) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 2)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.hasPrefix("packstore: "))
+    #expect(playground.tree("").isEmpty)
+  }
+
+  @Test func usageErrorsSayWhatIsWrong() throws {
+    let run = try playground.packstore("add", "store", "folder", "--pack", "-x")
+    #expect(run.errors.hasPrefix("packstore: Missing value for '--pack <id>'\n"))
+    let level = try playground.packstore("add", "store", "folder", "--pack", "x", "--level", "0")
+    #expect(level.errors.hasPrefix("packstore: --level goes from 1 to 22, not 0\nUsage: packstore add "))
+  }
+
+  @Test(arguments: [
+    ["ls", "nowhere"], ["cat", "nowhere", "a"], ["extract", "nowhere", "out"], ["stat", "nowhere"], ["log", "nowhere"],
+    ["conflicts", "nowhere"], ["diff", "nowhere", "A@1", "A@2"], ["verify", "nowhere"], ["verify", "nowhere", "--deep"],
+    ["remove", "nowhere", "A"],
+  ])
+  func missingStoreIsAnError(arguments: [String]) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 1)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.hasPrefix("packstore: "))
+    #expect(run.errors.contains("nowhere"))
+    #expect(playground.tree("").isEmpty, "reading makes nothing")
+  }
+
+  @Test(arguments: ["ls", "stat", "verify"])
+  func otherFoldersAreNoStores(command: String) throws {
+    try playground.write("x", to: "other/file")
+    let run = try playground.packstore(command, "other")
+    #expect(run.status == 1)
+    #expect(run.errors.hasPrefix("packstore: "))
+    #expect(run.errors.contains("other"))
+    #expect(playground.tree("other") == ["file"])
+  }
+
+  @Test func addDoesNotTouchAFolderThatIsNoStore() throws {
+    try playground.write("x", to: "other/file")
+    try playground.write("y", to: "folder/asset")
+    let run = try playground.packstore("add", "other", "folder", "--pack", "A")
+    #expect(run.status == 1)
+    #expect(playground.tree("other") == ["file"])
+  }
+}

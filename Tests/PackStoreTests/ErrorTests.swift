@@ -1,0 +1,100 @@
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import PackStore
+
+@Suite struct ErrorTests {
+  @Test func corruption() {
+    var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a")
+    error.offset = 4096
+    #expect("\(error)" == "checksum mismatch in segments/3f2a at byte 4096: run 'packstore repair'")
+  }
+
+  @Test func fullDisk() {
+    var error = PackStoreError(.noSpace, "cannot write", file: "segments/1", systemError: .noSpace)
+    error.neededByteCount = 1_048_576
+    #expect("\(error)" == "cannot write 'segments/1': No space left on device: make room for 1048576 bytes")
+  }
+
+  @Test func anotherWriter() {
+    var error = PackStoreError(.busy, "another writer holds the lock")
+    error.holder = 4711
+    #expect("\(error)" == "another writer holds the lock: wait for process 4711")
+  }
+
+  @Test func missingAsset() throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    #expect { try store.contents(of: "Videos/None.m4v") } throws: {
+      ($0 as? PackStoreError)?.code == .notFound && "\($0)".contains("'Videos/None.m4v'")
+    }
+  }
+
+  @Test func missingPack() throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    #expect { try store.contents(of: "a", in: "Tutorial") } throws: { "\($0)" == "no such pack 'Tutorial'" }
+  }
+
+  @Test func missingStore() {
+    let folder = TemporaryFolder()
+    #expect { try Store(at: folder.path("none"), options: .existing) } throws: {
+      ($0 as? PackStoreError)?.code == .notAStore && "\($0)".contains("none")
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
+  }
+
+  @Test func somethingElseThanAStore() throws {
+    let folder = TemporaryFolder()
+    try folder.makeFolder("other", ["a": "b"])
+    #expect { try Store(at: folder.path("other")) } throws: { ($0 as? PackStoreError)?.code == .notAStore }
+  }
+
+  @Test(arguments: ["/a", "a//b", "a/", "./a", "a/../b", "a\0b"])
+  func impossiblePaths(_ path: String) throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    #expect { try store.contents(of: path) } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+  }
+
+  @Test func readOnlyStore() async throws {
+    let folder = TemporaryFolder()
+    let source = try folder.makeFolder("source", ["a": "b"])
+    try await folder.store().install(folder: source, as: "P")
+    let store = try Store(at: folder.path("store"), options: .readOnly)
+    #expect(try store.contents(of: "a") == Data("b".utf8))
+    #expect { _ = try store.makeTransaction() } throws: { ($0 as? PackStoreError)?.code == .readOnly }
+  }
+
+  @Test func linksThatAreRefused() async throws {
+    let folder = TemporaryFolder()
+    let source = try folder.makeFolder("source", ["a": "b"])
+    try folder.makeLink("source/tap", to: "a")
+    var options = InstallOptions()
+    options.links = .refuse
+    let store = try folder.store()
+    do {
+      try await store.install(folder: source, as: "P", options: options)
+      Issue.record("a link was not refused")
+    } catch {
+      #expect(error.code == .refused)
+      #expect(error.notices.map(\.path) == ["tap"])
+      #expect("\(error)".contains("'tap' is a symbolic link"))
+    }
+    #expect(try store.packs().isEmpty)
+  }
+
+  @Test func missingFolder() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    await #expect { try await store.install(folder: folder.path("none"), as: "P") } throws: {
+      ($0 as? PackStoreError)?.code == .notFound && "\($0)".contains("none")
+    }
+  }
+
+  @Test func codesHaveNames() {
+    #expect("\(PackStoreError.Code.corrupt)".isEmpty == false)
+    #expect(PackStoreError.Code.corrupt.rawValue == 300)
+  }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import PackStore
+import Synchronization
+import Testing
+
+@Suite struct ExtractTests {
+  @Test func roundTrip() async throws {
+    let folder = TemporaryFolder()
+    let files = variedFiles().merging(["Large/one": noise(40_000_001, seed: 8), "Large/two": text(20_000_000, seed: 9)]) { $1 }
+    let source = try folder.makeFolder("source", files)
+    try FileManager.default.createDirectory(atPath: folder.path("source/void/empty"), withIntermediateDirectories: true)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path("source/Large/two"))
+    try folder.makeLink("source/Texts/link", to: "Very/Deep")
+    let store = try folder.store()
+    try await store.install(folder: source, as: "P")
+
+    let reports = Mutex<[ExtractProgress]>([])
+    let result = try await store.extract(to: folder.path("new/target")) { progress in reports.withLock { $0.append(progress) } }
+    #expect(result.fileCount == files.count)
+    #expect(result.linkCount == 1)
+    #expect(result.byteCount == files.values.map(\.count).reduce(0, +))
+    #expect(result.folderCount == 19)
+    #expect(result.refusedLinks.isEmpty)
+    for (path, bytes) in files { #expect(folder.contents("new/target/" + path) == bytes, "\(path)") }
+    #expect(folder.linkTarget("new/target/Texts/link") == "Very/Deep")
+    var isFolder: ObjCBool = false
+    #expect(
+      FileManager.default.fileExists(atPath: folder.path("new/target/void/empty"), isDirectory: &isFolder) && isFolder.boolValue)
+    #expect(mode(folder.path("new/target/Large/two")) == 0o755 & ~currentUmask())
+    #expect(mode(folder.path("new/target/Large/one")) == 0o644 & ~currentUmask())
+
+    let all = reports.withLock { $0 }
+    #expect(zip(all, all.dropFirst()).allSatisfy { $0.byteCount <= $1.byteCount && $0.fileCount <= $1.fileCount })
+    #expect(all.last?.fraction == 1)
+    #expect(all.last?.fileCount == all.last?.totalFileCount)
+  }
+
+  @Test func oneFolderOfOnePack() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("1", ["A/b/c": "1", "A/bc": "1", "Ab": "1"]), as: "One")
+    try await store.install(folder: folder.makeFolder("2", ["A/b/c": "2", "A/b/d/e": "2"]), as: "Two")
+    try await store.extract("A/b", of: "Two", to: folder.path("target"))
+    #expect(folder.contents("target/c") == Data("2".utf8))
+    #expect(folder.contents("target/d/e") == Data("2".utf8))
+    try await store.extract("A", to: folder.path("merged"))
+    #expect(folder.contents("merged/b/c") == Data("1".utf8))
+    #expect(folder.contents("merged/b/d/e") == Data("2".utf8))
+    #expect(folder.contents("merged/bc") == Data("1".utf8))
+    #expect(folder.contents("merged/Ab") == nil)
+  }
+
+  @Test func filesInTheWay() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", ["A/a": "new"]), as: "P")
+    try folder.makeFolder("target", ["A/a": "old", "A/other": "kept"])
+    await expect(.exists) { try await store.extract(to: folder.path("target")) }
+    #expect(folder.contents("target/A/a") == Data("old".utf8))
+    var options = ExtractOptions()
+    options.overwrites = true
+    let result = try await store.extract(to: folder.path("target"), options: options)
+    #expect(result.folderCount == 0)
+    #expect(folder.contents("target/A/a") == Data("new".utf8))
+    #expect(folder.contents("target/A/other") == Data("kept".utf8))
+  }
+
+  @Test func aFolderInAFilesWay() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", ["a": "new"]), as: "P")
+    try folder.makeFolder("target", ["a/b": "old"])
+    var options = ExtractOptions()
+    options.overwrites = true
+    await expect(.wrongKind) { try await store.extract(to: folder.path("target"), options: options) }
+    #expect(folder.contents("target/a/b") == Data("old".utf8))
+  }
+
+  /// Links that lie in the target must not redirect what is written.
+  @Test(arguments: [false, true])
+  func linksInTheWay(overwrites: Bool) async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", ["A/a": "new", "file": "new"]), as: "P")
+    try folder.makeFolder("victim", ["a": "safe", "file": "safe"])
+    var options = ExtractOptions()
+    options.overwrites = overwrites
+
+    try folder.makeFolder("folder", [:] as [String: String])
+    try folder.makeLink("folder/A", to: "../victim")
+    await expect(.wrongKind) { try await store.extract("", to: folder.path("folder"), options: options) }
+
+    try folder.makeFolder("files", [:] as [String: String])
+    try folder.makeLink("files/file", to: "../victim/file")
+    if overwrites {
+      try await store.extract(to: folder.path("files"), options: options)
+      #expect(folder.contents("files/file") == Data("new".utf8))
+      #expect(folder.linkTarget("files/file") == nil)
+    } else {
+      await expect(.exists) { try await store.extract(to: folder.path("files"), options: options) }
+    }
+    #expect(folder.contents("victim/a") == Data("safe".utf8))
+    #expect(folder.contents("victim/file") == Data("safe".utf8))
+  }
+
+  @Test func linksThatLeadOut() async throws {
+    let inside = [
+      "in1": "a", "in2": "./a", "D/in3": "../a", "D/E/in4": "../..", "in5": "dangling", "D/in6": ".//../D/E", "in7": "..a",
+    ]
+    let outside = [
+      "out1": "/etc/passwd", "out2": "..", "D/out3": "../../x", "D/E/out4": "../../../x", "out5": "D/E/in4/..", "out6": "D/..",
+      "out7": "./../x", "out8": "//", "D/out9": "E/../../../..",
+    ]
+    let folder = TemporaryFolder()
+    let source = try folder.makeFolder("source", ["a": "1", "D/E/f": "2"])
+    for (path, target) in inside.merging(outside, uniquingKeysWith: { $1 }) { try folder.makeLink("source/" + path, to: target) }
+    let store = try folder.store()
+    try await store.install(folder: source, as: "P")
+
+    let result = try await store.extract(to: folder.path("target"))
+    #expect(Dictionary(uniqueKeysWithValues: result.refusedLinks.map { ($0.path, $0.target) }) == outside)
+    #expect(result.linkCount == inside.count)
+    for (path, target) in inside { #expect(folder.linkTarget("target/" + path) == target) }
+    for path in outside.keys { #expect(folder.linkTarget("target/" + path) == nil) }
+
+    var options = ExtractOptions()
+    options.createsUnsafeLinks = true
+    let all = try await store.extract(to: folder.path("unsafe"), options: options)
+    #expect(all.linkCount == inside.count + outside.count && all.refusedLinks.isEmpty)
+    for (path, target) in outside { #expect(folder.linkTarget("unsafe/" + path) == target) }
+  }
+
+  /// What stays in the store may lead out of a folder of it.
+  @Test func linksAreJudgedByTheTarget() async throws {
+    let folder = TemporaryFolder()
+    let source = try folder.makeFolder("source", ["a": "1", "D/f": "2"])
+    try folder.makeLink("source/D/up", to: "../a")
+    let store = try folder.store()
+    try await store.install(folder: source, as: "P")
+    #expect(try await store.extract(to: folder.path("all")).refusedLinks.isEmpty)
+    #expect(try await store.extract("D", to: folder.path("part")).refusedLinks.map(\.path) == ["up"])
+  }
+
+  @Test func missingFolder() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    await expect(.notFound) { try await store.extract("None", to: folder.path("target")) }
+    await expect(.notFound) { try await store.extract(of: "None", to: folder.path("target")) }
+  }
+
+  @Test func cancellation() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", ["big": noise(100_000_000, seed: 3)]), as: "P")
+    let task = Mutex<Task<PackStoreError?, Never>?>(nil)
+    let target = folder.path("target")
+    let started = Task { () -> PackStoreError? in
+      do throws(PackStoreError) {
+        try await store.extract(to: target) { _ in
+          while task.withLock({ $0 == nil }) {}
+          task.withLock { $0!.cancel() }
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    task.withLock { $0 = started }
+    #expect(await started.value?.code == .cancelled)
+  }
+
+  @Test(arguments: [1, 2, 7])
+  func threadCounts(_ threadCount: Int) async throws {
+    let folder = TemporaryFolder()
+    let files = variedFiles()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", files), as: "P")
+    var options = ExtractOptions()
+    options.threadCount = threadCount
+    let result = try await store.extract(to: folder.path("target"), options: options)
+    #expect(result.fileCount == files.count && result.folderCount == 16)
+    for (path, bytes) in files { #expect(folder.contents("target/" + path) == bytes, "\(path)") }
+  }
+
+  private func expect(
+    _ code: PackStoreError.Code, _ body: () async throws -> ExtractResult, sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    await #expect(sourceLocation: sourceLocation) { try await body() } throws: { ($0 as? PackStoreError)?.code == code }
+  }
+
+  private func mode(_ path: String) -> Int {
+    (try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int) ?? -1
+  }
+
+  /// The umask can only be read by setting it, so it is seen by what a new file gets.
+  private func currentUmask() -> Int {
+    let folder = TemporaryFolder()
+    #if canImport(Glibc)
+      let file = open(folder.path("probe"), O_CREAT | O_WRONLY, 0o777)
+      close(file)
+    #endif
+    return 0o777 & ~mode(folder.path("probe"))
+  }
+}

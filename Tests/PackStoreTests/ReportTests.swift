@@ -1,0 +1,106 @@
+import Foundation
+import PackStore
+import Synchronization
+import Testing
+
+/// Walks over the whole store: statistics, differences, verification.
+@Suite struct ReportTests {
+  @Test func statistics() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    let shared = noise(500_000, seed: 1)
+    try await store.install(folder: folder.makeFolder("1", ["s": shared, "a": noise(100_000, seed: 2)]), as: "One")
+    try await store.install(folder: folder.makeFolder("2", ["s": shared, "b": noise(200_000, seed: 3)]), as: "Two")
+    let statistics = try await store.statistics()
+    #expect(statistics.all.fileCount == 4)
+    #expect(statistics.all.byteCount == 1_300_000)
+    #expect(statistics.all.uniqueByteCount == 800_000)
+    let (one, two) = (try #require(statistics.packs["One"]), try #require(statistics.packs["Two"]))
+    #expect(one.byteCount == 600_000 && two.byteCount == 700_000)
+    #expect(one.ownUniqueByteCount == 100_000 && two.ownUniqueByteCount == 200_000)
+    #expect(statistics.segmentByteCount >= 800_000)
+    #expect(statistics.indexByteCount > 0)
+  }
+
+  @Test func differences() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    let moved = noise(50_000, seed: 1)
+    try await store.install(
+      folder: folder.makeFolder("1", ["same": Data("s".utf8), "old": Data("o".utf8), "edit": Data("1".utf8), "from": moved]),
+      as: "P")
+    try await store.install(
+      folder: folder.makeFolder("2", ["same": Data("s".utf8), "new": Data("n".utf8), "edit": Data("12".utf8), "to": moved]), as: "P"
+    )
+    let snapshot = try store.makeSnapshot()
+    let versions = snapshot.versions(of: "P")
+    var found: [Difference] = []
+    let totals = try snapshot.compare(versions[1], with: versions[0]) { found.append($0) }
+    #expect(found.map(\.path) == ["edit", "new", "old", "to"])
+    #expect(found.map(\.change) == [.changed, .added, .removed, .moved])
+    #expect(found.map(\.oldPath) == [nil, nil, nil, "from"])
+    #expect(found.first?.oldByteCount == 1 && found.first?.newByteCount == 2)
+    #expect(totals.addedCount == 1 && totals.removedCount == 1 && totals.changedCount == 1)
+    #expect(totals.movedCount == 1 && totals.unchangedCount == 1)
+    #expect(totals.newByteCount == 3)
+  }
+
+  @Test func differencesCanBeLeftEarly() async throws {
+    struct Enough: Error {}
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("1", ["a": "1", "b": "1"]), as: "P")
+    try await store.install(folder: folder.makeFolder("2", ["a": "2", "b": "2"]), as: "P")
+    let snapshot = try store.makeSnapshot()
+    let versions = snapshot.versions(of: "P")
+    var count = 0
+    #expect(throws: Enough.self) {
+      try snapshot.compare(versions[1], with: versions[0]) { _ in
+        count += 1
+        throw Enough()
+      }
+    }
+    #expect(count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func verification(deep: Bool) async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", variedFiles()), as: "P")
+    let fractions = Mutex<[Double]>([])
+    let result = try await store.verify(deep: deep) { progress in fractions.withLock { $0.append(progress.fraction) } }
+    #expect(result.isSound && result.faults.isEmpty)
+    #expect(result.fileCount > 0 && result.frameCount > 0 && result.byteCount > 0)
+    #expect((result.chunkCount > 0) == deep)
+    let all = fractions.withLock { $0 }
+    #expect(all == all.sorted() && all.allSatisfy { $0 >= 0 && $0 <= 1 })
+  }
+
+  @Test func damageIsFoundAndSaysWhere() async throws {
+    let folder = TemporaryFolder()
+    let bytes = text(2_000_000, seed: 1)
+    do {
+      let store = try folder.store()
+      try await store.install(folder: folder.makeFolder("source", ["a": bytes]), as: "P")
+    }
+    let segments = try FileManager.default.contentsOfDirectory(atPath: folder.path("store/segments"))
+    let largest = try #require(
+      segments.map { folder.path("store/segments/" + $0) }.max { size(of: $0) < size(of: $1) })
+    var damaged = try #require(FileManager.default.contents(atPath: largest))
+    damaged[damaged.count / 3] ^= 0x10
+    try damaged.write(to: URL(fileURLWithPath: largest))
+
+    let store = try folder.store()
+    let result = try await store.verify()
+    #expect(!result.isSound)
+    #expect(result.faults.first?.code == .corrupt)
+    #expect { try store.contents(of: "a") } throws: { error in
+      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore repair'")
+    }
+  }
+
+  private func size(of path: String) -> Int {
+    (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+  }
+}

@@ -1,0 +1,35 @@
+import PackStore
+import Testing
+
+@Suite struct ValueTests {
+  @Test(arguments: ["Tutorial", "a", "9", "_x", "a-b_c.d", String(repeating: "x", count: 128)])
+  func validPackNames(_ name: String) throws {
+    #expect(try PackID(name).description == name)
+  }
+
+  @Test(arguments: ["", ".a", "-a", "a b", "a/b", "a\0b", "ä", String(repeating: "x", count: 129)])
+  func invalidPackNames(_ name: String) {
+    #expect { try PackID(name) } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+  }
+
+  @Test func chunkIDIsSHA256() {
+    let bytes: [UInt8] = Array("abc".utf8)
+    let id = ChunkID(of: bytes.span.bytes)
+    #expect(id.description == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    #expect(ChunkID(id.description) == id)
+    #expect(ChunkID(id.description.uppercased()) == id)
+    #expect(id.bytes.first == 0xba && id.bytes.count == 32)
+  }
+
+  @Test(arguments: ["", "12", String(repeating: "g", count: 64), String(repeating: "0", count: 65)])
+  func whatIsNoDigest(_ text: String) {
+    #expect(ChunkID(text) == nil)
+    #expect(CatalogID(text) == nil)
+  }
+
+  @Test func digestsAreOrderedBytewise() throws {
+    let low = try #require(ChunkID("00" + String(repeating: "ff", count: 31)))
+    let high = try #require(ChunkID("01" + String(repeating: "00", count: 31)))
+    #expect(low < high)
+  }
+}
