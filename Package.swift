@@ -18,6 +18,8 @@ let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
+  // Spans that cannot outlive their snapshot.
+  .enableExperimentalFeature("Lifetimes"),
 ]
 
 let package = Package(
@@ -59,6 +61,19 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "CPackStoreTesting",
+      dependencies: ["CPackStore"],
+      path: "Tests/CPackStoreTesting",
+      cSettings: cSettings
+    ),
+    .testTarget(
+      name: "CPackStoreTests",
+      dependencies: ["CPackStore", "CPackStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(name: "PackStoreTests", dependencies: ["PackStore"], swiftSettings: swiftSettings),
+    .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli"], swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11
 )

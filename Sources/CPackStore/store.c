@@ -158,7 +158,11 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   const pks_vfs *vfs = store->vfs;
   int failure = vfs->boot_id(vfs->context, store->boot_id);
   if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
-  failure = vfs->open_root(vfs->context, path, options->create && store->sha256, &store->root);
+  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  // Creating syncs the folder above, so it is asked for only where there is something to create.
+  if (failure == ENOENT && options->create && store->sha256) {
+    failure = vfs->open_root(vfs->context, path, true, &store->root);
+  }
   if (failure == ENOENT || failure == ENOTDIR) {
     return pks__fail(error, PKS_NOT_A_STORE, "there is no such directory", path, PKS_NO_OFFSET);
   }

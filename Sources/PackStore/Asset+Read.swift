@@ -64,18 +64,11 @@ extension Asset {
     return range.count
   }
 
-  /// The whole file. Stored raw it is mapped, not copied, and keeps its snapshot's generation on disk; otherwise it is decoded.
+  /// The whole file, as a copy that outlives the snapshot.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public var contents: Data {
-    get throws(PackStoreError) {
-      guard isContiguous, byteCount > 0 else { return try contents(in: 0..<byteCount) }
-      let bytes = try borrow()
-      let hold = retainedHold
-      // `Data` only ever reads memory that it did not allocate: a mutation copies first.
-      let memory = UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
-      return Data(bytesNoCopy: memory, count: bytes.count, deallocator: .custom { _, _ in withExtendedLifetime(hold) {} })
-    }
+    get throws(PackStoreError) { try contents(in: 0..<byteCount) }
   }
 
   /// A range of the file, as a copy.
@@ -97,22 +90,19 @@ extension Asset {
   /// - Throws: `wrongKind` for anything else than a link.
   public var linkTarget: String {
     get throws(PackStoreError) {
-      var asset = core
       var target = pks_bytes()
-      try check { pks_asset_link_target(&asset, &target, $0) }
+      try check { error in withCore { pks_asset_link_target($0, &target, error) } }
       return String(copying: target)
     }
   }
 
   private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws(PackStoreError) {
-    var asset = core
-    try check { pks_asset_read(&asset, offset, memory, count, $0) }
+    try check { error in withCore { pks_asset_read($0, offset, memory, count, error) } }
   }
 
   private func borrow() throws(PackStoreError) -> UnsafeRawBufferPointer {
-    var asset = core
     var loan = pks_bytes()
-    try check { pks_asset_borrow(&asset, &loan, $0) }
+    try check { error in withCore { pks_asset_borrow($0, &loan, error) } }
     return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
   }
 }

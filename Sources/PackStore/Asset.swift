@@ -2,26 +2,35 @@ import CPackStore
 
 /// A file, link or folder, on loan from a snapshot.
 ///
-/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from, costs nothing to copy, and cannot be kept longer: for
-/// that, take its ``entry``. Any number of threads may read it.
+/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from and cannot be kept longer: for that, take its ``entry``.
+/// Any number of threads may read it.
 public struct Asset: ~Escapable {
-  let core: pks_asset
-  private let hold: Unmanaged<SnapshotHold>
+  private let core: pks_asset
+
+  /// The path by which it was found, whose bytes the core has not kept; nil when they are the cursor's.
+  private let foundPath: String?
 
   @_lifetime(borrow snapshot)
-  init(_ core: pks_asset, lentBy snapshot: borrowing Snapshot) {
+  init(_ core: pks_asset, at path: String, lentBy snapshot: borrowing Snapshot) {
     self.core = core
-    hold = .passUnretained(snapshot.hold)
+    foundPath = path
   }
 
   @_lifetime(borrow cursor)
   init(_ core: pks_asset, lentBy cursor: borrowing AssetCursor) {
     self.core = core
-    hold = .passUnretained(cursor.walk.hold)
+    foundPath = nil
   }
 
-  /// The snapshot's hold, retained: what mapped data keeps.
-  var retainedHold: SnapshotHold { hold.takeUnretainedValue() }
+  /// Lends the core's form.
+  func withCore<Result>(_ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
+    var asset = core
+    guard let foundPath else { return body(&asset) }
+    return foundPath.withPath { path, _ in
+      asset.path = path
+      return body(&asset)
+    }
+  }
 }
 
 /// Everything an asset refers to is immutable until its lender ends, and the compiler keeps it from living longer.
@@ -37,7 +46,7 @@ extension Asset {
   }
 
   /// The whole path, relative, `/`-separated.
-  public var path: String { String(copying: core.path, count: Int(core.path_length)) }
+  public var path: String { foundPath ?? String(copying: core.path, count: Int(core.path_length)) }
 
   public var kind: Kind { Kind(core.kind) }
 
@@ -53,7 +62,7 @@ extension Asset {
   public var pack: PackID? { PackID(number: core.pack, in: core.snapshot) }
 
   /// What is known about the asset, as a value to keep.
-  public var entry: Snapshot.Entry { Snapshot.Entry(core) }
+  public var entry: Snapshot.Entry { withCore { Snapshot.Entry($0.pointee) } }
 }
 
 extension Asset.Kind {

@@ -23,7 +23,7 @@ public struct Snapshot: ~Copyable, Sendable {
   public var generation: Generation { Generation(rawValue: pks_snapshot_generation(pointer)) }
 }
 
-/// What keeps a generation readable. Shared by a snapshot and the mapped `Data` that came from it.
+/// The core's snapshot, closed before its store; shared by a snapshot and its walks.
 final class SnapshotHold: Sendable {
   let store: Store
   nonisolated(unsafe) let pointer: OpaquePointer
@@ -86,7 +86,7 @@ extension Snapshot {
     let scope = try scope(pack)
     var asset = pks_asset()
     try check { error in path.withPath { pks_find(&asset, pointer, $0, $1, scope, error) } }
-    return Asset(asset, lentBy: self)
+    return Asset(asset, at: path, lentBy: self)
   }
 
   /// Whether there is an asset at `path`, be it a file, link or folder.
@@ -105,7 +105,7 @@ extension Snapshot {
     try asset(path, in: pack).bytes
   }
 
-  /// The bytes of a file: mapped when it is stored raw, otherwise decoded. See ``Asset/contents``.
+  /// The bytes of a file, as a copy. See ``Asset/contents``.
   public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
     try asset(path, in: pack).contents
   }

@@ -10,7 +10,7 @@ public import SystemPackage
 extension Store {
   /// The bytes of a file, from whichever pack has it or from one pack.
   ///
-  /// Assets that are stored raw are mapped, not copied, and stay readable whatever is removed later; others are decoded.
+  /// A copy. For bytes without a copy, see ``Snapshot/bytes(of:in:)``.
   ///
   /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {

@@ -24,6 +24,7 @@ public struct Transaction: ~Copyable {
   public mutating func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
   ) throws(PackStoreError) -> InstallResult {
+    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the installation was cancelled") }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do throws(PackStoreError) {

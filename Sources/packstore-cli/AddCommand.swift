@@ -23,7 +23,7 @@ struct Add: AsyncParsableCommand {
       Makes the store when there is none. What the store holds already is not stored again; a folder that did not change \
       makes no version.
 
-        packstore add Packs Assets/Tutorial --pack Tutorial --level 12 --map '*.ktx2'
+        packstore add Packs Assets/Tutorial --pack Tutorial --level 12
       """
   )
 
@@ -41,13 +41,11 @@ struct Add: AsyncParsableCommand {
   @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
   var layout: InstallOptions.Layout = .random
 
-  @Option(help: .init("Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n"))
-  var priority: Int32?
-
   @Option(
-    name: .customLong("map"),
-    help: .init("Store assets whose path matches uncompressed and in one piece, so that apps can map them. May be repeated.", valueName: "glob"))
-  var mapped: [String] = []
+    parsing: .unconditional,  // it may be negative
+    help: .init("Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n")
+  )
+  var priority: Int32?
 
   @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
   var links: InstallOptions.Links = .store
@@ -118,7 +116,6 @@ struct Add: AsyncParsableCommand {
     options.layout = layout
     options.links = links
     options.isPortable = portable
-    options.mapped = mapped
     return options
   }
 

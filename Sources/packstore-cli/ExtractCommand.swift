@@ -37,7 +37,7 @@ struct Extract: AsyncParsableCommand {
     let clock = ContinuousClock()
     let start = clock.now
     // Without a progress to show, the store need not be measured first.
-    let progress: (@Sendable (ExtractProgress) -> Void)? = report.isTalkative ? { bar.update(Progress($0)) } : nil
+    let progress: (@Sendable (ExtractProgress) -> Void)? = report.isTalkative ? { @Sendable in bar.update(Progress($0)) } : nil
     let result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
     let duration = clock.now - start
 

@@ -47,9 +47,10 @@ func formatPercent(_ part: Int, of whole: Int) -> String {
   "\(oneDecimal(whole == 0 ? 0 : Double(part) / Double(whole) * 100)) %"
 }
 
-/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+/// `40 ms`, `1.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 func formatDuration(_ duration: Duration) -> String {
   let seconds = duration / .seconds(1)
+  if seconds < 0.9995 { return "\(Int((max(seconds, 0) * 1000).rounded())) ms" }
   if seconds < 9.95 { return "\(oneDecimal(seconds)) s" }
   let whole = Int(min(seconds, 1e9).rounded())
   if whole < 60 { return "\(whole) s" }

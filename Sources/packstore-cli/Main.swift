@@ -25,20 +25,13 @@ struct Packstore: ParsableCommand {
         packstore ls Packs
         packstore cat Packs Videos/Introduction.m4v > Introduction.m4v
 
-      Names that begin with '-' go after '--'. The exit status is 0 done, 1 failed, 2 wrong usage, 130 cancelled.
+      Names that begin with '-' go after '--'. The exit status is 0 done, 1 failed, 2 wrong usage, 130 cancelled. \
+      'packstore --version' prints the version.
       """,
     subcommands: [
       Add.self, Remove.self, List.self, Cat.self, Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self,
     ]
   )
-
-  // A flag of its own, because ArgumentParser's would stand in the way of 'add --version N'.
-  @Flag(help: "Print the version of packstore.")
-  var version = false
-
-  func run() throws {
-    throw version ? CleanExit.message(packstoreVersion) : CleanExit.helpRequest()
-  }
 }
 
 @main
@@ -46,6 +39,8 @@ enum Main {
   static func main() async {
     signal(SIGPIPE, SIG_IGN)  // a reader that went away is an error of `write`, handled where it occurs
     let task = Task {
+      // Not left to ArgumentParser, which would take 'add --version N' for it.
+      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
       var command = try Packstore.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

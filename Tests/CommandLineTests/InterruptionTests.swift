@@ -48,10 +48,10 @@ import Glibc
 
   /// Enough that `add` takes a while, in files so small that it looks at the signal often.
   private func writeManyFiles() throws {
-    var generator = SystemRandomNumberGenerator()
+    var content = noise(10_000)
     for number in 0..<4_000 {
-      let words = (0..<2_500).map { _ in UInt32.random(in: 0..<1 << 20, using: &generator) }
-      try playground.write(words.flatMap { word in withUnsafeBytes(of: word, Array.init) }, to: "many/\(number % 50)/\(number)")
+      withUnsafeBytes(of: number) { content.replaceSubrange(0..<8, with: $0) }
+      try playground.write(content, to: "many/\(number % 50)/\(number)")
     }
   }
 
@@ -82,8 +82,7 @@ import Glibc
   func fullDiskLeavesTheStoreAsItWas() throws {
     try playground.makeFolder("disk")
     try playground.write("x", to: "small/a")
-    var generator = SystemRandomNumberGenerator()
-    try playground.write((0..<6_000_000).map { _ in UInt8.random(in: 0...255, using: &generator) }, to: "large/noise")
+    try playground.write(noise(6_000_000), to: "large/noise")
     let run = try playground.shell(
       """
       unshare -rm sh -c 'mount -t tmpfs -o size=4m none disk

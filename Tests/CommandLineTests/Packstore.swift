@@ -161,14 +161,23 @@ let packstoreURL: URL = {
   return tests.deletingLastPathComponent().appendingPathComponent("packstore")
 }()
 
+/// Bytes that do not compress, the same each time.
+func noise(_ count: Int) -> [UInt8] {
+  var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+  return (0..<count).map { _ in
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return UInt8(truncatingIfNeeded: state >> 56)
+  }
+}
+
 // MARK: - What differs from run to run
 
 extension String {
   /// Dates, times, rates and catalog ids as `<date>`, `<time>`, `<rate>`, `<id>`.
   var masked: String {
     replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, with: "<date>")
-      .replacing(/\d+\.\d [kMGTPE]?B\/s/, with: "<rate>")
-      .replacing(/\b\d+\.\d s\b/, with: "<time>")
+      .replacing(/\d+(\.\d)? [kMGTPE]?B\/s/, with: "<rate>")
+      .replacing(/\b(\d+ ms|\d+(\.\d)? s)\b/, with: "<time>")
       .replacing(/\b[0-9a-f]{64}\b/, with: "<catalog>")
       .replacing(/\b[0-9a-f]{12}\b/, with: "<id>")
   }

@@ -89,8 +89,7 @@ import Glibc
   }
 
   @Test func bytesAreRaw() throws {
-    var generator = SystemRandomNumberGenerator()
-    let bytes = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let bytes = noise(300_000)
     try playground.write(bytes, to: "raw/noise")
     try playground.packstore("add", "store", "raw", "--pack", "Raw", "-q")
     #expect(try playground.packstore("cat", "store", "noise").bytes == bytes)
@@ -102,7 +101,7 @@ import Glibc
   @Test func extract() throws {
     let run = try playground.packstore("extract", "store", "out/deep")
     #expect(run.status == 0, "\(run.errors)")
-    #expect(run.output.masked == "extracted 3 files: 21 B in <time>, \(run.output.masked.split(separator: " ").suffix(2).joined(separator: " "))")
+    #expect(run.output.masked == "extracted 3 files: 21 B in <time>, <rate>\n")
     #expect(playground.tree("out/deep") == ["Videos/", "Videos/intro.m4v", "Videos/level.m4v", "empty/", "run"])
     #expect(try playground.text("out/deep/Videos/intro.m4v") == "better")
     #expect(access("\(playground.path)/out/deep/run", X_OK) == 0)

@@ -139,7 +139,7 @@ import Testing
     #expect(contents["empty"] == Data())
   }
 
-  @Test func mappedDataCopiesBeforeItChanges() async throws {
+  @Test func dataIsTheCallersOwn() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
     var changed = try store.contents(of: "raw")

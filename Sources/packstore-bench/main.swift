@@ -1,0 +1,2 @@
+import CZstd
+print(ZSTD_versionString() as Any)

@@ -1,0 +1,25 @@
+/// The core's internal headers, for tests that reach below the public API.
+#ifndef CPACKSTORE_INTERNALS_H
+#define CPACKSTORE_INTERNALS_H
+
+#include "../../../Sources/CPackStore/bytes.h"
+#include "../../../Sources/CPackStore/catalog.h"
+#include "../../../Sources/CPackStore/checksum.h"
+#include "../../../Sources/CPackStore/chunker.h"
+#include "../../../Sources/CPackStore/codec.h"
+#include "../../../Sources/CPackStore/control.h"
+#include "../../../Sources/CPackStore/format.h"
+#include "../../../Sources/CPackStore/generation.h"
+#include "../../../Sources/CPackStore/memory.h"
+#include "../../../Sources/CPackStore/pins.h"
+#include "../../../Sources/CPackStore/run.h"
+#include "../../../Sources/CPackStore/run_writer.h"
+#include "../../../Sources/CPackStore/scratch.h"
+#include "../../../Sources/CPackStore/segment.h"
+#include "../../../Sources/CPackStore/segment_writer.h"
+#include "../../../Sources/CPackStore/table.h"
+#include "../../../Sources/CPackStore/threads.h"
+#include "../../../Sources/CPackStore/tree.h"
+#include "../../../Sources/CPackStore/vfs.h"
+
+#endif

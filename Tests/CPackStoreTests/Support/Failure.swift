@@ -1,0 +1,38 @@
+import CPackStore
+
+/// An error of the core.
+struct Failure: Error, CustomStringConvertible {
+  var status: pks_status
+  var text: String
+  var file: String
+  var system: Int32
+  var needed: UInt64
+
+  var description: String {
+    "\(String(cString: pks_status_name(status))): \(text) \(file)" + (system == 0 ? "" : " (errno \(system))")
+  }
+}
+
+/// Calls the core and throws what it reports.
+func attempt(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
+  var error = pks_error()
+  let status = call(&error)
+  guard status != PKS_OK else { return }
+  let file = withUnsafeBytes(of: error.file) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  throw Failure(
+    status: status, text: error.text.map { String(cString: $0) } ?? "", file: file, system: error.system_error, needed: error.needed)
+}
+
+/// The status of a call: PKS_OK when nothing was thrown. Errors that are not the core's pass through.
+func status(_ body: () throws -> Void) throws -> pks_status {
+  do {
+    try body()
+    return PKS_OK
+  } catch let failure as Failure {
+    return failure.status
+  }
+}
+
+extension pks_status: @retroactive CustomStringConvertible {
+  public var description: String { String(cString: pks_status_name(self)) }
+}

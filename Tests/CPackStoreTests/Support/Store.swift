@@ -1,0 +1,239 @@
+import CPackStore
+import CPackStoreTesting
+import Crypto
+import Testing
+
+/// SHA-256 as the core takes it.
+let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?) -> Void = { bytes, count, digest in
+  var hash = SHA256()
+  hash.update(bufferPointer: UnsafeRawBufferPointer(start: bytes, count: count))
+  _ = hash.finalize().withUnsafeBytes { memcpy(digest!, $0.baseAddress!, 32) }
+}
+
+/// An open store, closed with the last reference; what is taken from it holds it.
+final class Store {
+  let raw: OpaquePointer
+
+  init(
+    _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024, threads: UInt32 = 1,
+    readOnly: Bool = false
+  ) throws {
+    var options = pks_options()
+    options.sha256 = readOnly ? nil : sha256
+    options.create = create
+    options.chunk_average = create ? average : 0
+    options.thread_count = threads
+    options.vfs = vfs
+    var store: OpaquePointer?
+    try attempt { pks_store_open(&store, path, &options, $0) }
+    raw = store!
+  }
+
+  convenience init(_ disk: Disk, create: Bool = false) throws {
+    try self.init("/store", vfs: disk.vfs, create: create)
+  }
+
+  deinit { pks_store_close(raw) }
+
+  func snapshot() throws -> Snapshot { try Snapshot(self) }
+
+  func begin(_ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0) throws -> Transaction {
+    try Transaction(self, pks_txn_options(durability: durability, no_wait: noWait, keep_versions: keep))
+  }
+
+  /// One transaction: begin, stage, commit.
+  @discardableResult
+  func commit(_ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, _ stage: (Transaction) throws -> Void) throws -> UInt64 {
+    let transaction = try begin(durability, keep: keep)
+    try stage(transaction)
+    return try transaction.commit()
+  }
+}
+
+final class Transaction {
+  let store: Store
+  private var raw: OpaquePointer?
+
+  fileprivate init(_ store: Store, _ options: pks_txn_options) throws {
+    self.store = store
+    var options = options
+    try attempt { pks_txn_begin(&raw, store.raw, &options, $0) }
+  }
+
+  deinit { pks_txn_abort(raw) }
+
+  @discardableResult
+  func add(
+    _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
+  ) throws -> pks_add_result {
+    var request = pks_add_request(), result = pks_add_result()
+    try pack.withCString { pack in
+      try folder.withCString { folder in
+        request.pack = pack
+        request.folder = folder
+        request.version = version
+        request.set_priority = priority != nil
+        request.priority = priority ?? 0
+        adjust(&request)
+        try attempt { pks_txn_add_folder(raw, &request, &result, $0) }
+      }
+    }
+    return result
+  }
+
+  func remove(_ pack: String) throws { try attempt { pks_txn_remove(raw, pack, $0) } }
+  func prioritise(_ pack: String, _ priority: Int32) throws { try attempt { pks_txn_set_priority(raw, pack, priority, $0) } }
+
+  var packs: [String: Int32] {
+    let packs = (0..<pks_txn_pack_count(raw)).map { pks_txn_pack(raw, $0) }
+    return Dictionary(uniqueKeysWithValues: packs.map { (String(cString: $0.name), $0.priority) })
+  }
+
+  func commit() throws -> UInt64 {
+    var generation: UInt64 = 0
+    let ended = raw
+    raw = nil
+    try attempt { pks_txn_commit(ended, &generation, $0) }
+    return generation
+  }
+
+  func abort() {
+    pks_txn_abort(raw)
+    raw = nil
+  }
+}
+
+final class Snapshot {
+  let store: Store
+  let raw: OpaquePointer
+
+  fileprivate init(_ store: Store) throws {
+    self.store = store
+    var snapshot: OpaquePointer?
+    try attempt { pks_snapshot_open(&snapshot, store.raw, $0) }
+    raw = snapshot!
+  }
+
+  deinit { pks_snapshot_close(raw) }
+
+  var generation: UInt64 { pks_snapshot_generation(raw) }
+  var packs: [pks_pack] { (0..<pks_snapshot_pack_count(raw)).map { pks_snapshot_pack(raw, $0) } }
+  var packNames: [String] { packs.map { String(cString: $0.name) } }
+
+  /// What is found at a path; a folder, implied or not, is `.folder`.
+  func find(_ path: String, in pack: UInt32 = UInt32.max) throws -> Found {
+    var path = path
+    return try path.withUTF8 { text in
+      try text.withMemoryRebound(to: CChar.self) { text in
+        var asset = pks_asset()
+        try attempt { pks_find(&asset, raw, text.baseAddress, text.count, pack, $0) }
+        return Found(pack: asset.pack, node: try read(&asset))
+      }
+    }
+  }
+
+  struct Found: Equatable {
+    var pack: UInt32
+    var node: Node
+  }
+
+  struct Entry: Equatable {
+    var path: String
+    var pack: UInt32
+    var node: Node
+  }
+
+  struct Conflict: Equatable {
+    var path: String
+    var pack: UInt32
+    var winner: UInt32
+    var winnerPath: String
+  }
+
+  func read(_ asset: inout pks_asset) throws -> Node {
+    switch asset.kind {
+    case PKS_FILE:
+      let size = Int(asset.size)
+      let bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        try attempt { pks_asset_read(&asset, 0, buffer.baseAddress, size, $0) }
+        count = size
+      }
+      return .file(bytes, executable: asset.executable)
+    case PKS_LINK:
+      var target = pks_bytes()
+      try attempt { pks_asset_link_target(&asset, &target, $0) }
+      return .link(String(decoding: UnsafeRawBufferPointer(start: target.bytes, count: target.count), as: UTF8.self))
+    default: return .folder
+    }
+  }
+
+  private func walk(_ folder: String, _ pack: UInt32, _ walk: pks_walk, _ visit: (inout pks_entry) throws -> Void) throws {
+    var cursor: OpaquePointer?
+    try attempt { pks_cursor_open(&cursor, raw, folder, folder.utf8.count, pack, walk, $0) }
+    defer { pks_cursor_close(cursor) }
+    var entry = pks_entry(), more = true
+    while true {
+      try attempt { pks_cursor_next(cursor, &entry, &more, $0) }
+      guard more else { return }
+      try visit(&entry)
+    }
+  }
+
+  private func entries(_ folder: String, _ pack: UInt32, _ kind: pks_walk) throws -> [Entry] {
+    var entries: [Entry] = []
+    try walk(folder, pack, kind) { entry in
+      let path = text(entry.asset.path, Int(entry.asset.path_length))
+      entries.append(Entry(path: path, pack: entry.asset.pack, node: try read(&entry.asset)))
+    }
+    return entries
+  }
+
+  func descendants(_ folder: String = "", in pack: UInt32 = UInt32.max) throws -> [Entry] {
+    try entries(folder, pack, PKS_DESCENDANTS)
+  }
+
+  func children(_ folder: String = "", in pack: UInt32 = UInt32.max) throws -> [Entry] {
+    try entries(folder, pack, PKS_CHILDREN)
+  }
+
+  func conflicts(_ folder: String = "") throws -> [Conflict] {
+    var conflicts: [Conflict] = []
+    try walk(folder, UInt32.max, PKS_CONFLICTS) { entry in
+      conflicts.append(
+        Conflict(
+          path: text(entry.asset.path, Int(entry.asset.path_length)), pack: entry.asset.pack, winner: entry.winner_pack,
+          winnerPath: text(entry.winner_path, Int(entry.winner_path_length))))
+    }
+    return conflicts
+  }
+
+  private func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+}
+
+/// A pack as a store shows it, read through in full.
+struct PackState: Equatable {
+  var priority: Int32
+  var version: UInt64
+  var content: Folder
+}
+
+/// All packs, read through in full.
+typealias StoreState = [String: PackState]
+
+extension Snapshot {
+  func state() throws -> StoreState {
+    var state: StoreState = [:]
+    for (index, pack) in packs.enumerated() {
+      let entries = try descendants(in: UInt32(index))
+      let content = Folder(uniqueKeysWithValues: entries.map { ($0.path, $0.node) })
+      state[String(cString: pack.name)] = PackState(priority: pack.priority, version: pack.current.number, content: content)
+    }
+    return state
+  }
+}
+
+extension Store {
+  func state() throws -> StoreState { try snapshot().state() }
+}
