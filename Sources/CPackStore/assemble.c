@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "ingest.h"
+#include "names.h"
+#include "pieces.h"
+#include "segment_set.h"
 
 /// A stretch of an asset's bytes through consecutive frames of one segment.
 typedef struct piece {
@@ -120,6 +123,31 @@ static pks_status write_layout_entry(assembler *assembler, const char *path, siz
   if (status) { return status; }
   assembler->value.bytes[0] = flags;
   return pks__tree_writer_put(&assembler->layout, path, length, assembler->value.bytes, (size_t)assembler->value.length, error);
+}
+
+/// Lists the segments that the record of an unchanged asset refers to. It stays as it is, and may refer to another copy of a
+/// chunk than the one that was found now: two transactions that were staged side by side may have stored the same.
+static pks_status list_record_segments(assembler *assembler, const char *path, size_t length, pks_error *error) {
+  pks__ingest *ingest = assembler->ingest;
+  pks__hit hit;
+  bool found, more = true;
+  pks_status status = pks__names_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
+  if (status || !found) { return status; }
+  pks__run *run = &ingest->base->runs[hit.run].open->run;
+  pks__piece_walk walk = pks__piece_walk_make(run, &hit.entry);
+  uint32_t last = UINT32_MAX;
+  while (more) {
+    pks__piece piece;
+    pks__run_segment_info info;
+    status = pks__piece_walk_next(&walk, &piece, &more, error);
+    if (status) { return status; }
+    if (!more || piece.frame.segment == last) { continue; }
+    last = piece.frame.segment;
+    status = pks__run_segment_at(run, last, &info, error);
+    if (!status) { status = pks__segment_set_add(&assembler->layout_segments, &info.id, error); }
+    if (status) { return status; }
+  }
+  return PKS_OK;
 }
 
 // MARK: - Run
@@ -295,6 +323,7 @@ static pks_status assemble_assets(assembler *assembler, pks_error *error) {
     const char *path = pks__source_path(&ingest->source, item);
     pks_status status = find_pieces(assembler, asset, error);
     if (!status && asset->span_count > 0) { status = write_layout_entry(assembler, path, item->path_length, error); }
+    if (!status && !asset->changed) { status = list_record_segments(assembler, path, item->path_length, error); }
     if (!status && asset->changed) { status = add_removed(assembler, path, item->path_length, error); }
     if (!status && asset->changed) { status = add_record(assembler, item, error); }
     if (status) { return status; }

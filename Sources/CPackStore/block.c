@@ -42,7 +42,8 @@ static void add_chunk(pks__block *block, uint32_t offset, uint32_t length) {
   block->chunks[block->chunk_count++] = (pks__block_chunk){.offset = offset, .length = length};
 }
 
-/// Cuts bytes [offset, end) of the block, of which `end` is the file's end if `at_end`. Returns where the uncut rest begins.
+/// Cuts bytes [offset, end) of the block, of which `end` is the file's end if `at_end`. Returns where the uncut rest
+/// begins.
 static uint32_t cut(pks__block *block, uint32_t offset, uint32_t end, bool at_end) {
   while (offset < end && (at_end || end - offset >= block->chunker->maximum)) {
     uint32_t length = (uint32_t)pks__chunker_cut(block->chunker, block->bytes + offset, end - offset);

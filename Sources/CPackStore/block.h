@@ -1,7 +1,8 @@
 /// Blocks: pieces of the source, read and hashed by one task.
 ///
-/// A block is a batch of small files, or a stretch of a large one. Batches are read by the worker; a large file is read and cut by the thread that fills blocks, because where a chunk begins depends on where
-/// the one before ended, and hashed by the worker.
+/// A block is a batch of small files, or a stretch of a large one. Batches are read by the worker; a large file is read
+/// and cut by the thread that fills blocks, because where a chunk begins depends on where the one before ended, and
+/// hashed by the worker.
 #ifndef PKS_BLOCK_H
 #define PKS_BLOCK_H
 
@@ -54,7 +55,8 @@ typedef struct pks__block_filler {
 pks_status pks__block_create(pks__block **out, const pks__source *source, const pks__chunker *chunker, pks_sha256 *sha256, pks_error *error);
 void pks__block_destroy(pks__block *block);
 
-/// Prepares the next block; its task is then to be run. False in `*filled` when the source is used up. The block filled before must still hold its bytes.
+/// Prepares the next block; its task is then to be run. False in `*filled` when the source is used up. The block filled
+/// before must still hold its bytes.
 pks_status pks__block_fill(pks__block_filler *filler, pks__block *block, bool *filled, pks_error *error);
 void pks__block_filler_close(pks__block_filler *filler);
 

@@ -1,7 +1,8 @@
-/// Catalogs and layouts: what a pack version contains, and where its bytes lie. Both are maps from path to entry, kept as page trees.
+/// Catalogs and layouts: what a pack version contains, and where its bytes lie. Both are maps from path to entry, kept
+/// as page trees.
 ///
-/// A catalog is a pure function of the folder and the chunker; the SHA-256 of its root page is the version's identity. A layout depends on what the
-/// store held before.
+/// A catalog is a pure function of the folder and the chunker; the SHA-256 of its root page is the version's identity.
+/// A layout depends on what the store held before.
 ///
 /// Catalog root page            Layout root page
 ///   0 "PKSCATL0"                 0 "PKSLAYT0"
@@ -18,8 +19,9 @@
 ///           Chunk row: 32 bytes id, le32 length. Sizes of the chunks add up to the file's.
 ///   link    the target
 ///   folder  nothing; only empty folders have entries
-/// Layout entry of a file that has bytes: varint extent count, and either the extents or (same rule) u8 height and id of a list.
-/// Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64 length. It runs through consecutive frames.
+/// Layout entry of a file that has bytes: varint extent count, and either the extents or (same rule) u8 height and id
+/// of a list. Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64
+/// length. It runs through consecutive frames.
 #ifndef PKS_CATALOG_H
 #define PKS_CATALOG_H
 
@@ -68,7 +70,8 @@ typedef struct pks__rows {
 void pks__rows_init(pks__rows *rows, pks__page_sink sink, uint16_t row_size);
 void pks__rows_free(pks__rows *rows);
 pks_status pks__rows_append(pks__rows *rows, const void *row, pks_error *error);
-/// Appends the count and the rows (or the list) to `value`; sets PKS__ENTRY_LISTED in `*flags` when a list was made. Empties the collection.
+/// Appends the count and the rows (or the list) to `value`; sets PKS__ENTRY_LISTED in `*flags` when a list was made.
+/// Empties the collection.
 pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags, pks_error *error);
 
 pks_status pks__catalog_put_root(

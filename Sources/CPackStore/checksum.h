@@ -1,5 +1,5 @@
-/// XXH3: guards against rot and fills hash tables. It is never proof of identity: whoever can choose the bytes can choose
-/// the sum. The only file that includes `xxhash.h`.
+/// XXH3: guards against rot and fills hash tables. It is never proof of identity: whoever can choose the bytes can
+/// choose the sum. The only file that includes `xxhash.h`.
 #ifndef PKS_CHECKSUM_H
 #define PKS_CHECKSUM_H
 

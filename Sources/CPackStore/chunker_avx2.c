@@ -1,15 +1,15 @@
 /// The scan for AVX2: 64 positions at a time.
 ///
-/// Definitions. A *strip* is 8 consecutive bytes; a *block* is 8 strips, one per 32-bit lane: byte `8 * lane + t` of the block
-/// is byte `t` of strip `lane`. A vector "of `t`" concerns byte `t` of all strips.
+/// Definitions. A *strip* is 8 consecutive bytes; a *block* is 8 strips, one per 32-bit lane: byte `8 * lane + t` of
+/// the block is byte `t` of strip `lane`. A vector "of `t`" concerns byte `t` of all strips.
 ///
 /// 1. `load_gear`: for each `t`, the Gear constants of the bytes.
 /// 2. `hash_strips`: hashes within each strip, as if nothing preceded it.
 /// 3. `join_strips`: the *carry* of each strip, the hash of the 4 strips (32 bytes, the whole window) before it.
 /// 4. `add_carry`: the hashes at all positions.
 ///
-/// Constants are loaded one by one: gather instructions alone take longer on Zen 4 than this whole scan, and are slow where
-/// microcode mitigates "Downfall". Two loads per byte are then the limit, not the arithmetic.
+/// Constants are loaded one by one: gather instructions alone take longer on Zen 4 than this whole scan, and are slow
+/// where microcode mitigates "Downfall". Two loads per byte are then the limit, not the arithmetic.
 #include "chunker_scan.h"
 
 #if defined(__x86_64__)
@@ -49,8 +49,8 @@ AVX2_INLINE __m256i join(__m256i before, int byte_count, __m256i strip) {
   return _mm256_add_epi32(_mm256_slli_epi32(before, byte_count), strip);
 }
 
-/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0 for
-/// t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
+/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0
+/// for t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
 AVX2_INLINE void hash_strips(__m256i hashes[STRIP_BYTES]) {
   hashes[1] = join(hashes[0], 1, hashes[1]);
   hashes[3] = join(hashes[2], 1, hashes[3]);
@@ -97,7 +97,8 @@ AVX2_INLINE bool any_at_most(const __m256i hashes[STRIP_BYTES], __m256i last) {
   return _mm256_movemask_epi8(at_most(least, last)) != 0;
 }
 
-/// The number of positions from position `skip` of the block to the first hash that is at most `last`; huge if there is none.
+/// The number of positions from position `skip` of the block to the first hash that is at most `last`; huge if there is
+/// none.
 AVX2_INLINE uint32_t distance_to_first(const __m256i hashes[STRIP_BYTES], __m256i last, uint32_t skip) {
   const __m256i strip_starts = _mm256_setr_epi32(0, 8, 16, 24, 32, 40, 48, 56);
   // Positions before `skip` wrap around to huge numbers.

@@ -1,9 +1,10 @@
 /// The scan for AVX-512 with byte permutations (VBMI): 128 positions at a time, the Gear table in registers.
 ///
-/// Definitions. A *strip* is 8 consecutive bytes; a *block* is 16 strips, one per 32-bit lane: byte `8 * lane + t` of the block
-/// is byte `t` of strip `lane`. A vector "of `t`" concerns byte `t` of all strips.
+/// Definitions. A *strip* is 8 consecutive bytes; a *block* is 16 strips, one per 32-bit lane: byte `8 * lane + t` of
+/// the block is byte `t` of strip `lane`. A vector "of `t`" concerns byte `t` of all strips.
 ///
-/// 1. `load_gear`: for each `t`, the Gear constants of the bytes. The table is four *planes*, one per byte of a constant, of
+/// 1. `load_gear`: for each `t`, the Gear constants of the bytes. The table is four *planes*, one per byte of a
+/// constant, of
 ///    256 bytes each: four registers, and two permutations for 64 look-ups.
 /// 2. `hash_strips`: hashes within each strip, as if nothing preceded it.
 /// 3. `join_strips`: the *carry* of each strip, the hash of the 4 strips (32 bytes, the whole window) before it.
@@ -50,8 +51,9 @@ static const _Alignas(VECTOR_BYTES) uint8_t planes[4][256] = {
 #define HALVES_OF_16_STRIPS(byte) \
   HALVES_OF_4_STRIPS(byte), HALVES_OF_4_STRIPS((byte) + 32), HALVES_OF_4_STRIPS((byte) + 64), HALVES_OF_4_STRIPS((byte) + 96)
 
-/// The bytes of a block in the order of look-up: bytes 0 to 3 of all strips, then 4 to 7. Within each quarter of a vector `t`
-/// goes up slowest, so that the interleaving in `gear_of_half`, which works by quarters, ends with one strip per lane.
+/// The bytes of a block in the order of look-up: bytes 0 to 3 of all strips, then 4 to 7. Within each quarter of a
+/// vector `t` goes up slowest, so that the interleaving in `gear_of_half`, which works by quarters, ends with one strip
+/// per lane.
 static const _Alignas(VECTOR_BYTES) uint8_t half_order[2][VECTOR_BYTES] = {{HALVES_OF_16_STRIPS(0)}, {HALVES_OF_16_STRIPS(4)}};
 
 typedef struct gear_table {
@@ -114,8 +116,8 @@ AVX512_INLINE __m512i join(__m512i before, unsigned byte_count, __m512i strip) {
   return _mm512_add_epi32(_mm512_slli_epi32(before, byte_count), strip);
 }
 
-/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0 for
-/// t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
+/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0
+/// for t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
 AVX512_INLINE void hash_strips(__m512i hashes[STRIP_BYTES]) {
   hashes[1] = join(hashes[0], 1, hashes[1]);
   hashes[3] = join(hashes[2], 1, hashes[3]);
@@ -156,7 +158,8 @@ AVX512_INLINE bool any_below(const __m512i hashes[STRIP_BYTES], __m512i threshol
   return _mm512_cmplt_epu32_mask(least, threshold) != 0;
 }
 
-/// The number of positions from position `skip` of the block to the first hash below the threshold; huge if there is none.
+/// The number of positions from position `skip` of the block to the first hash below the threshold; huge if there is
+/// none.
 AVX512_INLINE uint32_t distance_to_first(const __m512i hashes[STRIP_BYTES], __m512i threshold, uint32_t skip) {
   const __m512i strip_starts = _mm512_setr_epi32(0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120);
   // Positions before `skip` wrap around to huge numbers.

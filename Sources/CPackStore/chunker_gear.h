@@ -1,13 +1,15 @@
 /// The 256 Gear constants, as a list that each file expands into the layout it reads fastest.
 ///
 /// Where they come from: the high halves of the first 256 outputs of SplitMix64 (Steele, Lea and Flood, 2014) seeded
-/// with 0x5061636B53746F72, "PackStor" in ASCII. To regenerate or check, starting from `state = seed`, for each constant:
+/// with 0x5061636B53746F72, "PackStor" in ASCII. To regenerate or check, starting from `state = seed`, for each
+/// constant:
 ///     state += 0x9E3779B97F4A7C15;  z = state;
 ///     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;  z = z ^ (z >> 31);
 ///     constant = z >> 32;
 ///
-/// A run of one byte value `b`, zeros above all, has the hash `-G[b]` at every position. With these constants it is never
-/// below the highest threshold (that of PKS__CHUNK_AVERAGE_MIN), so that such runs make maximal chunks, not minimal ones.
+/// A run of one byte value `b`, zeros above all, has the hash `-G[b]` at every position. With these constants it is
+/// never below the highest threshold (that of PKS__CHUNK_AVERAGE_MIN), so that such runs make maximal chunks, not
+/// minimal ones.
 #ifndef PKS_CHUNKER_GEAR_H
 #define PKS_CHUNKER_GEAR_H
 

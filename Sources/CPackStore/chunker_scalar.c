@@ -1,8 +1,8 @@
 /// The portable scan: two bytes at a time, so that only every second hash waits for the one before.
 #include "chunker_scan.h"
 
-/// Hides where `value` comes from. Without it, compilers rearrange the sum that `value` is a term of and put the additions
-/// that could be done early behind the one that has to wait: up to a quarter slower.
+/// Hides where `value` comes from. Without it, compilers rearrange the sum that `value` is a term of and put the
+/// additions that could be done early behind the one that has to wait: up to a quarter slower.
 #define COMPUTE_FIRST(value) __asm__("" : "+r"(value))
 
 size_t pks__scan_scalar(const uint8_t *bytes, size_t from, size_t to, uint32_t threshold) {

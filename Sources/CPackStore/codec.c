@@ -1,11 +1,11 @@
 // zstd, and the decision when not to use it.
 //
 // Encoding first asks a probe whether the bytes look random: media that are compressed already would cost the whole of
-// level 3 (or, when publishing, of level 12 and more) only to be stored raw. The probe samples: it may be wrong either way,
-// which costs time or a few percent of one frame, never correctness.
+// level 3 (or, when publishing, of level 12 and more) only to be stored raw. The probe samples: it may be wrong either
+// way, which costs time or a few percent of one frame, never correctness.
 //
-// Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd decodes,
-// and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
+// Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
+// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
 
 #define ZSTD_STATIC_LINKING_ONLY  // custom memory; nothing else of the unstable interface, whose structs change size
 #include "codec.h"
@@ -50,8 +50,8 @@ enum {
   ANCHOR_TABLE_LOG = 12,
 };
 
-// Counts the bytes of lines spread over the frame: one in each of equal stretches, at a place that wanders, for records of
-// a fixed length must not show the same field each time. Returns how many bytes were counted.
+// Counts the bytes of lines spread over the frame: one in each of equal stretches, at a place that wanders, for records
+// of a fixed length must not show the same field each time. Returns how many bytes were counted.
 static size_t count_sample(const uint8_t *raw, size_t raw_length, uint32_t counts[256]) {
   size_t lines = raw_length / (16 * PROBE_LINE);
   if (lines < PROBE_LINES_MIN) { lines = PROBE_LINES_MIN; }
@@ -101,8 +101,9 @@ static uint64_t anchor_bytes(const uint8_t *at) {
   return pks__get64(stored) << (64 - 8 * ANCHOR_LENGTH);
 }
 
-// Whether the frame repeats itself, at any distance, in more than 1/64 of it. Looks only where the byte `anchor` stands:
-// places chosen by content are the same ones in a copy, so a sample of one byte in 256 sees the copies in proportion.
+// Whether the frame repeats itself, at any distance, in more than 1/64 of it. Looks only where the byte `anchor`
+// stands: places chosen by content are the same ones in a copy, so a sample of one byte in 256 sees the copies in
+// proportion.
 static bool has_repeats(const uint8_t *raw, size_t raw_length, uint8_t anchor) {
   uint32_t last_seen[1 << ANCHOR_TABLE_LOG] = {0};  // offset of the latest anchor by hash, plus 1; 0 is none
   const uint8_t *end = raw + raw_length - sizeof(uint64_t) + 1;

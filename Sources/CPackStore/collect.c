@@ -1,9 +1,13 @@
 /// Collection of whole files: what no generation that may still be opened refers to.
 ///
-/// Live are: the current generation, the one in the slot that the coming commit leaves alone, and every generation that somebody has pinned. Their files in `index/` stay, and so do the
-/// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment stays whole while any kept version needs any of it.
+/// Live are: the current generation, the one in the slot that the coming commit leaves alone, every generation that
+/// somebody has pinned, and the versions that are about to be committed. Their files in `index/` stay, and so do the
+/// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
+/// stays whole while any kept version needs any of it.
 ///
-/// Reading layouts takes time in proportion to packs, so segments are looked at only when a version or pack was dropped since this was last done completely.
+/// Reading layouts takes time in proportion to packs, so segments are looked at only when a version or pack was dropped
+/// since this was last done completely.
+#include <errno.h>
 #include <string.h>
 
 #include "catalog.h"
@@ -58,7 +62,8 @@ static pks_status keep_index(collection *collection, const pks__generation *gene
   return status;
 }
 
-/// Keeps the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot list itself.
+/// Keeps the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot
+/// list itself.
 static pks_status keep_version(collection *collection, pks__view *view, const pks__version *version) {
   pks__chunk_ref ref;
   bool found;
@@ -89,7 +94,20 @@ static pks_status keep_generation(collection *collection, pks__view *view) {
   return status;
 }
 
-/// Keeps what pinned generations in [first, end) need. Their index files are there as long as they are pinned.
+/// Keeps what staged versions reuse, though no version so far needs it.
+static pks_status keep_staged(collection *collection, const pks_txn *txn) {
+  pks_status status = PKS_OK;
+  uint64_t count = collection->with_segments ? PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change) : 0;
+  for (uint64_t i = 0; !status && i < count; i++) {
+    const pks__staged_change *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
+    if (change->kind == PKS__CHANGE_ADD) { status = keep_version(collection, txn->view, &change->version); }
+  }
+  return status;
+}
+
+/// Keeps what pinned generations in [first, end) need. Their index files are there as long as they are pinned, unless
+/// they were collected before: then the reader will see that its generation is no longer named, and take a newer one
+/// (`store.h`, invariant 2).
 static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t end, bool *any) {
   bool pinned;
   uint64_t number;
@@ -97,11 +115,17 @@ static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t e
     pks__pinned_generation(collection->store->vfs, collection->lock, first, end, &pinned, &number, collection->error);
   if (status || !pinned) { return status; }
   *any = true;
-  pks__view *view;
-  status = pks__view_open_number(&view, collection->store, number, collection->error);
-  if (status) { return status; }
-  status = keep_generation(collection, view);
-  pks__view_release(view);
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(number, path);
+  const pks_vfs *vfs = collection->store->vfs;
+  pks__file_info info;
+  if (vfs->info(vfs->context, collection->store->root, path, false, &info) != ENOENT) {
+    pks__view *view;
+    status = pks__view_open_number(&view, collection->store, number, collection->error);
+    if (status) { return status; }
+    status = keep_generation(collection, view);
+    pks__view_release(view);
+  }
   if (!status) { status = keep_pinned(collection, first, number, any); }
   return status ? status : keep_pinned(collection, number + 1, end, any);
 }
@@ -125,7 +149,9 @@ static pks_status unlink_dead(collection *collection, const char *path) {
   if (!failure) { failure = vfs->list(vfs->context, folder, note_dead, collection); }
   for (uint64_t at = 0; !failure && !collection->status && at < collection->dead.length;) {
     const char *name = (const char *)collection->dead.bytes + at;
-    (void)vfs->unlink(vfs->context, folder, name, false);
+    pks__segment_id id;
+    int kept = vfs->unlink(vfs->context, folder, name, false);
+    if (!kept && pks__segment_name_parse(name, &id)) { pks__store_forget_segment(collection->store, &id); }
     at += strlen(name) + 1;
   }
   if (folder != PKS__NO_FILE) { vfs->close(vfs->context, folder); }
@@ -133,9 +159,8 @@ static pks_status unlink_dead(collection *collection, const char *path) {
   return collection->status;
 }
 
-pks_status pks__collect(
-  pks__view *current, pks__file lock, uint64_t spared, bool *complete, pks_error *error) {
-  collection collection = {.store = current->store, .lock = lock, .with_segments = current->generation.has_garbage, .error = error};
+pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
+  collection collection = {.store = current->store, .lock = txn->session.lock, .with_segments = current->generation.has_garbage, .error = error};
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);
   if (!status && spared != current->generation.number) {
@@ -146,6 +171,7 @@ pks_status pks__collect(
       pks__view_release(view);
     }
   }
+  if (!status) { status = keep_staged(&collection, txn); }
   if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
   if (!status) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
   if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }

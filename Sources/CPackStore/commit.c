@@ -29,11 +29,18 @@ static pks_status sync_folder(commit *commit, const char *path, pks_error *error
   return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }
 
+static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(out, PKS__INDEX_NAME, PKS__SEGMENTS_FOLDER "/%s", name);
+}
+
 /// Syncs a file that an earlier, atomic commit left unsynced.
-static pks_status sync_file(commit *commit, const char *path, pks_error *error) {
+static pks_status sync_file(commit *commit, const char *path, bool may_be_gone, pks_error *error) {
   const pks_vfs *vfs = commit->store->vfs;
   pks__file file = PKS__NO_FILE;
   int failure = vfs->open(vfs->context, commit->store->root, path, PKS__OPEN_READ, &file);
+  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (!failure) {
     failure = vfs->sync(vfs->context, file);
     vfs->close(vfs->context, file);
@@ -57,6 +64,9 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
       return pks__fail(error, PKS_CONFLICT, "another writer changed the pack meanwhile", change.pack, PKS_NO_OFFSET);
     }
     status = pks__change_apply(&change, &commit->next, txn->options.keep_versions, error);
+    if (status == PKS_NOT_FOUND) {
+      return pks__fail(error, PKS_CONFLICT, "another writer removed the pack meanwhile", change.pack, PKS_NO_OFFSET);
+    }
   }
   if (!status && !moved_on && commit->merged.run_count > 0) {
     status = pks__generation_replace_runs(
@@ -69,6 +79,14 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
 
 // MARK: - Moving files into place
 
+static pks_status file_exists(commit *commit, const char *path, bool *exists, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  pks__file_info info;
+  int failure = vfs->info(vfs->context, commit->store->root, path, false, &info);
+  *exists = failure == 0;
+  return failure && failure != ENOENT ? pks__fail_system(error, failure, "cannot examine", path) : PKS_OK;
+}
+
 static pks_status move(commit *commit, const char *name, const char *path, pks_error *error) {
   const pks_vfs *vfs = commit->store->vfs;
   char from[2 * PKS__INDEX_NAME];
@@ -77,7 +95,24 @@ static pks_status move(commit *commit, const char *name, const char *path, pks_e
   return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
 }
 
-static pks_status move_segments(commit *commit, pks_error *error) {
+/// Whether the store has the segment already: another writer may have stored the same bytes meanwhile. Its file stays,
+/// as it may be durable and ours not.
+static pks_status is_stored(commit *commit, pks__view *current, const pks__segment *segment, bool *stored, pks_error *error) {
+  *stored = false;
+  for (uint32_t i = 0; i < current->run_count; i++) {
+    pks__run *run = &current->runs[i].open->run;
+    for (uint32_t at = 0; at < run->segment_count; at++) {
+      pks__run_segment_info info;
+      pks_status status = pks__run_segment_at(run, at, &info, error);
+      if (status) { return status; }
+      if (!pks__segment_id_equal(&info.id, &segment->id)) { continue; }
+      return file_exists(commit, segment->name, stored, error);
+    }
+  }
+  return PKS_OK;
+}
+
+static pks_status move_segments(commit *commit, pks__view *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
   uint64_t count = PKS__SCRATCH_COUNT(segments, pks__segment *);
   for (uint64_t i = 0; i < count; i++) {
@@ -88,7 +123,9 @@ static pks_status move_segments(commit *commit, pks_error *error) {
       is_repeated = *PKS__SCRATCH_AT(segments, pks__segment *, before) == segment;
     }
     if (is_repeated) { continue; }
-    pks_status status = move(commit, strrchr(segment->name, '/') + 1, segment->name, error);
+    bool stored;
+    pks_status status = is_stored(commit, current, segment, &stored, error);
+    if (!status && !stored) { status = move(commit, strrchr(segment->name, '/') + 1, segment->name, error); }
     if (status) { return status; }
   }
   return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
@@ -135,17 +172,21 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
 }
 
-/// A durable commit on an atomic generation vouches for the files of that one too.
+/// A durable commit on an atomic generation vouches for the files of that one too. Runs list segments beyond their
+/// collection: those are not missed.
 static pks_status sync_earlier(commit *commit, pks__view *current, pks_error *error) {
   if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < current->run_count; i++) {
     pks__run *run = &current->runs[i].open->run;
-    status = sync_file(commit, run->table.name, error);
+    char path[PKS__INDEX_NAME];
+    pks__run_path(current->generation.runs[i].name.name, path);
+    status = sync_file(commit, path, false, error);
     for (uint32_t at = 0; !status && at < run->segment_count; at++) {
-      pks__segment *segment;
-      status = pks__view_segment(current, i, at, &segment, error);
-      if (!status) { status = sync_file(commit, segment->name, error); }
+      pks__run_segment_info info;
+      status = pks__run_segment_at(run, at, &info, error);
+      segment_path(&info.id, path);
+      if (!status) { status = sync_file(commit, path, true, error); }
     }
   }
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
@@ -160,25 +201,45 @@ static bool is_staged(const pks_txn *txn, const pks__segment_id *id) {
   return false;
 }
 
-/// Whether all segments that the staged runs name are still there: a collection between staging and now may have taken one that no kept version needed.
-static pks_status check_reused(commit *commit, pks_error *error) {
+static pks_status check_segment(commit *commit, const pks__segment_id *id, pks_error *error) {
+  char path[PKS__INDEX_NAME];
+  bool exists;
+  if (is_staged(commit->txn, id)) { return PKS_OK; }
+  segment_path(id, path);
+  pks_status status = file_exists(commit, path, &exists, error);
+  if (status || exists) { return status; }
+  pks__store_forget_segment(commit->store, id);
+  return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
+}
+
+/// Whether all segments of a staged version are there or come with this commit: those its layout lists, and that of the
+/// layout's root.
+static pks_status check_version(commit *commit, const pks__version *version, pks_error *error) {
   pks__view *view = commit->txn->view;
-  const pks_vfs *vfs = commit->store->vfs;
-  for (uint32_t run = commit->txn->base->run_count; run < view->run_count; run++) {
-    for (uint32_t i = 0; i < view->runs[run].open->run.segment_count; i++) {
-      pks__run_segment_info info;
-      pks_status status = pks__run_segment_at(&view->runs[run].open->run, i, &info, error);
-      if (status) { return status; }
-      if (info.chunk_count > 0) { continue; }
-      char path[PKS__INDEX_NAME] = PKS__SEGMENTS_FOLDER "/";
-      pks__segment_name(&info.id, path + strlen(path));
-      pks__file_info found;
-      if (vfs->info(vfs->context, commit->store->root, path, false, &found) == 0) { continue; }
-      if (is_staged(commit->txn, &info.id)) { continue; }
-      return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
-    }
+  pks__id catalog;
+  pks__tree map;
+  pks__scratch segments = {0};
+  pks__chunk_ref root;
+  bool found;
+  pks_status status = pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, error);
+  if (!status) { status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &root, &found, error); }
+  if (!status && found) { status = check_segment(commit, &root.segment->id, error); }
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    status = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
   }
-  return PKS_OK;
+  pks__scratch_free(&segments);
+  return status;
+}
+
+/// A collection between staging and now may have taken a segment that no kept version needed and a staged one reuses.
+static pks_status check_reused(commit *commit, pks_error *error) {
+  const pks__scratch *changes = &commit->txn->changes;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(changes, pks__staged_change); i++) {
+    const pks__staged_change *change = PKS__SCRATCH_AT(changes, const pks__staged_change, i);
+    if (change->kind == PKS__CHANGE_ADD) { status = check_version(commit, &change->version, error); }
+  }
+  return status;
 }
 
 /// Whether a version or a pack of `before` is not in `after`.
@@ -203,11 +264,11 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   pks_status status = apply_changes(commit, current, error);
   bool complete = false;
   uint64_t spared = pks__control_spared(&commit->control)->generation;
-  if (!status) { status = pks__collect(current, commit->txn->session.lock, spared, &complete, error); }
+  if (!status) { status = pks__collect(current, commit->txn, spared, &complete, error); }
   commit->next.has_garbage = (current->generation.has_garbage && !complete) || drops_anything(&current->generation, &commit->next);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = sync_earlier(commit, current, error); }
-  if (!status) { status = move_segments(commit, error); }
+  if (!status) { status = move_segments(commit, current, error); }
   if (!status) { status = move_runs(commit, &current->generation, error); }
   if (!status) { status = write_generation(commit, &slot, error); }
   if (!status) { status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error); }

@@ -56,15 +56,20 @@ pks_status pks__control_read(
   *out = (pks__control){0};
   bool known = false, newer = false, any = false;
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
-    if (memcmp(stored[i].magic, MAGIC, sizeof stored[i].magic) != 0) { continue; }
-    known = true;
-    if (!decode(&stored[i], &out->slots[i])) { continue; }
+    bool has_magic = memcmp(stored[i].magic, MAGIC, sizeof stored[i].magic) == 0;
+    known = known || has_magic;
+    if (!has_magic || !decode(&stored[i], &out->slots[i])) { continue; }
     newer = newer || pks__get32(stored[i].version) > PKS__FORMAT_VERSION;
     out->valid[i] = out->slots[i].durable || memcmp(out->slots[i].boot_id, boot_id, sizeof stored[i].boot_id) == 0;
     any = any || out->valid[i];
   }
-  if (newer) { return pks__fail(error, PKS_NEWER_FORMAT, "store is of a newer format", PKS__CONTROL_FILE, PKS_NO_OFFSET); }
-  if (!known) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", PKS__CONTROL_FILE, PKS_NO_OFFSET); }
+  if (newer) {
+    return pks__fail(error, PKS_NEWER_FORMAT, "store is of a newer format", PKS__CONTROL_FILE, PKS_NO_OFFSET);
+  }
+  // A file of the right size may have lost its beginning; any other is somebody else's.
+  if (!known && got != sizeof stored) {
+    return pks__fail(error, PKS_NOT_A_STORE, "not a store", PKS__CONTROL_FILE, PKS_NO_OFFSET);
+  }
   return any ? PKS_OK : pks__fail(error, PKS_CORRUPT, "both control slots are damaged", PKS__CONTROL_FILE, 0);
 }
 

@@ -1,7 +1,8 @@
 /// The control file: which generation a store is at. The only file that is ever rewritten.
 ///
-/// `CONTROL` has two slots of 4096 bytes. A commit writes the slot that does not hold the newest durable generation and syncs; a slot that was torn
-/// fails its checksum and the other one counts. So the store is at the old generation or at the new one, whatever a crash does.
+/// `CONTROL` has two slots of 4096 bytes. A commit writes the slot that does not hold the newest durable generation and
+/// syncs; a slot that was torn fails its checksum and the other one counts. So the store is at the old generation or at
+/// the new one, whatever a crash does.
 ///
 /// Slot
 ///     0 "PKSCTRL0"
@@ -12,7 +13,8 @@
 ///    76 zeros
 ///  4088 le64 XXH3-64 of the 4088 bytes before
 ///
-/// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files may be incomplete.
+/// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files
+/// may be incomplete.
 #ifndef PKS_CONTROL_H
 #define PKS_CONTROL_H
 
@@ -38,7 +40,8 @@ typedef struct pks__control {
   bool valid[PKS__CONTROL_SLOTS];
 } pks__control;
 
-/// Reads both slots; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer format, NOT_A_STORE when it is no control file at all.
+/// Reads both slots; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer
+/// format, NOT_A_STORE when it is no control file at all.
 pks_status pks__control_read(
   const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error);
 

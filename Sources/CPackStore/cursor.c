@@ -1,7 +1,8 @@
 /// Cursors: folders of the merged namespace, in order.
 ///
-/// A cursor steps through the merged groups below its folder. For each group it says who wins, taking files that stand where others need folders into account (`names.h`).
-/// Children are found by skipping: after an implied folder the walk seeks to the first path behind it.
+/// A cursor steps through the merged groups below its folder. For each group it says who wins, taking files that stand
+/// where others need folders into account (`names.h`). Children are found by skipping: after an implied folder the walk
+/// seeks to the first path behind it.
 #include "memory.h"
 #include "names.h"
 
@@ -119,6 +120,7 @@ static pks_status judge(pks_cursor *cursor, uint32_t *loser, pks_error *error) {
   status = pks__names_hidden_by_folder(merge->view, merge->path, merge->path_length, best->rank, &hidden, &by_rank, error);
   if (!status && hidden) {
     cursor->winner.rank = by_rank;
+    cursor->winner.entry.kind = PKS__RECORD_FOLDER;
     *loser = 0;
   }
   return status;
@@ -219,6 +221,13 @@ static pks_status next_child(pks_cursor *cursor, pks_entry *out, bool *more, pks
   }
 }
 
+/// Whether the next loser and its winner are folders at one path, which merge rather than contest.
+static bool is_merged_folder(const pks_cursor *cursor) {
+  const pks__hit *loser = &cursor->merge.hits[cursor->next_loser];
+  return loser->entry.kind == PKS__RECORD_FOLDER && cursor->winner.entry.kind == PKS__RECORD_FOLDER
+         && cursor->winner_length == cursor->merge.path_length;
+}
+
 static pks_status next_conflict(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
   for (;;) {
     if (!cursor->has_group) {
@@ -228,6 +237,7 @@ static pks_status next_conflict(pks_cursor *cursor, pks_entry *out, bool *more, 
       if (status) { return status; }
       cursor->has_group = true;
     }
+    while (cursor->next_loser < cursor->merge.hit_count && is_merged_folder(cursor)) { cursor->next_loser++; }
     if (cursor->next_loser < cursor->merge.hit_count) { break; }
     cursor->has_group = false;
   }

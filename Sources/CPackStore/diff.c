@@ -1,9 +1,11 @@
 /// Comparing two versions by their catalogs.
 ///
-/// Both catalogs are in order of paths, so one walk through both finds every difference. Whether an added path is a moved one is known only when all removed ones are: what
-/// differs is held back until the walk ends, matched by content, and then reported in order of paths, moves last.
+/// Both catalogs are in order of paths, so one walk through both finds every difference. Whether an added path is a
+/// moved one is known only when all removed ones are: what differs is held back until the walk ends, matched by
+/// content, and then reported in order of paths, moves last.
 ///
-/// Memory: what differs, and the ids of the chunks of both versions, about 60 bytes a chunk. It is in the heap: a reader has no folder for temporary files.
+/// Memory: what differs, and the ids of the chunks of both versions, about 60 bytes a chunk. It is in the heap: a
+/// reader has no folder for temporary files.
 #include "catalog.h"
 #include "checksum.h"
 #include "names.h"
@@ -206,7 +208,8 @@ static uint64_t value_key(const comparison *c, const held *row) {
   return pks__checksum(c->text.bytes + row->value, row->value_length);
 }
 
-/// The group whose members have the content of `row`, or NULL. Every group keeps a member, matched or not, for that comparison.
+/// The group whose members have the content of `row`, or NULL. Every group keeps a member, matched or not, for that
+/// comparison.
 static group *find_group(comparison *c, const held *row, uint64_t key) {
   uint64_t probe = 0;
   uint32_t index;

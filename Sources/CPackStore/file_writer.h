@@ -1,7 +1,7 @@
 /// Buffered, append-only writing of one new file.
 ///
-/// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing retries on that
-/// descriptor, because a second sync that succeeds would prove nothing.
+/// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing
+/// retries on that descriptor, because a second sync that succeeds would prove nothing.
 #ifndef PKS_FILE_WRITER_H
 #define PKS_FILE_WRITER_H
 

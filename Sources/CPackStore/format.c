@@ -12,7 +12,8 @@ _Static_assert(sizeof(pks__run_frame) == 32, "on-disk size");
 _Static_assert(sizeof(pks__run_segment) == 32, "on-disk size");
 _Static_assert(sizeof(pks__chunk_row) == 8, "on-disk size");
 
-/// Length of the UTF-8 sequence at `text`, 0 when it is none: overlong forms, surrogates and values past U+10FFFF are refused.
+/// Length of the UTF-8 sequence at `text`, 0 when it is none: overlong forms, surrogates and values past U+10FFFF are
+/// refused.
 static size_t utf8_sequence(const uint8_t *text, size_t left) {
   uint8_t lead = text[0];
   if (lead < 0x80) { return 1; }

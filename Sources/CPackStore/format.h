@@ -7,9 +7,10 @@
 ///   run         a table: a part of the index
 ///   generation  a small record that names the runs, the packs and their versions
 ///
-/// A *table* is the checked tail of a file: a body of whole 4 KiB pages, the XXH3-64 of every page (page sums), the XXH3-64
-/// of every 4 KiB of page sums (group sums), and a trailer of fixed size that ends the file. Opening checks the trailer and the group sums, which is O(1) for
-/// practical sizes; a page is checked when first touched, its page sums before it.
+/// A *table* is the checked tail of a file: a body of whole 4 KiB pages, the XXH3-64 of every page (page sums), the
+/// XXH3-64 of every 4 KiB of page sums (group sums), and a trailer of fixed size that ends the file. Opening checks the
+/// trailer and the group sums, which is O(1) for practical sizes; a page is checked when first touched, its page sums
+/// before it.
 #ifndef PKS_FORMAT_H
 #define PKS_FORMAT_H
 
@@ -34,7 +35,8 @@ static inline bool pks__id_equal(const pks__id *a, const pks__id *b) { return me
 static inline bool pks__segment_id_equal(const pks__segment_id *a, const pks__segment_id *b) {
   return memcmp(a, b, sizeof *a) == 0;
 }
-/// The first eight bytes of an id as a big-endian number: uniform unless somebody searched for collisions, and never trusted alone.
+/// The first eight bytes of an id as a big-endian number: uniform unless somebody searched for collisions, and never
+/// trusted alone.
 static inline uint64_t pks__id_prefix(const pks__id *id) {
   uint64_t value = 0;
   for (unsigned i = 0; i < 8; i++) { value = value << 8 | id->bytes[i]; }
@@ -131,8 +133,8 @@ typedef struct pks__run_header {
   pks_le64 chunk_count;      // 120
 } pks__run_header;
 
-/// Ten slots of 48 bits: low 36 bits the offset of a record in the records section plus one (0: empty), high 12 bits a fingerprint.
-/// A record whose bucket is full lies in the next one with room (cyclically).
+/// Ten slots of 48 bits: low 36 bits the offset of a record in the records section plus one (0: empty), high 12 bits a
+/// fingerprint. A record whose bucket is full lies in the next one with room (cyclically).
 enum { PKS__BUCKET_SLOTS = 10, PKS__SLOT_SIZE = 6 };
 typedef struct pks__bucket {
   uint8_t slots[PKS__BUCKET_SLOTS][PKS__SLOT_SIZE];
@@ -167,7 +169,8 @@ typedef struct pks__record {
   } place;
 } pks__record;
 
-/// Where a stretch of a file lies: from `skip` bytes into the run's frame `frame` on, through consecutive frames of the run.
+/// Where a stretch of a file lies: from `skip` bytes into the run's frame `frame` on, through consecutive frames of the
+/// run.
 typedef struct pks__extent {
   pks_le32 frame;
   pks_le32 skip;
@@ -209,8 +212,8 @@ enum {
   PKS__VERSIONS_MAX = 1000,       ///< kept per pack
 };
 
-/// Whether `path` is a path that a store can hold: relative, UTF-8, no NUL, no empty, `.` or `..` part, within the limits.
-/// The one rule for C, Swift, the command line and servers.
+/// Whether `path` is a path that a store can hold: relative, UTF-8, no NUL, no empty, `.` or `..` part, within the
+/// limits. The one rule for C, Swift, the command line and servers.
 bool pks__path_is_valid(const char *path, size_t length);
 bool pks__is_utf8(const char *text, size_t length);
 bool pks__pack_name_is_valid(const char *name);

@@ -1,11 +1,13 @@
-/// From chunks to stored frames: chunks come in order, are gathered into frames, encoded on all threads, and written in order.
+/// From chunks to stored frames: chunks come in order, are gathered into frames, encoded on all threads, and written in
+/// order.
 ///
-/// What is written is a function of the chunks and the settings alone: frames are formed by the thread that adds chunks, and retired in the order in which they were formed,
-/// whichever worker encodes them.
+/// What is written is a function of the chunks and the settings alone: frames are formed by the thread that adds
+/// chunks, and retired in the order in which they were formed, whichever worker encodes them.
 ///
-/// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller assets share frames, up to
-/// `shared_target` bytes, and so does what is new in the middle of a larger one. A frame that does not compress is written as one raw frame per
-/// chunk, so that a raw chunk can be checked and mapped alone; neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
+/// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller
+/// assets share frames, up to `shared_target` bytes, and so does what is new in the middle of a larger one. A frame
+/// that does not compress is written as one raw frame per chunk, so that a raw chunk can be checked and mapped alone;
+/// neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
 #ifndef PKS_FRAME_PIPELINE_H
 #define PKS_FRAME_PIPELINE_H
 
@@ -54,7 +56,8 @@ pks_status pks__frame_pipeline_open(
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 
 void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size);
-/// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says that it is the asset's first.
+/// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
+/// that it is the asset's first.
 pks_status pks__frame_pipeline_add(
   pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start, pks_error *error);
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);

@@ -1,7 +1,8 @@
 /// Reading frames: fetch, check, decode. The one path by which stored bytes become asset bytes.
 ///
-/// A frame reader holds the decoder and the buffers of one thread, and remembers the frame it decoded last, so that small assets that share a frame
-/// and short reads that follow each other decode it once. Readers are kept by the store and lent out; after warm-up reading allocates nothing.
+/// A frame reader holds the decoder and the buffers of one thread, and remembers the frame it decoded last, so that
+/// small assets that share a frame and short reads that follow each other decode it once. Readers are kept by the store
+/// and lent out; after warm-up reading allocates nothing.
 #ifndef PKS_FRAMES_H
 #define PKS_FRAMES_H
 

@@ -1,10 +1,12 @@
 /// Generations: which pack versions a store shows at one moment, and which runs make up its index.
 ///
-/// A generation is a small immutable file, `index/<16 hex digits of its number>.generation`; its size grows with packs and runs, not with assets. The control
-/// file names the current one. Layout: `Docs/FORMAT.md`; encoded and decoded here alone.
+/// A generation is a small immutable file, `index/<16 hex digits of its number>.generation`; its size grows with packs
+/// and runs, not with assets. The control file names the current one. Layout: `Docs/FORMAT.md`; encoded and decoded
+/// here alone.
 ///
-/// In memory packs stand in the order in which they win: by priority, highest first, then first installed first; a pack's index is its rank.
-/// A pack's *number* is given once and never used again, so that records of a removed pack stay dead if one of the same name comes back.
+/// In memory packs stand in the order in which they win: by priority, highest first, then first installed first; a
+/// pack's index is its rank. A pack's *number* is given once and never used again, so that records of a removed pack
+/// stay dead if one of the same name comes back.
 #ifndef PKS_GENERATION_H
 #define PKS_GENERATION_H
 

@@ -1,5 +1,6 @@
 #include "ingest.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "block.h"
@@ -407,6 +408,13 @@ pks_status pks__ingest_store(
   init_scratch(out);
   pks_status status = open_parts(out, sync, error);
   if (!status) { status = run_first_pass(out, error); }
+  // One file without permission is seldom alone: all are reported at once.
+  if (status == PKS_IO_ERROR && error && (error->system_error == EACCES || error->system_error == EPERM)) {
+    pks__source_report_unreadable(&out->source, request);
+    status = pks__fail(error, PKS_REFUSED, "the folder holds files that cannot be read", request->folder, PKS_NO_OFFSET);
+  }
+  // What is left of the source is enough for sure; what is staged so far goes with the transaction.
+  if (status == PKS_NO_SPACE && error) { error->needed += out->source.byte_count - out->bytes_done; }
   if (status) { return status; }
   if (out->base_pack != UINT32_MAX) {
     const pks__version *current = &base->generation.packs[out->base_pack].versions[0];

@@ -1,11 +1,13 @@
 /// Adding a folder: read, chunk, hash, deduplicate, encode, write; then catalog, layout and index run.
 ///
-/// Two passes. The first goes through the source in order of paths: blocks of files are read and hashed on all threads, and consumed in order by the caller's thread, which
-/// looks every chunk up, hands new ones to the frame pipeline, writes the catalog, and keeps for each asset where its chunks are (as references, in scratch memory).
-/// The second, when every frame has its place, turns references into extents, writes the layout and builds the index run.
+/// Two passes. The first goes through the source in order of paths: blocks of files are read and hashed on all threads,
+/// and consumed in order by the caller's thread, which looks every chunk up, hands new ones to the frame pipeline,
+/// writes the catalog, and keeps for each asset where its chunks are (as references, in scratch memory). The second,
+/// when every frame has its place, turns references into extents, writes the layout and builds the index run.
 ///
-/// Memory: blocks, frames and encoders are bounded by the thread count; everything in proportion to the folder is in scratch memory.
-/// Determinism: consumption is in order, so the result does not depend on threads or on the order in which the system lists folders.
+/// Memory: blocks, frames and encoders are bounded by the thread count; everything in proportion to the folder is in
+/// scratch memory. Determinism: consumption is in order, so the result does not depend on threads or on the order in
+/// which the system lists folders.
 #ifndef PKS_INGEST_H
 #define PKS_INGEST_H
 
@@ -70,10 +72,12 @@ typedef struct pks__ingest {
 pks_status pks__ingest_store(
   pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error);
 
-/// Second pass, unless the result says `unchanged`: the layout and the run, written to the session's folder. Everything is synced if `sync`.
+/// Second pass, unless the result says `unchanged`: the layout and the run, written to the session's folder. Everything
+/// is synced if `sync`.
 pks_status pks__ingest_assemble(pks__ingest *ingest, bool sync, pks_error *error);
 
-/// Whether a file or link of the source stands where another pack of `view` has a folder, or the reverse. Time grows with what changed.
+/// Whether a file or link of the source stands where another pack of `view` has a folder, or the reverse. Time grows
+/// with what changed.
 pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error);
 
 void pks__ingest_close(pks__ingest *ingest);

@@ -1,7 +1,7 @@
 /// The only allocator of the core (libzstd's too): counted, and able to fail on purpose.
 ///
-/// Every function may return NULL (or ENOMEM) and every caller handles it. Sizes are not remembered: counters track calls
-/// that are still open, which is what leak tests compare.
+/// Every function may return NULL (or ENOMEM) and every caller handles it. Sizes are not remembered: counters track
+/// calls that are still open, which is what leak tests compare.
 #ifndef PKS_MEMORY_H
 #define PKS_MEMORY_H
 
@@ -19,7 +19,8 @@ typedef struct pks__memory_counts {
   uint64_t open;         ///< not yet freed
 } pks__memory_counts;
 pks__memory_counts pks__memory_counts_now(void);
-/// Makes the allocation number `ordinal` from now on (0 = the next) fail; with `sticky` all after it too. UINT64_MAX: never.
+/// Makes the allocation number `ordinal` from now on (0 = the next) fail; with `sticky` all after it too. UINT64_MAX:
+/// never.
 void pks__memory_fail_at(uint64_t ordinal, bool sticky);
 
 #endif

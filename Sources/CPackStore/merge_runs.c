@@ -207,10 +207,14 @@ static pks_status make_inputs(joiner *joiner, pks_error *error) {
     memset(input->segments, 0xff, ((size_t)input->run->segment_count + 1) * sizeof *input->segments);
     for (uint32_t pack = 0; pack < input->run->pack_count; pack++) {
       uint32_t rank = view_run->ranks[pack];
-      if (rank == UINT32_MAX || joiner->packs[rank] != UINT32_MAX) { continue; }
-      joiner->packs[rank] = joiner->pack_count;
-      joiner->pack_numbers[joiner->pack_count++] = generation->packs[rank].number;
+      if (rank != UINT32_MAX) { joiner->packs[rank] = 0; }
     }
+  }
+  // Numbered by rank: so records of one path, which are walked by rank, come in order of their packs.
+  for (uint32_t rank = 0; rank < generation->pack_count; rank++) {
+    if (joiner->packs[rank] == UINT32_MAX) { continue; }
+    joiner->packs[rank] = joiner->pack_count;
+    joiner->pack_numbers[joiner->pack_count++] = generation->packs[rank].number;
   }
   return PKS_OK;
 }

@@ -1,14 +1,16 @@
 /// Joining index runs, so that a look-up asks few of them.
 ///
-/// Runs are joined from the newest back while the older is less than twice as long as what follows it. So run lengths fall geometrically, a store of n records has about
-/// log2(n) runs at most, and a record is rewritten about log2(n) times in its life: a commit costs in proportion to what it changes.
+/// Runs are joined from the newest back while the older is less than twice as long as what follows it. So run lengths
+/// fall geometrically, a store of n records has about log2(n) runs at most, and a record is rewritten about log2(n)
+/// times in its life: a commit costs in proportion to what it changes.
 #ifndef PKS_MERGE_RUNS_H
 #define PKS_MERGE_RUNS_H
 
 #include "session.h"
 #include "store.h"
 
-/// A staged run that stands for runs [first_run, first_run + run_count) of a view. Nothing was joined when `run_count` is 0.
+/// A staged run that stands for runs [first_run, first_run + run_count) of a view. Nothing was joined when `run_count`
+/// is 0.
 typedef struct pks__merged_run {
   uint32_t first_run;
   uint32_t run_count;
@@ -17,7 +19,8 @@ typedef struct pks__merged_run {
   uint32_t pack_count;
 } pks__merged_run;
 
-/// Joins the view's runs where their lengths call for it. The new run is written to the session's folder, synced if `sync`.
+/// Joins the view's runs where their lengths call for it. The new run is written to the session's folder, synced if
+/// `sync`.
 pks_status pks__merge_runs(pks__merged_run *out, pks__view *view, pks__session *session, bool sync, pks_error *error);
 void pks__merged_run_free(pks__merged_run *merged);  ///< a zeroed one is fine
 

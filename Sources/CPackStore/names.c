@@ -83,7 +83,13 @@ pks_status pks__names_hidden_by_file(
     bool found;
     pks_status status = pks__names_find(view, path, at, PKS_ANY_PACK, by, &found, error);
     if (status) { return status; }
-    if (found && by->rank < rank && by->entry.kind != PKS__RECORD_FOLDER) {
+    if (!found || by->rank >= rank || by->entry.kind == PKS__RECORD_FOLDER) { continue; }
+    // A file that loses to a folder itself hides nothing.
+    bool lost;
+    uint32_t by_rank;
+    status = pks__names_hidden_by_folder(view, path, at, by->rank, &lost, &by_rank, error);
+    if (status) { return status; }
+    if (!lost) {
       *hidden = true;
       *by_length = at;
       return PKS_OK;
@@ -204,7 +210,13 @@ pks_status pks_find(
   if (!pks__path_is_valid(path, path_length)) {
     return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no such path can exist", path, path_length);
   }
-  status = implied_folder(view, path, path_length, pack, &found, error);
+  bool hidden = false;
+  if (pack == PKS_ANY_PACK) {
+    pks__hit by;
+    size_t by_length;
+    status = pks__names_hidden_by_file(view, path, path_length, PKS_ANY_PACK, &hidden, &by, &by_length, error);
+  }
+  if (!status && !hidden) { status = implied_folder(view, path, path_length, pack, &found, error); }
   if (status) { return status; }
   if (!found) { return pks__fail_at_path(error, PKS_NOT_FOUND, "no such asset", path, path_length); }
   *out = (pks_asset){

@@ -1,8 +1,9 @@
 /// The merged namespace: which record a path means.
 ///
-/// Every pack contributes its paths. Among packs that have a path the one of the lowest rank (first in the generation's order) wins. A file or link and the
-/// folder that other packs need at the same path contest it in the same way: whichever belongs to the lower rank wins, and the loser is hidden. Folders never contest: they merge.
-/// Within one pack the newest run that speaks of a path decides.
+/// Every pack contributes its paths. Among packs that have a path the one of the lowest rank (first in the generation's
+/// order) wins. A file or link and the folder that other packs need at the same path contest it in the same way:
+/// whichever belongs to the lower rank wins, and the loser is hidden. Folders never contest: they merge. Within one
+/// pack the newest run that speaks of a path decides.
 #ifndef PKS_NAMES_H
 #define PKS_NAMES_H
 
@@ -15,11 +16,13 @@ typedef struct pks__hit {
   pks__run_entry entry;
 } pks__hit;
 
-/// The record that `path` means in the whole namespace (`rank` PKS_ANY_PACK) or in one pack, without regard to files that stand where others need folders.
+/// The record that `path` means in the whole namespace (`rank` PKS_ANY_PACK) or in one pack, without regard to files
+/// that stand where others need folders.
 pks_status pks__names_find(
   pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error);
 
-/// Whether a file or link at a folder above `path`, of a pack that wins over `rank`, hides it. `*by` is the winner and `*by_length` how much of `path` it is.
+/// Whether a file or link at a folder above `path`, of a pack that wins over `rank`, hides it. `*by` is the winner and
+/// `*by_length` how much of `path` it is.
 pks_status pks__names_hidden_by_file(
   pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, pks__hit *by, size_t *by_length, pks_error *error);
 

@@ -1,7 +1,8 @@
 /// From a record to the frames that hold its bytes, for walks over a whole store.
 ///
-/// A *piece* is the part of one frame that a record's bytes run through; its pieces in order are the file. Reading does the same by itself (`read.c`), since
-/// it begins anywhere and touches as few rows as it can; a walk goes through everything and checks everything on its way.
+/// A *piece* is the part of one frame that a record's bytes run through; its pieces in order are the file. Reading does
+/// the same by itself (`read.c`), since it begins anywhere and touches as few rows as it can; a walk goes through
+/// everything and checks everything on its way.
 #ifndef PKS_PIECES_H
 #define PKS_PIECES_H
 
@@ -28,87 +29,17 @@ static inline pks__piece_walk pks__piece_walk_make(pks__run *run, const pks__run
   return (pks__piece_walk){.run = run, .entry = entry};
 }
 
-static inline pks_status pks__bad_extents(const pks__piece_walk *walk, pks_error *error) {
-  const pks__run *run = walk->run;
-  uint64_t at = run->table.body_offset + run->records.offset + walk->entry->offset;
-  return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", run->table.name, at);
-}
+/// CORRUPT: the extents of the walk's record do not cover the file.
+pks_status pks__bad_extents(const pks__piece_walk *walk, pks_error *error);
 
-/// Begins the next extent; there is one.
-static inline pks_status pks__piece_walk_extent(pks__piece_walk *walk, pks_error *error) {
-  const pks__run_entry *entry = walk->entry;
-  uint64_t end = entry->size;
-  walk->next_frame = entry->frame;
-  walk->skip = entry->skip;
-  if (entry->extents) {
-    const pks__extent *extent = &entry->extents[walk->next_extent];
-    end = pks__get64(extent->end);
-    walk->next_frame = pks__get32(extent->frame);
-    walk->skip = pks__get32(extent->skip);
-  }
-  walk->next_extent++;
-  if (end <= walk->offset || end > entry->size) { return pks__bad_extents(walk, error); }
-  walk->left = end - walk->offset;
-  return PKS_OK;
-}
+/// The next piece, or `*more` false after the last. CORRUPT when the extents do not cover the file exactly or name
+/// frames that are not there.
+pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *more, pks_error *error);
 
-/// The next piece, or `*more` false after the last. CORRUPT when the extents do not cover the file exactly or name frames that are not there.
-static inline pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *more, pks_error *error) {
-  pks_status status = PKS_OK;
-  if (walk->left == 0) {
-    *more = walk->next_extent < walk->entry->extent_count;
-    if (!*more) { return walk->offset == walk->entry->size ? PKS_OK : pks__bad_extents(walk, error); }
-    status = pks__piece_walk_extent(walk, error);
-  }
-  if (!status) { status = pks__run_frame_at(walk->run, walk->next_frame, &out->frame, error); }
-  if (status) { return status; }
-  if (walk->skip >= out->frame.raw_length) { return pks__bad_extents(walk, error); }
-  out->begin = walk->skip;
-  out->end = (uint32_t)pks__min64(out->frame.raw_length, walk->skip + walk->left);
-  walk->offset += out->end - out->begin;
-  walk->left -= out->end - out->begin;
-  walk->next_frame++;
-  walk->skip = 0;
-  *more = true;
-  return PKS_OK;
-}
-
-/// Narrows `[*low, *high)` to the frame that was found last or the one after it, if one of them is at `offset`.
-static inline pks_status pks__segment_try_hint(
-  pks__segment *segment, uint64_t offset, uint32_t hint, uint32_t *low, uint32_t *high, pks_error *error) {
-  for (uint32_t at = hint; at < segment->frame_count && at - hint < 2; at++) {
-    pks__frame frame;
-    pks_status status = pks__segment_frame(segment, at, &frame, error);
-    if (status) { return status; }
-    if (frame.offset != offset) { continue; }
-    *low = at;
-    *high = at + 1;
-    break;
-  }
-  return PKS_OK;
-}
-
-/// The frame of the segment that a run's frame means, found by its place in the file. Records come mostly in the order of their frames, so `*index`, the frame
-/// found last (0 at first), is tried before the rest is searched. CORRUPT when there is none or it is another. Needs the table.
-static inline pks_status pks__segment_find_frame(
-  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error) {
-  uint32_t low = 0, high = segment->frame_count;
-  pks_status status = pks__segment_try_hint(segment, wanted->offset, *index, &low, &high, error);
-  while (!status && high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    status = pks__segment_frame(segment, middle, out, error);
-    if (status) { return status; }
-    if (out->offset <= wanted->offset) { low = middle; } else { high = middle; }
-  }
-  if (!status && low < high) { status = pks__segment_frame(segment, low, out, error); }
-  if (status) { return status; }
-  bool same = low < high && out->offset == wanted->offset && out->stored_length == wanted->stored_length
-              && out->raw_length == wanted->raw_length && out->codec == wanted->codec && out->sum == wanted->sum;
-  if (!same) {
-    return pks__fail(error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->offset);
-  }
-  *index = low;
-  return PKS_OK;
-}
+/// The frame of the segment that a run's frame means, found by its place in the file. Records come mostly in the order
+/// of their frames, so `*index`, the frame found last (0 at first), is tried before the rest is searched. CORRUPT when
+/// there is none or it is another. Needs the table.
+pks_status pks__segment_find_frame(
+  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error);
 
 #endif

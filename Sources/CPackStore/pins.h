@@ -16,7 +16,8 @@
 enum { PKS__SESSION_BITS = 60 };
 #define PKS__SESSIONS_BEGIN ((uint64_t)1 << 62)
 
-/// Takes the writer's lock, and notes who has it. BUSY when another has it and `wait` is false; `error->needed` is then that process's id, or 0.
+/// Takes the writer's lock, and notes who has it. BUSY when another has it and `wait` is false; `error->needed` is then
+/// that process's id, or 0.
 pks_status pks__pin_writer(const pks_vfs *vfs, pks__file lock, bool wait, pks_error *error);
 void pks__unpin_writer(const pks_vfs *vfs, pks__file lock);
 

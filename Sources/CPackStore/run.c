@@ -313,7 +313,8 @@ pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_i
 
 // MARK: - Chunks
 
-/// Which segment the run's chunk `number` belongs to, and its row there: the last segment whose first chunk is not after it.
+/// Which segment the run's chunk `number` belongs to, and its row there: the last segment whose first chunk is not
+/// after it.
 static pks_status split_number(pks__run *run, uint32_t number, uint32_t *segment, uint32_t *row, pks_error *error) {
   uint32_t low = 0, high = run->segment_count;
   pks__run_segment_info info = {0};

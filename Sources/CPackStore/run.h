@@ -1,10 +1,12 @@
 /// Index runs: immutable, mapped pieces of the index (layout in `format.h`).
 ///
-/// A run holds records, one per (path, pack) that some commits changed; a later run's record hides an earlier one's for the same path and pack.
-/// It also holds the frames its records refer to, and a table of the chunks that came with those commits. Nothing is parsed when a run opens: look-ups
-/// work on the mapped bytes, each page checked when first touched, each reference checked against its section.
+/// A run holds records, one per (path, pack) that some commits changed; a later run's record hides an earlier one's for
+/// the same path and pack. It also holds the frames its records refer to, and a table of the chunks that came with
+/// those commits. Nothing is parsed when a run opens: look-ups work on the mapped bytes, each page checked when first
+/// touched, each reference checked against its section.
 ///
-/// Look-up of a path: one hash, one bucket (a cache line), one record; then the name and its folder are compared in full.
+/// Look-up of a path: one hash, one bucket (a cache line), one record; then the name and its folder are compared in
+/// full.
 #ifndef PKS_RUN_H
 #define PKS_RUN_H
 
@@ -63,7 +65,8 @@ pks_status pks__run_find(
   pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out, bool *found,
   pks_error *error);
 
-/// The offset of the first record whose path is not before `path`; the section's length when there is none. O(log records).
+/// The offset of the first record whose path is not before `path`; the section's length when there is none. O(log
+/// records).
 pks_status pks__run_seek(pks__run *run, const char *path, size_t length, uint64_t *offset, pks_error *error);
 
 /// Full paths compared bytewise.
@@ -81,7 +84,8 @@ typedef struct pks__run_frame_info {
 } pks__run_frame_info;
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error);
 
-/// Among frames [first, count), the one that holds raw position `position` of the run's running sum of raw lengths. O(log frames).
+/// Among frames [first, count), the one that holds raw position `position` of the run's running sum of raw lengths.
+/// O(log frames).
 pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position, uint32_t *index, pks_error *error);
 
 typedef struct pks__run_segment_info {
@@ -93,8 +97,8 @@ typedef struct pks__run_segment_info {
 } pks__run_segment_info;
 pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_info *out, pks_error *error);
 
-/// Walks the chunks whose id begins like `prefix` does; a hit is a hint, to be compared with the id in the segment. Zero `*probe`, call until `*found` is false.
-/// `*segment` is within the run, `*row` within the segment.
+/// Walks the chunks whose id begins like `prefix` does; a hit is a hint, to be compared with the id in the segment.
+/// Zero `*probe`, call until `*found` is false. `*segment` is within the run, `*row` within the segment.
 pks_status pks__run_find_chunk(
   pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error);
 

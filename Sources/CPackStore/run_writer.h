@@ -1,7 +1,7 @@
 /// Building one index run.
 ///
-/// Segments, frames and chunks may be added at any time; records come in order of (path, pack). Everything grows in scratch memory and is laid out when the run is
-/// finished. One thread at a time.
+/// Segments, frames and chunks may be added at any time; records come in order of (path, pack). Everything grows in
+/// scratch memory and is laid out when the run is finished. One thread at a time.
 #ifndef PKS_RUN_WRITER_H
 #define PKS_RUN_WRITER_H
 
@@ -25,8 +25,8 @@ typedef struct pks__run_writer {
 void pks__run_writer_init(pks__run_writer *writer, pks__scratch_folder *home, uint32_t pack_count);
 void pks__run_writer_free(pks__run_writer *writer);
 
-/// Adds a segment and hands out its number. `chunk_count` is 0 when the run does not list its chunks. `first_chunk` is ignored. Segments that list
-/// chunks come before those that do not.
+/// Adds a segment and hands out its number. `chunk_count` is 0 when the run does not list its chunks. `first_chunk` is
+/// ignored. Segments that list chunks come before those that do not.
 pks_status pks__run_writer_add_segment(
   pks__run_writer *writer, const pks__run_segment_info *info, uint32_t *number, pks_error *error);
 

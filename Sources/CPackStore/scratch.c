@@ -17,7 +17,8 @@ void pks__scratch_free(pks__scratch *scratch) {
   *scratch = (pks__scratch){.home = scratch->home};
 }
 
-/// Moves the array to a new file of `capacity` bytes. The file loses its name at once: the mapping keeps it, and a killed process leaves none.
+/// Moves the array to a new file of `capacity` bytes. The file loses its name at once: the mapping keeps it, and a
+/// killed process leaves none.
 static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_error *error) {
   const pks_vfs *vfs = scratch->home->vfs;
   char name[32];

@@ -1,8 +1,9 @@
 /// Growable arrays that do not grow private memory: in the heap while small, then in a mapped temporary file.
 ///
-/// Listings, tables of new chunks and indexes under construction are proportional to what is added. They live here, so that a transaction's
-/// anonymous memory stays bounded while the kernel writes their pages out as it needs to. The room is pre-allocated on
-/// disk before it is touched: a full disk is an error, not a signal. Files lie in the session's folder and vanish with it.
+/// Listings, tables of new chunks and indexes under construction are proportional to what is added. They live here, so
+/// that a transaction's anonymous memory stays bounded while the kernel writes their pages out as it needs to. The room
+/// is pre-allocated on disk before it is touched: a full disk is an error, not a signal. Files lie in the session's
+/// folder and vanish with it.
 #ifndef PKS_SCRATCH_H
 #define PKS_SCRATCH_H
 

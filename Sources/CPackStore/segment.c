@@ -188,6 +188,7 @@ pks_status pks__segment_read_stored(
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {
   uint8_t *data = atomic_load_explicit(&segment->data, memory_order_acquire);
+  if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
   if (!data) {
     void *address = NULL;
     int failure = segment->vfs->map(segment->vfs->context, segment->file, (size_t)segment->file_length, false, &address);

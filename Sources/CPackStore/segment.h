@@ -1,9 +1,11 @@
 /// Segments: immutable files of frames with a table at the end (layout in `format.h`).
 ///
-/// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and checked
-/// before anybody sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store walk asks for it.
+/// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and
+/// checked before anybody sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store
+/// walk asks for it.
 ///
-/// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked against the file's limits.
+/// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked
+/// against the file's limits.
 #ifndef PKS_SEGMENT_H
 #define PKS_SEGMENT_H
 
@@ -22,6 +24,7 @@ typedef struct pks__segment {
   uint64_t file_length;
   pks__table table;        ///< mapped once `has_table`
   _Atomic(bool) has_table;
+  _Atomic(bool) is_gone;   ///< the file was collected while it is open here
   uint32_t kind;           ///< the rest once `has_table`
   uint32_t frame_count;
   uint32_t chunk_count;
@@ -55,7 +58,8 @@ typedef struct pks__frame {
 /// Frame `index` < frame_count. Needs the table.
 pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error);
 
-/// Where chunk `row` < chunk_count lies: its frame, and [begin, end) within the frame's raw bytes. Needs the table. O(log frames).
+/// Where chunk `row` < chunk_count lies: its frame, and [begin, end) within the frame's raw bytes. Needs the table.
+/// O(log frames).
 typedef struct pks__chunk_place {
   uint32_t frame;
   uint32_t begin;

@@ -1,7 +1,8 @@
 /// Writing one segment.
 ///
-/// States: open -> sealed (the table is written, the id known) or abandoned. Frames are appended in the order in which they are given; the file grows in the
-/// session's folder under a working name, and is renamed to its id by whoever commits it.
+/// States: open -> sealed (the table is written, the id known) or abandoned. Frames are appended in the order in which
+/// they are given; the file grows in the session's folder under a working name, and is renamed to its id by whoever
+/// commits it.
 #ifndef PKS_SEGMENT_WRITER_H
 #define PKS_SEGMENT_WRITER_H
 
@@ -21,8 +22,8 @@ typedef struct pks__segment_writer {
 pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error);
 
-/// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of two) is that of the frame's
-/// file offset. `*index` is the frame's number, `*row` what was recorded.
+/// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of
+/// two) is that of the frame's file offset. `*index` is the frame's number, `*row` what was recorded.
 pks_status pks__segment_writer_append(
   pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error);
@@ -30,8 +31,8 @@ pks_status pks__segment_writer_append(
 uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer);
 uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
 
-/// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the caller, who syncs and closes it.
-/// The writer is closed whatever it returns.
+/// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the
+/// caller, who syncs and closes it. The writer is closed whatever it returns.
 pks_status pks__segment_writer_seal(
   pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file, pks_error *error);
 

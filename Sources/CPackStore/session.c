@@ -61,6 +61,8 @@ static pks_status sweep(pks__session *session, pks_error *error) {
     char path[PKS__INDEX_NAME];
     uint64_t id;
     if (snprintf(path, sizeof path, PKS__TMP_FOLDER "/%s", name) >= (int)sizeof path) { continue; }
+    // The creation's last step, the rename of the control file, may have left the old name when the power went.
+    if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)store->vfs->unlink(store->vfs->context, store->root, path, false); }
     if (!pks__hex_parse64(name, &id) || id >> PKS__SESSION_BITS != 0) { continue; }
     bool taken;
     status = pks__pin_session(store->vfs, session->lock, id, &taken, error);

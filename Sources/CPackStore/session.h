@@ -1,7 +1,8 @@
 /// Staging sessions: a private folder for one transaction's files, and the segments written there.
 ///
-/// A session's folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the folders of the dead. A segment that is
-/// sealed here lies under its final name already, and is moved to `segments/` by the commit. Syncs run on a thread of their own beside the work that follows them.
+/// A session's folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the
+/// folders of the dead. A segment that is sealed here lies under its final name already, and is moved to `segments/` by
+/// the commit. Syncs run on a thread of their own beside the work that follows them.
 #ifndef PKS_SESSION_H
 #define PKS_SESSION_H
 
@@ -34,8 +35,8 @@ typedef struct pks__sealed_segment {
   int sync_failure;
 } pks__sealed_segment;
 
-/// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that does not lie raw in one piece may be cut anywhere
-/// once the segment is much larger.
+/// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
+/// does not lie raw in one piece may be cut anywhere once the segment is much larger.
 typedef struct pks__segment_series {
   pks__session *session;
   pks__segment_kind kind;
@@ -57,7 +58,8 @@ void pks__segment_series_init(pks__segment_series *series, pks__session *session
 /// Removes what was written, sealed segments included, unless they were moved.
 void pks__segment_series_free(pks__segment_series *series);
 
-/// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was recorded.
+/// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was
+/// recorded.
 pks_status pks__segment_series_append(
   pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row,

@@ -1,4 +1,5 @@
-/// Files where other packs need folders: looked for once, when a version is staged, so that look-ups in stores without any need not care.
+/// Files where other packs need folders: looked for once, when a version is staged, so that look-ups in stores without
+/// any need not care.
 #include <string.h>
 
 #include "ingest.h"

@@ -285,6 +285,24 @@ static pks_status report_scan(scan *scan) {
   return pks__fail(scan->error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
+/// Orders two items by their paths' bytes.
+static int compare_items(const pks__source *source, const pks__source_item *a, const pks__source_item *b) {
+  size_t shared = pks__min_size(a->path_length, b->path_length);
+  int order = memcmp(pks__source_path(source, a), pks__source_path(source, b), shared);
+  return order != 0 ? order : (a->path_length > b->path_length) - (a->path_length < b->path_length);
+}
+
+/// Moves the item added last to its place. An empty folder was visited where what is in it would stand, behind "name/",
+/// but its own path is "name": siblings such as "name.txt" lie between.
+static void settle_last_item(pks__source *source) {
+  uint64_t last = pks__source_count(source) - 1, at = last;
+  pks__source_item item = *pks__source_at(source, last);
+  while (at > 0 && compare_items(source, pks__source_at(source, at - 1), &item) > 0) { at--; }
+  pks__source_item *place = PKS__SCRATCH_AT(&source->items, pks__source_item, at);
+  memmove(place + 1, place, (size_t)(last - at) * sizeof *place);
+  *place = item;
+}
+
 /// Leaves the present folder. One in which nothing was found is an item itself.
 static pks_status leave_folder(scan *scan) {
   level here = *PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
@@ -294,6 +312,7 @@ static pks_status leave_folder(scan *scan) {
   pks_status status = PKS_OK;
   if (scan->path_length > 0 && pks__source_count(scan->source) == here.items_before) {
     status = add_item(scan, NULL, PKS__RECORD_FOLDER);
+    if (!status) { settle_last_item(scan->source); }
   }
   if (scan->levels.length > 0) {
     pop_name(scan, PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1)->path_length);
@@ -381,4 +400,19 @@ pks_status pks__source_open(const pks__source *source, const pks__source_item *i
     return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
   }
   return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;
+}
+
+void pks__source_report_unreadable(const pks__source *source, const pks_add_request *request) {
+  for (uint64_t i = 0; request->notice && i < pks__source_count(source); i++) {
+    const pks__source_item *item = pks__source_at(source, i);
+    pks__file file = PKS__NO_FILE;
+    pks_error failure;
+    if (item->kind != PKS__RECORD_FILE) { continue; }
+    if (pks__source_open(source, item, &file, &failure) == PKS_OK) {
+      source->vfs->close(source->vfs->context, file);
+    } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
+      request->notice(
+        request->context, PKS_NOTICE_UNREADABLE, pks__source_path(source, item), item->path_length, failure.system_error);
+    }
+  }
 }

@@ -1,7 +1,7 @@
 /// The folder that is being added: a listing of everything in it, in bytewise order of paths.
 ///
-/// The scan reads names and sizes, no content. All that cannot be stored is reported, not just the first, before a byte is read.
-/// The listing lives in scratch memory, so a million files cost no private memory.
+/// The scan reads names and sizes, no content. All that cannot be stored is reported, not just the first, before a byte
+/// is read. The listing lives in scratch memory, so a million files cost no private memory.
 #ifndef PKS_SOURCE_H
 #define PKS_SOURCE_H
 
@@ -43,6 +43,9 @@ static inline const char *pks__source_path(const pks__source *source, const pks_
 static inline const uint8_t *pks__source_target(const pks__source *source, const pks__source_item *item) {
   return source->texts.bytes + item->text + item->path_length;
 }
+
+/// Tries every file and reports those that cannot be opened for lack of permission. For use after one could not be.
+void pks__source_report_unreadable(const pks__source *source, const pks_add_request *request);
 
 /// Opens the file of an item for reading. Links are followed if the request said so.
 pks_status pks__source_open(const pks__source *source, const pks__source_item *item, pks__file *out, pks_error *error);

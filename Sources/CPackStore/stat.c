@@ -1,13 +1,14 @@
 /// Measuring a snapshot: what packs hold, what they share, and what all of it takes on disk.
 ///
-/// Chunks are counted where they lie: each chunk row of a data segment has a mark that names the pack that counted it last, and a bit that says whether an earlier pack did.
-/// Packs are taken one after another, so those 17 bits are enough for exact sums however many packs use a chunk. The namespace is in order of paths, in which packs
-/// mix; so one walk counts files, a second sorts them by pack, and then every pack's files are taken in turn.
+/// Each chunk row of a data segment has a mark that names the pack that counted it last, and a bit that says whether an
+/// earlier pack did. Packs are taken one after another, so those are enough for exact sums however many packs use a
+/// chunk. The namespace is in order of paths, in which packs mix; so one walk counts files, a second sorts them by
+/// pack, and then every pack's files are taken in turn.
+///
+/// Two writers that staged the same content at the same time may both have stored a chunk. A look-up by id finds one of
+/// the copies, always the same; it is counted for all of them.
 ///
 /// Memory: 17 bits a chunk and 8 bytes a file, in the heap: readers have no folder for temporary files.
-///
-/// Two writers that staged the same content at the same time may both have stored a chunk. Such copies count as two chunks if both are in use: each takes its room,
-/// and giving up one pack frees its copy.
 #include "memory.h"
 #include "names.h"
 #include "pieces.h"
@@ -18,7 +19,7 @@ typedef struct marks {
   pks__segment *segment;  ///< NULL: not needed yet
   uint32_t last_frame;    ///< found last
   uint16_t *counted_by;   ///< per chunk: rank + 1 of the pack that counted it last; 0: none
-  uint64_t *shared;       ///< bit per chunk
+  uint64_t *shared;       ///< bit per chunk: two packs or more use it
 } marks;
 
 _Static_assert(PKS__PACKS_MAX <= UINT16_MAX, "a rank plus one fits a mark");
@@ -54,6 +55,9 @@ static pks_status need_marks(measurement *m, uint32_t number, marks **out, pks_e
   return PKS_OK;
 }
 
+static bool get_bit(const uint64_t *bits, uint32_t index) { return bits[index / 64] >> (index % 64) & 1; }
+static void set_bit(uint64_t *bits, uint32_t index) { bits[index / 64] |= (uint64_t)1 << (index % 64); }
+
 /// Counts one chunk for a pack, unless that pack counted it before.
 static void count_chunk(measurement *m, marks *marks, uint32_t row, uint32_t rank, uint64_t raw, uint64_t stored) {
   uint32_t before = marks->counted_by[row];
@@ -63,15 +67,14 @@ static void count_chunk(measurement *m, marks *marks, uint32_t row, uint32_t ran
   usage->chunk_count++;
   usage->unique_bytes += raw;
   usage->stored_bytes += stored;
-  uint64_t *word = &marks->shared[row / 64], bit = (uint64_t)1 << (row % 64);
   if (before == 0) {
     usage->own_unique_bytes += raw;
     usage->own_stored_bytes += stored;
     m->all.chunk_count++;
     m->all.unique_bytes += raw;
     m->all.stored_bytes += stored;
-  } else if (!(*word & bit)) {
-    *word |= bit;
+  } else if (!get_bit(marks->shared, row)) {
+    set_bit(marks->shared, row);
     m->usages[before - 1].own_unique_bytes -= raw;
     m->usages[before - 1].own_stored_bytes -= stored;
   }
@@ -92,6 +95,28 @@ static uint64_t stored_until(const pks__frame *frame, uint32_t raw_end) {
   return (uint64_t)frame->stored_length * raw_end / frame->raw_length;
 }
 
+/// Counts the copy that counts for a chunk; `*done` is false when that is the chunk itself.
+/// A chunk that is not counted yet is new or such a copy.
+static pks_status count_other_copy(measurement *m, marks *own, uint32_t own_row, uint32_t rank, bool *done, pks_error *error) {
+  const pks__id *id;
+  pks__chunk_ref ref;
+  bool found = false;
+  *done = false;
+  pks_status status = pks__segment_chunk_id(own->segment, own_row, &id, error);
+  if (!status) { status = pks__view_find_chunk(m->view, id, PKS__SEGMENT_DATA, &ref, &found, error); }
+  if (status || !found || (ref.segment == own->segment && ref.row == own_row)) { return status; }
+  marks *marks;
+  pks__chunk_place place;
+  pks__frame frame;
+  status = need_marks(m, m->segments.numbers[ref.run][ref.segment_index], &marks, error);
+  if (!status) { status = pks__segment_chunk(marks->segment, ref.row, &place, error); }
+  if (!status) { status = pks__segment_frame(marks->segment, place.frame, &frame, error); }
+  if (status) { return status; }
+  count_chunk(m, marks, ref.row, rank, place.end - place.begin, stored_until(&frame, place.end) - stored_until(&frame, place.begin));
+  *done = true;
+  return PKS_OK;
+}
+
 static pks_status count_piece(measurement *m, uint32_t run, uint32_t rank, const pks__piece *piece, pks_error *error) {
   marks *marks;
   pks__frame frame;
@@ -110,8 +135,11 @@ static pks_status count_piece(measurement *m, uint32_t run, uint32_t rank, const
     if (end <= begin || end > frame.raw_length) {
       return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at);
     }
-    uint64_t stored = stored_until(&frame, end) - stored_until(&frame, begin);
-    count_chunk(m, marks, frame.first_chunk + i, rank, end - begin, stored);
+    uint32_t row = frame.first_chunk + i;
+    bool done = false;
+    if (marks->counted_by[row] == 0) { status = count_other_copy(m, marks, row, rank, &done, error); }
+    if (status) { return status; }
+    if (!done) { count_chunk(m, marks, row, rank, end - begin, stored_until(&frame, end) - stored_until(&frame, begin)); }
     begin = end;
   }
   return PKS_OK;

@@ -1,4 +1,5 @@
-/// How functions of the core report failure: a `pks_status`, and the caller's `pks_error` filled in when it is not NULL.
+/// How functions of the core report failure: a `pks_status`, and the caller's `pks_error` filled in when it is not
+/// NULL.
 #ifndef PKS_STATUS_H
 #define PKS_STATUS_H
 

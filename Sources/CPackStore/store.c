@@ -63,6 +63,25 @@ static pks_status sync_folder(const pks_vfs *vfs, pks__file root, const char *pa
   return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }
 
+/// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so names
+/// are made anew. The root is synced before, lest a control file that was taken back comes to life without them.
+static pks_status clear_leftovers(pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  char generation[PKS__INDEX_NAME];
+  pks__generation_path(1, generation);
+  pks__file_info info;
+  if (vfs->info(vfs->context, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
+  pks_status status = sync_folder(vfs, store->root, ".", error);
+  if (status) { return status; }
+  (void)vfs->unlink(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
+  (void)vfs->unlink(vfs->context, store->root, generation, false);
+  static const char *const folders[] = {PKS__TMP_FOLDER, PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
+    (void)vfs->unlink(vfs->context, store->root, folders[i], true);
+  }
+  return PKS_OK;
+}
+
 static pks_status make_folders(pks_store *store, pks_error *error) {
   static const char *const folders[] = {PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
   for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
@@ -72,7 +91,8 @@ static pks_status make_folders(pks_store *store, pks_error *error) {
   return PKS_OK;
 }
 
-/// Writes generation 1, then the control file under a temporary name, then renames it: the store exists from that moment.
+/// Writes generation 1, then the control file under a temporary name, then renames it: the store exists from that
+/// moment.
 static pks_status write_first_generation(pks_store *store, uint32_t chunk_average, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__generation generation = {.number = 1, .next_pack_number = 1};
@@ -98,20 +118,26 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
     failure = vfs->rename(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, PKS__CONTROL_FILE);
     if (failure) { status = pks__fail_system(error, failure, "cannot rename", PKS__CONTROL_FILE); }
   }
-  if (!status) { status = sync_folder(vfs, store->root, ".", error); }
+  if (!status) {
+    status = sync_folder(vfs, store->root, ".", error);
+    // Taken back: a store that was not made durable must not be used as if it were.
+    if (status) { (void)vfs->unlink(vfs->context, store->root, PKS__CONTROL_FILE, false); }
+  }
   pks__scratch_free(&bytes);
   return status;
 }
 
 /// Makes the store unless another process just did: the writer's lock decides.
-static pks_status create(pks_store *store, const char *path, uint32_t chunk_average, pks_error *error) {
+static pks_status create(pks_store *store, uint32_t chunk_average, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks_status status = check_vacant(store, path, error);
-  if (!status) { status = pks__pin_writer(vfs, store->lock, true, error); }
+  pks_status status = pks__pin_writer(vfs, store->lock, true, error);
   if (status) { return status; }
   pks__file_info info;
-  if (vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info) != 0) {
-    status = make_folders(store, error);
+  int failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info);
+  if (failure && failure != ENOENT) { status = pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
+  if (failure == ENOENT) {
+    status = clear_leftovers(store, error);
+    if (!status) { status = make_folders(store, error); }
     if (!status) { status = write_first_generation(store, chunk_average, error); }
   }
   pks__unpin_writer(vfs, store->lock);
@@ -126,7 +152,7 @@ static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) 
   int failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, mode, &store->lock);
   bool read_only_media = failure == EROFS || failure == EACCES || failure == EPERM;
   if (failure && may_write && read_only_media) {
-    store->sha256 = NULL;
+    store->may_write = false;
     failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_READ, &store->lock);
   }
   // A store copied to read-only media may lack the file; nobody can change it there.
@@ -136,22 +162,24 @@ static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) 
 
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__open_mode mode = store->sha256 ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
   int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
-  if (failure == ENOENT && options->create && store->sha256) {
-    pks_status status = open_lock(store, true, error);
+  if (failure == ENOENT && options->create && store->may_write) {
+    // Before anything is made: a folder that holds something else is left as it is.
+    pks_status status = check_vacant(store, path, error);
+    if (!status) { status = open_lock(store, true, error); }
     uint32_t average = options->chunk_average ? options->chunk_average : DEFAULT_CHUNK_AVERAGE;
-    if (!status) { status = create(store, path, average, error); }
+    if (!status) { status = create(store, average, error); }
     if (status) { return status; }
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
   }
-  if ((failure == EROFS || failure == EACCES) && store->sha256) {
-    store->sha256 = NULL;
+  if ((failure == EROFS || failure == EACCES) && store->may_write) {
+    store->may_write = false;
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
   if (failure == ENOENT) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
-  return store->lock == PKS__NO_FILE ? open_lock(store, store->sha256 != NULL, error) : PKS_OK;
+  return store->lock == PKS__NO_FILE ? open_lock(store, store->may_write, error) : PKS_OK;
 }
 
 static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
@@ -160,7 +188,7 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
   failure = vfs->open_root(vfs->context, path, false, &store->root);
   // Creating syncs the folder above, so it is asked for only where there is something to create.
-  if (failure == ENOENT && options->create && store->sha256) {
+  if (failure == ENOENT && options->create && store->may_write) {
     failure = vfs->open_root(vfs->context, path, true, &store->root);
   }
   if (failure == ENOENT || failure == ENOTDIR) {
@@ -197,6 +225,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
   store->sha256 = options->sha256;
+  store->may_write = options->sha256 != NULL;
   store->root = store->lock = store->control = PKS__NO_FILE;
   uint32_t processors = store->vfs->processor_count(store->vfs->context);
   store->thread_count = options->thread_count ? options->thread_count : processors;
@@ -241,7 +270,8 @@ void pks_store_close(pks_store *store) {
 /// Takes a reference if the segment is known. The mutex is held.
 static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
-    if (!pks__segment_id_equal(&store->segments[i].segment->id, id)) { continue; }
+    const pks__segment *known = store->segments[i].segment;
+    if (!pks__segment_id_equal(&known->id, id) || atomic_load(&known->is_gone)) { continue; }
     store->segments[i].references++;
     return store->segments[i].segment;
   }
@@ -290,6 +320,15 @@ pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, p
   if (status) { pks__segment_close(segment); }
   else { *out = segment; }
   return status;
+}
+
+void pks__store_forget_segment(pks_store *store, const pks__segment_id *id) {
+  pks__mutex_lock(store->mutex);
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    pks__segment *segment = store->segments[i].segment;
+    if (pks__segment_id_equal(&segment->id, id)) { atomic_store(&segment->is_gone, true); }
+  }
+  pks__mutex_unlock(store->mutex);
 }
 
 void pks__store_release_segment(pks_store *store, pks__segment *segment) {

@@ -12,7 +12,8 @@
 ///      again after locking: a collector that did not see the lock has not yet unlinked anything this view needs.
 ///   3. Readers take no lock that a writer waits for.
 ///
-/// Threads: `mutex` guards the list of views and everything reference-counted. It is never held across a read of asset data.
+/// Threads: `mutex` guards the list of views and everything reference-counted. It is never held across a read of asset
+/// data.
 #ifndef PKS_STORE_H
 #define PKS_STORE_H
 
@@ -67,7 +68,8 @@ struct pks_store {
   pks__file root;
   pks__file lock;           ///< PKS__NO_FILE on media without a lock file
   pks__file control;
-  pks_sha256 *sha256;
+  pks_sha256 *sha256;       ///< NULL when the caller gave none
+  bool may_write;           ///< there is SHA-256, and the media can be written
   uint32_t chunk_average;
   uint32_t thread_count;
   uint8_t store_id[16];
@@ -87,8 +89,8 @@ struct pks_store {
 pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error);
 /// The view of an older generation, which somebody must have pinned or which cannot be collected for another reason.
 pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error);
-/// A view of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder `session`, under their run path. Takes the generation over,
-/// whatever it returns.
+/// A view of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder
+/// `session`, under their run path. Takes the generation over, whatever it returns.
 pks_status pks__view_create(
   pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error);
 void pks__view_release(pks__view *view);  ///< NULL is fine
@@ -104,17 +106,20 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two for a hit.
+/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two
+/// for a hit.
 pks_status pks__view_find_chunk(
   pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error);
 
 /// Finds catalog and layout pages in the view's metadata segments. The context is the view.
 pks__page_source pks__view_pages(pks__view *view);
 
-/// Makes an open segment known under its id, with one reference for the caller; for segments that lie under another name than their final one.
-/// If it is known already, `*segment` is closed and replaced.
+/// Makes an open segment known under its id, with one reference for the caller; for segments that lie under another
+/// name than their final one. If it is known already, `*segment` is closed and replaced.
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
 void pks__store_release_segment(pks_store *store, pks__segment *segment);
+/// Says that the segment's file was collected: who has it open may go on reading, and nothing new may refer to it.
+void pks__store_forget_segment(pks_store *store, const pks__segment_id *id);
 
 #endif

@@ -1,8 +1,8 @@
 /// Tables: the checked, mapped tail of an immutable file (layout in `format.h`).
 ///
 /// Opening maps the file and checks trailer and group sums. Before a caller touches bytes of the body it asks
-/// `pks__table_check`; a page is summed the first time it is asked for, and remembered in a bitmap. Checks may run on any
-/// number of threads at once. Nothing is parsed and nothing allocated but the bitmap: one bit per 4 KiB.
+/// `pks__table_check`; a page is summed the first time it is asked for, and remembered in a bitmap. Checks may run on
+/// any number of threads at once. Nothing is parsed and nothing allocated but the bitmap: one bit per 4 KiB.
 #ifndef PKS_TABLE_H
 #define PKS_TABLE_H
 
@@ -25,7 +25,8 @@ typedef struct pks__table {
   _Atomic(uint64_t) *checked; ///< bit per page of the body, then bit per group
 } pks__table;
 
-/// Opens and maps the table at the end of `path`. CORRUPT when it is not a table of that kind, NEWER_FORMAT when of a later version.
+/// Opens and maps the table at the end of `path`. CORRUPT when it is not a table of that kind, NEWER_FORMAT when of a
+/// later version.
 pks_status pks__table_open(
   pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error);
 /// The same for a file that the caller has mapped, and keeps mapped longer than the table is open.
@@ -54,8 +55,8 @@ static inline pks_status pks__table_check(pks__table *table, uint64_t offset, ui
 /// Checks every page, for whole-file walks. Reports the first bad page.
 pks_status pks__table_check_all(pks__table *table, pks_error *error);
 
-/// Ends a file with a table: pads `body` (which begins at `body_offset` of the file, a multiple of 4096) to whole pages and
-/// appends it, its sums and the trailer to `out`, in the form they take in the file.
+/// Ends a file with a table: pads `body` (which begins at `body_offset` of the file, a multiple of 4096) to whole pages
+/// and appends it, its sums and the trailer to `out`, in the form they take in the file.
 pks_status pks__table_finish(
   pks__scratch *body, uint64_t body_offset, pks__table_kind kind, pks__scratch *sums_and_trailer, pks_error *error);
 

@@ -4,8 +4,8 @@
 //
 //   (anything) --submit--> QUEUED --take_oldest--> RUNNING --complete--> DONE
 //
-// DONE is stored with release ordering and is the last touch of the task, so that `has_run` may look without the lock, and
-// whoever sees DONE sees all that the task did and may reuse its memory.
+// DONE is stored with release ordering and is the last touch of the task, so that `has_run` may look without the lock,
+// and whoever sees DONE sees all that the task did and may reuse its memory.
 
 #if !defined(__APPLE__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE 1  // signal masks, under -std=c11

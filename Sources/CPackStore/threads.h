@@ -24,7 +24,8 @@ typedef struct pks__task {
 
 typedef struct pks__pool pks__pool;
 
-/// A pool of `thread_count` (>= 1) workers, of which the thread that calls `finish` is one: it starts `thread_count - 1`.
+/// A pool of `thread_count` (>= 1) workers, of which the thread that calls `finish` is one: it starts `thread_count -
+/// 1`.
 PKS_NODISCARD pks__pool *pks__pool_create(uint32_t thread_count);
 void pks__pool_destroy(pks__pool *pool);  ///< no task may be under way; NULL is fine
 uint32_t pks__pool_thread_count(const pks__pool *pool);

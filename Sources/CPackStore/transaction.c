@@ -11,7 +11,7 @@ enum { DEFAULT_KEEP = 2 };
 
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
   static const pks_txn_options defaults;
-  if (!store->sha256) {
+  if (!store->may_write) {
     return pks__fail(error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
   }
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
@@ -159,7 +159,8 @@ static pks_status choose_number(
   return PKS_OK;
 }
 
-/// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their chunks.
+/// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their
+/// chunks.
 static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
   for (uint32_t i = 0; i < series->sealed_count; i++) {
     pks__segment *segment;
@@ -180,7 +181,8 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
   return PKS_OK;
 }
 
-/// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there are other packs.
+/// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
+/// are other packs.
 static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
   const pks__generation *generation = &present_view(txn)->generation;
   uint32_t others = generation->pack_count - (ingest->base_pack != UINT32_MAX);

@@ -1,7 +1,7 @@
 /// Transactions: what is staged, and the commit.
 ///
-/// States: staging -> committed, or aborted. Staging holds a snapshot of its base generation (so that collection spares what it reuses) and a session folder; it holds no
-/// lock that a writer or reader waits for.
+/// States: staging -> committed, or aborted. Staging holds a snapshot of its base generation (so that collection spares
+/// what it reuses) and a session folder; it holds no lock that a writer or reader waits for.
 ///
 /// Commit. What happens, in order, and why a crash at any point leaves the old or the new generation whole:
 ///   0  staged segments and runs are synced                          nothing refers to them yet
@@ -11,9 +11,10 @@
 ///   4  runs and the new generation's file, likewise, into `index/`
 ///   5  the control slot that may be lost is written and synced      the switch
 ///   6  the lock is released
-/// A failure before 5 leaves the old generation; files already moved are unreferenced and go with the next collection. From 5 on nothing
-/// is undone: a slot whose sync failed may or may not last, and both outcomes are whole.
-/// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later durable commit syncs all that such commits left.
+/// A failure before 5 leaves the old generation; files already moved are unreferenced and go with the next collection.
+/// From 5 on nothing is undone: a slot whose sync failed may or may not last, and both outcomes are whole. With
+/// PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later durable
+/// commit syncs all that such commits left.
 #ifndef PKS_TRANSACTION_H
 #define PKS_TRANSACTION_H
 
@@ -50,9 +51,9 @@ pks_status pks__change_apply(const pks__staged_change *change, pks__generation *
 /// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
 
-/// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs. The writer's lock is held.
-/// `*complete` says that nothing was kept for an older generation's sake alone.
-pks_status pks__collect(
-  pks__view *current, pks__file lock, uint64_t spared, bool *complete, pks_error *error);
+/// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
+/// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for
+/// an older generation's sake alone.
+pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error);
 
 #endif

@@ -1,18 +1,20 @@
 /// Page trees: sorted maps and long lists, kept as pages that are split by content.
 ///
-/// A tree is a function of its items alone. Whether a page ends after an item depends on a hash of that item (and on the page's size so far), never on
-/// history: two trees that differ in one item share all pages but the few on the way to it. Pages are named by the SHA-256 of their bytes and
-/// stored like chunks, so equal pages of two versions are stored and transferred once.
-/// (The idea is known as a prolly tree, after Noms; content-defined splitting of B-tree nodes.)
+/// A tree is a function of its items alone. Whether a page ends after an item depends on a hash of that item (and on
+/// the page's size so far), never on history: two trees that differ in one item share all pages but the few on the way
+/// to it. Pages are named by the SHA-256 of their bytes and stored like chunks, so equal pages of two versions are
+/// stored and transferred once. (The idea is known as a prolly tree, after Noms; content-defined splitting of B-tree
+/// nodes.)
 ///
 /// Page: 8 bytes of header, then items.
 ///     0  u8    pks__tree_kind
 ///     1  u8    level, 0 for leaves
 ///     2  le16  list: bytes of one row; map: 0
 ///     4  le32  items in the page
-/// Items of a map are front-coded within their page: varint bytes shared with the previous key, varint further bytes, those bytes. In a leaf: varint
-/// length of the value, the value. In an inner page the key is the last key below the child, followed by the child.
-/// Items of a list: leaf rows of fixed size; children in inner pages. A child: 32 bytes id, le64 leaf items below it.
+/// Items of a map are front-coded within their page: varint bytes shared with the previous key, varint further bytes,
+/// those bytes. In a leaf: varint length of the value, the value. In an inner page the key is the last key below the
+/// child, followed by the child. Items of a list: leaf rows of fixed size; children in inner pages. A child: 32 bytes
+/// id, le64 leaf items below it.
 #ifndef PKS_TREE_H
 #define PKS_TREE_H
 

@@ -67,7 +67,8 @@ static pks_status next_in_page(
   return PKS_OK;
 }
 
-/// Loads the pages from `level` down to a leaf with something in it, climbing where a page is used up. `*more` is false at the end of the tree.
+/// Loads the pages from `level` down to a leaf with something in it, climbing where a page is used up. `*more` is false
+/// at the end of the tree.
 static pks_status descend(pks__tree_cursor *cursor, bool *more, pks_error *error) {
   uint32_t level = 0;
   while (cursor->places[level].left == 0) {

@@ -31,8 +31,8 @@ static pks_status append_key(pks__tree_level *level, const uint8_t *key, size_t 
   return status;
 }
 
-/// Whether a page ends after an item of `item_length` bytes with that hash: with a chance in proportion to its length, so that pages have the same
-/// expected size whatever the size of items.
+/// Whether a page ends after an item of `item_length` bytes with that hash: with a chance in proportion to its length,
+/// so that pages have the same expected size whatever the size of items.
 static bool splits_after(const pks__tree_level *level, uint64_t hash, uint64_t item_length) {
   if (level->page.length >= PKS__TREE_PAGE_MAX) { return true; }
   uint64_t scale = UINT64_MAX / PKS__TREE_PAGE_AVERAGE;

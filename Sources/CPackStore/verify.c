@@ -1,6 +1,8 @@
-/// Checking a whole store: every byte of the files that a snapshot's generation stands on, and, when deep, that they say the same thing.
+/// Checking a whole store: every byte of the files that a snapshot's generation stands on, and, when deep, that they
+/// say the same thing.
 ///
-/// Order of checks. Each level is believed only where the level below it was found sound, so that damage is reported where it is, once, and is never stepped into:
+/// Order of checks. Each level is believed only where the level below it was found sound, so that damage is reported
+/// where it is, once, and is never stepped into:
 ///   1. the control file and the generation's file
 ///   2. runs: checksums, then records, folders, frames and the look-up tables against each other
 ///   3. segments: checksums, the table against itself, every frame; deep: every chunk's SHA-256
@@ -8,11 +10,15 @@
 ///   5. the namespace: what its records need exists
 ///   6. versions: catalogs, layouts; deep: the current catalog against the namespace, chunk by chunk
 ///
-/// Runs and segments are opened anew here and not taken from the view: its bitmaps remember pages that were good when they were first touched, and its mappings the
-/// lengths that files had. Levels 4 to 6 use the view's, which are the same files; they are left out where a file is not as long as it was, as touching
-/// its mapping could raise SIGBUS.
+/// Runs and segments are opened anew here and not taken from the view: its bitmaps remember pages that were good when
+/// they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the view's, which are the
+/// same files; they are left out where a file is not as long as it was, as touching its mapping could raise SIGBUS.
 ///
-/// A segment that is gone is a fault only if something needs it: runs go on naming the segments of versions that were dropped.
+/// A segment that is gone is a fault only if something needs it: runs go on naming the segments of versions that were
+/// dropped.
+///
+/// The file is long because the levels share what is known about runs and segments, and make no sense one without the
+/// other.
 ///
 /// Every `check_...` function reports the faults it finds and returns a status only when the walk must end.
 #include <errno.h>
@@ -75,8 +81,8 @@ static bool ends_walk(const pks_error *error) {
 /// Several checks may come upon the same damage one after another.
 static bool is_repeated(const verification *v) {
   const pks_error *found = &v->found, *before = &v->reported;
-  return v->totals.fault_count > 0 && found->text == before->text && found->offset == before->offset && found->offset != PKS_NO_OFFSET
-         && strcmp(found->file, before->file) == 0;
+  return v->totals.fault_count > 0 && found->text == before->text && found->offset == before->offset
+         && found->offset != PKS_NO_OFFSET && strcmp(found->file, before->file) == 0;
 }
 
 /// Reports `v->found`, unless it must end the walk: then its status is returned.
@@ -94,23 +100,14 @@ static void report(verification *v, const char *text, const char *file, uint64_t
   (void)settle(v, pks__fail(&v->found, PKS_CORRUPT, text, file, offset));
 }
 
-/// Names an asset beside the file in `v->found`.
-static void name_asset(verification *v, const char *path, size_t length) {
-  static const char link[] = ", asset ";
+/// Names something more beside the file in `v->found`.
+static void name_also(verification *v, const char *what, const char *name, size_t length) {
   char *file = v->found.file;
-  size_t used = strlen(file), room = sizeof v->found.file - 1 - used;
-  if (room < sizeof link + length) { return; }
-  memcpy(file + used, link, sizeof link - 1);
-  memcpy(file + used + sizeof link - 1, path, length);
-  file[used + sizeof link - 1 + length] = 0;
+  size_t used = strlen(file), room = sizeof v->found.file - used;
+  (void)snprintf(file + used, room, "%s%s %.*s", used > 0 ? ", " : "", what, (int)length, name);
 }
 
-static void report_asset(
-  verification *v, const char *text, const char *file, uint64_t offset, const char *path, size_t length) {
-  pks__fail(&v->found, PKS_CORRUPT, text, file, offset);
-  name_asset(v, path, length);
-  (void)settle(v, PKS_CORRUPT);
-}
+static void name_asset(verification *v, const char *path, size_t length) { name_also(v, "asset", path, length); }
 
 /// Says how far the walk is, now and then: when enough bytes were read, or `always`.
 static pks_status show_progress(verification *v, bool always) {
@@ -165,7 +162,8 @@ static pks_status read_file(verification *v, const char *path) {
 
 // MARK: - Control file and generation
 
-/// A slot is damaged if it holds something and its checksum fails; one that a commit without syncs wrote before the machine started anew is not.
+/// A slot is damaged if it holds something and its checksum fails; one that a commit without syncs wrote before the
+/// machine started anew is not.
 static void check_slots(verification *v, const pks__control *control) {
   for (uint64_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     uint64_t at = i * PKS__CONTROL_SLOT_SIZE;
@@ -228,6 +226,10 @@ static uint64_t record_place(const pks__run *run, uint64_t offset) {
   return run->table.body_offset + run->records.offset + offset;
 }
 
+static pks_status bad_record(verification *v, const char *text, const pks__run *run, const pks__run_entry *entry) {
+  return pks__fail(&v->found, PKS_CORRUPT, text, run->table.name, record_place(run, entry->offset));
+}
+
 /// Puts the record's path into `v->path` after checking that it comes after the one there.
 static bool take_path(verification *v, const pks__run_entry *entry, bool is_first, uint32_t pack_before) {
   size_t folder = entry->folder_length, slash = folder > 0, length = folder + slash + entry->name_length;
@@ -265,7 +267,7 @@ static pks_status check_record(verification *v, pks__run *run, const pks__run_en
   uint8_t known = is_file ? PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS : 0;
   if (entry->kind == PKS__RECORD_LINK) { fits = entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX; }
   else if (!is_file) { fits = entry->size == 0; }
-  if ((entry->flags & ~known) || !fits) { return pks__fail(&v->found, PKS_CORRUPT, "bad record", run->table.name, record_place(run, entry->offset)); }
+  if ((entry->flags & ~known) || !fits) { return bad_record(v, "bad record", run, entry); }
   if (!is_file) { return PKS_OK; }
   pks__piece_walk walk = pks__piece_walk_make(run, entry);
   pks_status status = PKS_OK;
@@ -276,7 +278,7 @@ static pks_status check_record(verification *v, pks__run *run, const pks__run_en
   if (status || !(entry->flags & PKS__FLAG_CONTIGUOUS)) { return status; }
   status = is_contiguous(v, run, entry, &fits);
   if (status || fits) { return status; }
-  return pks__fail(&v->found, PKS_CORRUPT, "asset is not in one piece as its record says", run->table.name, record_place(run, entry->offset));
+  return bad_record(v, "the asset does not lie in one piece as its record says", run, entry);
 }
 
 /// Whether a look-up of the path in `v->path` comes to the record.
@@ -288,10 +290,11 @@ static pks_status check_lookup(verification *v, pks__run *run, const pks__run_en
     pks_status status = pks__run_find(run, hash, v->path, v->path_length, &probe, &other, &found, &v->found);
     if (status || (found && other.offset == entry->offset)) { return status; }
   }
-  return pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find the record", run->table.name, record_place(run, entry->offset));
+  return bad_record(v, "a look-up does not find the record", run, entry);
 }
 
-/// Whether the table of page starts says where the first record of each page begins. `*next_page` is the first page not yet checked.
+/// Whether the table of page starts says where the first record of each page begins. `*next_page` is the first page not
+/// yet checked.
 static bool check_starts(const pks__run *run, uint64_t offset, uint64_t *next_page) {
   const pks_le16 *starts = (const pks_le16 *)(const void *)(run->table.body + run->starts.offset);
   uint64_t page = offset / PKS__PAGE, count = run->starts.length / sizeof *starts;
@@ -378,7 +381,8 @@ static pks_status check_run(verification *v, uint32_t number) {
 
 // MARK: - Segments
 
-/// Decodes a frame whose stored bytes are in `v->stored`, and compares each chunk with its name. The table's pages were checked.
+/// Decodes a frame whose stored bytes are in `v->stored`, and compares each chunk with its name. The table's pages were
+/// checked.
 static pks_status check_chunks(verification *v, const pks__segment *segment, const pks__frame *frame) {
   pks_status status = pks__scratch_reserve(&v->raw, frame->raw_length, &v->found);
   if (status) { return status; }
@@ -418,7 +422,6 @@ static pks_status check_frame(verification *v, pks__segment *segment, const pks_
   if (status) { return status; }
   status = pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found);
   v->totals.frames_checked++;
-  v->totals.bytes_checked += frame->stored_length;
   if (status) { return settle(v, status); }
   return v->deep ? check_chunks(v, segment, frame) : PKS_OK;
 }
@@ -437,6 +440,7 @@ static pks_status check_frames(verification *v, pks__segment *segment) {
     if (status) { return settle(v, status); }
     status = check_zeros(v, segment->file, segment->name, next, frame.offset);
     if (!status) { status = check_frame(v, segment, &frame); }
+    v->totals.bytes_checked += frame.offset + frame.stored_length - next;
     next = frame.offset + frame.stored_length;
     next_chunk = frame.first_chunk + frame.chunk_count;
     v->bytes_done = base + next;
@@ -445,6 +449,7 @@ static pks_status check_frames(verification *v, pks__segment *segment) {
   if (!status && (next != segment->frames_end || next_chunk != segment->chunk_count)) {
     report(v, "segment table contradicts itself", segment->name, segment->table.body_offset);
   }
+  v->totals.bytes_checked += segment->table.body_offset - next;
   return status ? status : check_zeros(v, segment->file, segment->name, next, segment->table.body_offset);
 }
 
@@ -454,6 +459,7 @@ static pks_status check_header(verification *v, const pks__segment *segment) {
   pks__segment_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .kind = pks__put32(segment->kind)}, stored;
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   size_t got = 0;
+  v->totals.bytes_checked += sizeof stored;
   int failure = vfs->read_at(vfs->context, segment->file, 0, &stored, sizeof stored, &got);
   if (failure) { return settle(v, pks__fail_system(&v->found, failure, "cannot read", segment->name)); }
   if (got != sizeof stored || memcmp(&stored, &header, sizeof stored) != 0) { report(v, "bad segment header", segment->name, 0); }
@@ -685,7 +691,8 @@ static pks_status next_piece(verification *v, chunk_walk *walk, bool *usable) {
   return PKS_OK;
 }
 
-/// Compares the next chunk of the catalog with the next that the index leads to. `*usable` is false when the segment was found damaged.
+/// Compares the next chunk of the catalog with the next that the index leads to. `*usable` is false when the segment
+/// was found damaged.
 static pks_status compare_chunk(verification *v, chunk_walk *walk, const pks__catalog_chunk *chunk, bool *usable) {
   *usable = true;
   if (walk->begin == walk->end) {
@@ -730,136 +737,188 @@ static bool is_record_of(const pks__catalog_entry *entry, const pks__run_entry *
 static pks_status compare_entry(verification *v, uint32_t rank, const pks__catalog_entry *entry) {
   pks__hit hit;
   bool found;
-  const char *pack = v->view->generation.packs[rank].name;
   pks_status status = pks__names_find(v->view, entry->path, entry->path_length, rank, &hit, &found, &v->found);
-  if (status) { return settle(v, status); }
+  if (status) { return status; }
   if (!found || !is_record_of(entry, &hit.entry)) {
     const char *text = found ? "the index says something else than the catalog" : "the index lacks an asset of the catalog";
-    report_asset(v, text, pack, PKS_NO_OFFSET, entry->path, entry->path_length);
-    return PKS_OK;
+    return pks__fail(&v->found, PKS_CORRUPT, text, NULL, PKS_NO_OFFSET);
   }
-  status = entry->kind == PKS__RECORD_FILE ? compare_chunks(v, entry, &hit) : PKS_OK;
-  if (status) { name_asset(v, entry->path, entry->path_length); }
-  return settle(v, status);
+  return entry->kind == PKS__RECORD_FILE ? compare_chunks(v, entry, &hit) : PKS_OK;
 }
 
 // MARK: - Layout entries
 
-/// A layout under way, beside its catalog.
-typedef struct layout_walk {
-  pks__tree_cursor cursor;
-  bool more;
-} layout_walk;
-
-/// Checks one extent of a layout, and takes its length off `*left`.
-static pks_status check_layout_extent(verification *v, const pks__layout_extent *extent, uint64_t *left) {
-  uint64_t length = pks__get64(extent->length);
+/// Whether an extent of a layout runs through frames that are there.
+static pks_status check_layout_extent(verification *v, const pks__layout_extent *extent) {
+  static const char bad[] = "layout extent does not fit its segment";
   uint32_t number = pks__segment_list_find(&v->segments, &extent->segment);
-  if (number == PKS__NO_SEGMENT || length == 0 || length > *left) {
-    return pks__fail(&v->found, PKS_CORRUPT, "bad layout extent", NULL, PKS_NO_OFFSET);
-  }
-  *left -= length;
+  if (number == PKS__NO_SEGMENT) { return pks__fail(&v->found, PKS_CORRUPT, "layout extent names no segment", NULL, PKS_NO_OFFSET); }
   pks__segment *segment;
   pks_status status = use_segment(v, number, &segment);
   if (status || !segment) { return status; }
-  // It runs through consecutive frames from `skip` bytes on.
-  uint64_t skip = pks__get32(extent->skip);
-  for (uint32_t index = pks__get32(extent->frame); length > 0; index++, skip = 0) {
+  uint64_t left = pks__get64(extent->length), skip = pks__get32(extent->skip);
+  for (uint32_t index = pks__get32(extent->frame); left > 0; index++, skip = 0) {
     pks__frame frame;
-    if (index >= segment->frame_count) { return pks__fail(&v->found, PKS_CORRUPT, "layout names a frame that is not there", segment->name, PKS_NO_OFFSET); }
+    if (index >= segment->frame_count) { return pks__fail(&v->found, PKS_CORRUPT, bad, segment->name, PKS_NO_OFFSET); }
     status = pks__segment_frame(segment, index, &frame, &v->found);
     if (status) { return status; }
-    if (skip >= frame.raw_length) { return pks__fail(&v->found, PKS_CORRUPT, "bad layout extent", segment->name, frame.offset); }
-    length -= pks__min64(length, frame.raw_length - skip);
+    if (skip >= frame.raw_length) { return pks__fail(&v->found, PKS_CORRUPT, bad, segment->name, frame.offset); }
+    left -= pks__min64(left, frame.raw_length - skip);
   }
   return PKS_OK;
 }
 
-/// Checks the extents of an entry: inline rows, or a list.
-static pks_status check_layout_value(verification *v, const pks__tree_cursor *at, uint64_t size) {
-  static const char bad[] = "bad layout entry";
-  pks__reader reader = pks__reader_make(at->value, at->value_length);
-  uint8_t flags = pks__read8(&reader);
-  uint64_t count = pks__read_varint(&reader), left = size;
-  bool listed = count > PKS__ENTRY_INLINE_ROWS;
-  if (reader.failed || count == 0 || flags != (listed ? PKS__ENTRY_LISTED : 0)) { return pks__fail(&v->found, PKS_CORRUPT, bad, NULL, PKS_NO_OFFSET); }
-  pks__tree_cursor list = {0};
-  if (listed) {
-    pks__tree tree = {.height = pks__read8(&reader), .count = count};
-    const uint8_t *root = pks__read_bytes(&reader, sizeof tree.root);
-    if (root) { memcpy(&tree.root, root, sizeof tree.root); }
-    pks__tree_cursor_init(&list, pks__view_pages(v->view), PKS__TREE_LIST, sizeof(pks__layout_extent), &tree);
-  }
-  pks_status status = PKS_OK;
-  for (uint64_t i = 0; !status && !reader.failed && i < count; i++) {
-    bool more = true;
-    const uint8_t *row = NULL;
-    if (listed) { status = pks__tree_cursor_next(&list, &more, &v->found); }
-    if (!status && more) { row = listed ? list.value : pks__read_bytes(&reader, sizeof(pks__layout_extent)); }
-    if (status || !row) { break; }
-    pks__layout_extent extent;
-    memcpy(&extent, row, sizeof extent);
-    status = check_layout_extent(v, &extent, &left);
-  }
-  pks__tree_cursor_free(&list);
-  if (!status && (reader.failed || pks__reader_left(&reader) != 0 || left != 0)) { status = pks__fail(&v->found, PKS_CORRUPT, bad, NULL, PKS_NO_OFFSET); }
-  return status;
+/// The extents of a layout entry, one after another: inline, or in a list.
+typedef struct extent_walk {
+  pks__reader reader;
+  uint64_t left;
+  bool listed;
+  pks__tree_cursor list;
+} extent_walk;
+
+static pks_status bad_layout_entry(verification *v) {
+  return pks__fail(&v->found, PKS_CORRUPT, "bad layout entry", NULL, PKS_NO_OFFSET);
 }
 
-/// Checks the layout's entry for a file that has bytes, and moves on. The walk ends where the layout cannot be read on.
-static pks_status check_layout_entry(verification *v, layout_walk *layout, const pks__catalog_entry *entry) {
-  if (!layout->more) { return PKS_OK; }
-  size_t length;
-  const char *path = pks__tree_cursor_key(&layout->cursor, &length);
-  pks_status status = PKS_OK;
-  if (length != entry->path_length || memcmp(path, entry->path, length) != 0) {
-    status = pks__fail(&v->found, PKS_CORRUPT, "layout and catalog differ", NULL, PKS_NO_OFFSET);
-    layout->more = false;
-  } else {
-    status = check_layout_value(v, &layout->cursor, entry->size);
+static pks_status open_extents(verification *v, const pks__tree_cursor *at, extent_walk *out) {
+  *out = (extent_walk){.reader = pks__reader_make(at->value, at->value_length)};
+  uint8_t flags = pks__read8(&out->reader);
+  out->left = pks__read_varint(&out->reader);
+  out->listed = out->left > PKS__ENTRY_INLINE_ROWS;
+  if (out->reader.failed || flags != (out->listed ? PKS__ENTRY_LISTED : 0)) { return bad_layout_entry(v); }
+  if (!out->listed) { return PKS_OK; }
+  pks__tree tree = {.height = pks__read8(&out->reader), .count = out->left};
+  const uint8_t *root = pks__read_bytes(&out->reader, sizeof tree.root);
+  if (!root) { return bad_layout_entry(v); }
+  memcpy(&tree.root, root, sizeof tree.root);
+  pks__tree_cursor_init(&out->list, pks__view_pages(v->view), PKS__TREE_LIST, sizeof(pks__layout_extent), &tree);
+  return PKS_OK;
+}
+
+static pks_status next_extent(verification *v, extent_walk *walk, pks__layout_extent *out) {
+  bool more = true;
+  walk->left--;
+  pks_status status = walk->listed ? pks__tree_cursor_next(&walk->list, &more, &v->found) : PKS_OK;
+  if (status) { return status; }
+  const uint8_t *row = walk->listed ? walk->list.value : pks__read_bytes(&walk->reader, sizeof *out);
+  if (!more || !row) { return bad_layout_entry(v); }
+  memcpy(out, row, sizeof *out);
+  return PKS_OK;
+}
+
+/// Checks the layout's entry for a file of `size` bytes.
+static pks_status check_extents(verification *v, const pks__tree_cursor *at, uint64_t size) {
+  extent_walk walk;
+  pks_status status = open_extents(v, at, &walk);
+  while (!status && walk.left > 0) {
+    pks__layout_extent extent;
+    status = next_extent(v, &walk, &extent);
+    uint64_t length = status ? 0 : pks__get64(extent.length);
+    if (!status && (length == 0 || length > size)) { status = bad_layout_entry(v); }
+    if (!status) { status = check_layout_extent(v, &extent); }
+    size -= status ? 0 : length;
   }
-  if (status) { name_asset(v, entry->path, entry->path_length); }
-  status = settle(v, status);
-  if (status || !layout->more) { return status; }
-  status = pks__tree_cursor_next(&layout->cursor, &layout->more, &v->found);
-  if (status) { layout->more = false; }
-  return settle(v, status);
+  pks__tree_cursor_free(&walk.list);
+  return status || (size == 0 && pks__reader_left(&walk.reader) == 0) ? status : bad_layout_entry(v);
 }
 
 // MARK: - Versions
 
-static bool is_after(const verification *v, const pks__catalog_entry *entry) {
-  int order = memcmp(entry->path, v->path, pks__min_size(entry->path_length, v->path_length));
-  return order > 0 || (order == 0 && entry->path_length > v->path_length);
+/// A version under way: its catalog, and its layout beside it.
+typedef struct version_walk {
+  uint32_t rank;
+  const pks__version *version;
+  bool is_current;
+  pks__tree_cursor catalog, layout;
+  bool has_layout;           ///< the layout is at an entry
+  bool layout_is_lost;       ///< damaged, reported, and not looked at any more
+  pks__catalog_info counted;
+} version_walk;
+
+/// Settles a failure that concerns the version, and says so.
+static pks_status settle_version(verification *v, const version_walk *walk, pks_status status) {
+  if (!status || ends_walk(&v->found)) { return status; }
+  char name[PKS__PACK_NAME_MAX + 32];
+  int length = snprintf(
+    name, sizeof name, "%s version %llu", v->view->generation.packs[walk->rank].name, (unsigned long long)walk->version->number);
+  name_also(v, "pack", name, (size_t)length);
+  return settle(v, status);
 }
 
-/// Counts an entry, and adds up its chunks.
-static pks_status check_entry(verification *v, const pks__catalog_entry *entry, pks__catalog_info *counted) {
-  bool rises = is_after(v, entry);
-  memcpy(v->path, entry->path, entry->path_length);
-  v->path_length = entry->path_length;
-  counted->file_count += entry->kind == PKS__RECORD_FILE;
-  counted->link_count += entry->kind == PKS__RECORD_LINK;
-  counted->folder_count += entry->kind == PKS__RECORD_FOLDER;
-  if (!rises) { return pks__fail_at_path(&v->found, PKS_CORRUPT, "catalog entry is out of order", entry->path, entry->path_length); }
-  if (entry->kind != PKS__RECORD_FILE) { return PKS_OK; }
-  counted->logical_bytes += entry->size;
+static void report_version(verification *v, const version_walk *walk, const char *text) {
+  (void)settle_version(v, walk, pks__fail(&v->found, PKS_CORRUPT, text, NULL, PKS_NO_OFFSET));
+}
+
+/// Settles a failure that concerns one asset of the version.
+static pks_status settle_entry(verification *v, const version_walk *walk, const pks__catalog_entry *entry, pks_status status) {
+  if (status) { name_asset(v, entry->path, entry->path_length); }
+  return settle_version(v, walk, status);
+}
+
+/// Moves the layout to its next entry.
+static pks_status step_layout(verification *v, version_walk *walk) {
+  pks_status status = pks__tree_cursor_next(&walk->layout, &walk->has_layout, &v->found);
+  if (status) {
+    walk->has_layout = false;
+    walk->layout_is_lost = true;
+  }
+  return settle_version(v, walk, status);
+}
+
+/// Checks the layout's entry for a file that has bytes, and moves on.
+static pks_status check_layout_entry(verification *v, version_walk *walk, const pks__catalog_entry *entry) {
+  if (walk->layout_is_lost) { return PKS_OK; }
+  size_t length = 0;
+  const char *path = walk->has_layout ? pks__tree_cursor_key(&walk->layout, &length) : NULL;
+  if (!path || length != entry->path_length || memcmp(path, entry->path, length) != 0) {
+    walk->has_layout = false;
+    walk->layout_is_lost = true;
+    return settle_entry(v, walk, entry, pks__fail(&v->found, PKS_CORRUPT, "the layout lacks an asset", NULL, PKS_NO_OFFSET));
+  }
+  pks_status status = settle_entry(v, walk, entry, check_extents(v, &walk->layout, entry->size));
+  return status ? status : step_layout(v, walk);
+}
+
+/// Adds up the chunks of an entry.
+static pks_status check_chunk_rows(verification *v, const pks__catalog_entry *entry) {
   uint64_t left = entry->size;
-  bool fits = true;
   pks__chunk_cursor cursor;
   pks__chunk_cursor_init(&cursor, pks__view_pages(v->view), entry);
   pks_status status = PKS_OK;
-  for (bool more = true; !status && more && fits;) {
+  for (bool more = true; !status;) {
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&cursor, &chunk, &more, &v->found);
     if (status || !more) { break; }
     uint32_t length = pks__get32(chunk.length);
-    fits = length > 0 && length <= left;
-    left -= fits ? length : 0;
+    bool fits = length > 0 && length <= left;
+    if (!fits) { break; }
+    left -= length;
   }
   pks__chunk_cursor_free(&cursor);
-  if (status || (fits && left == 0)) { return status; }
-  return pks__fail_at_path(&v->found, PKS_CORRUPT, "chunks do not add up to the file", entry->path, entry->path_length);
+  return status || left == 0 ? status : pks__fail(&v->found, PKS_CORRUPT, "chunks do not add up to the file", NULL, PKS_NO_OFFSET);
+}
+
+/// Counts an entry, and sees that it comes after the one before.
+static pks_status count_entry(verification *v, version_walk *walk, const pks__catalog_entry *entry) {
+  int order = memcmp(entry->path, v->path, pks__min_size(entry->path_length, v->path_length));
+  bool rises = order > 0 || (order == 0 && entry->path_length > v->path_length);
+  memcpy(v->path, entry->path, entry->path_length);
+  v->path_length = entry->path_length;
+  pks__catalog_info *counted = &walk->counted;
+  counted->file_count += entry->kind == PKS__RECORD_FILE;
+  counted->link_count += entry->kind == PKS__RECORD_LINK;
+  counted->folder_count += entry->kind == PKS__RECORD_FOLDER;
+  if (entry->kind == PKS__RECORD_FILE) { counted->logical_bytes += entry->size; }
+  return rises ? PKS_OK : pks__fail(&v->found, PKS_CORRUPT, "catalog entry is out of order", NULL, PKS_NO_OFFSET);
+}
+
+static pks_status check_entry(verification *v, version_walk *walk, const pks__catalog_entry *entry) {
+  bool is_file = entry->kind == PKS__RECORD_FILE;
+  pks_status status = settle_entry(v, walk, entry, count_entry(v, walk, entry));
+  if (!status && is_file) { status = settle_entry(v, walk, entry, check_chunk_rows(v, entry)); }
+  if (!status && is_file && entry->size > 0) { status = check_layout_entry(v, walk, entry); }
+  if (!status && walk->is_current && v->deep) { status = settle_entry(v, walk, entry, compare_entry(v, walk->rank, entry)); }
+  return status;
 }
 
 static bool has_counts(const pks__version *version, const pks__catalog_info *info) {
@@ -867,97 +926,90 @@ static bool has_counts(const pks__version *version, const pks__catalog_info *inf
          && version->folder_count == info->folder_count && version->logical_bytes == info->logical_bytes;
 }
 
-/// Walks a catalog, with its layout beside it.
-static pks_status walk_version(verification *v, uint32_t rank, const pks__version *version, bool compare, pks__tree_cursor *cursor, layout_walk *layout) {
-  pks__catalog_info counted = {0};
-  uint64_t count = 0;
+static void check_counts(verification *v, const version_walk *walk) {
+  const pks__catalog_info *counted = &walk->counted;
+  uint64_t entries = counted->file_count + counted->link_count + counted->folder_count;
+  if (walk->has_layout) { report_version(v, walk, "the layout has an asset that the catalog has not"); }
+  if (!has_counts(walk->version, counted)) { report_version(v, walk, "the catalog has other numbers than the generation says"); }
+  if (walk->is_current && v->deep && entries != v->record_counts[walk->rank]) {
+    report_version(v, walk, "the index has another number of assets than the catalog");
+  }
+}
+
+static pks_status walk_catalog(verification *v, version_walk *walk) {
   v->path_length = 0;
-  for (bool more = true;;) {
+  for (uint64_t count = 1;; count++) {
+    bool more;
     pks__catalog_entry entry;
-    pks_status status = pks__tree_cursor_next(cursor, &more, &v->found);
-    if (!status && more) { status = pks__catalog_entry_read(cursor, &entry, &v->found); }
+    pks_status status = pks__tree_cursor_next(&walk->catalog, &more, &v->found);
+    if (!status && more) { status = pks__catalog_entry_read(&walk->catalog, &entry, &v->found); }
     // The rest of the catalog lies behind this page.
-    if (status) { return settle(v, status); }
+    if (status) { return settle_version(v, walk, status); }
     if (!more) { break; }
-    status = settle(v, check_entry(v, &entry, &counted));
-    bool has_bytes = entry.kind == PKS__RECORD_FILE && entry.size > 0;
-    if (!status && has_bytes) { status = check_layout_entry(v, layout, &entry); }
-    if (!status && compare) { status = compare_entry(v, rank, &entry); }
-    if (!status && ++count % PROGRESS_ENTRIES == 0) { status = show_progress(v, true); }
+    status = check_entry(v, walk, &entry);
+    if (!status && count % PROGRESS_ENTRIES == 0) { status = show_progress(v, true); }
     if (status) { return status; }
   }
-  const char *name = v->view->generation.packs[rank].name;
-  if (layout->more) { report(v, "layout has more assets than the catalog", name, PKS_NO_OFFSET); }
-  if (!has_counts(version, &counted)) { report(v, "catalog has other numbers than the generation says", name, PKS_NO_OFFSET); }
-  uint64_t entries = counted.file_count + counted.link_count + counted.folder_count;
-  if (compare && entries != v->record_counts[rank]) { report(v, "the index has other assets than the catalog", name, PKS_NO_OFFSET); }
+  check_counts(v, walk);
   return PKS_OK;
 }
 
 /// Whether the segments that a layout names are there.
-static void check_layout_segments(verification *v, const pks__scratch *segments) {
+static void check_layout_segments(verification *v, const version_walk *walk, const pks__scratch *segments) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
-    const pks__segment_id *id = PKS__SCRATCH_AT(segments, const pks__segment_id, i);
-    uint32_t number = pks__segment_list_find(&v->segments, id);
-    if (number != PKS__NO_SEGMENT) {
-      need_segment(v, number, NULL, 0);
-      continue;
-    }
-    char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
-    pks__segment_name(id, name);
-    (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
-    report(v, "a layout names a segment that no index run lists", path, PKS_NO_OFFSET);
+    uint32_t number = pks__segment_list_find(&v->segments, PKS__SCRATCH_AT(segments, const pks__segment_id, i));
+    if (number == PKS__NO_SEGMENT) { report_version(v, walk, "the layout names a segment that the index does not know"); }
+    else { need_segment(v, number, NULL, 0); }
   }
 }
 
-static pks_status open_layout(verification *v, const pks__version *version, const char *pack, layout_walk *layout) {
-  pks__scratch segments = {0};
-  pks__id catalog;
-  pks__tree map;
-  pks__page_source pages = pks__view_pages(v->view);
-  pks_status status = pks__layout_read_root(pages, &version->layout, &catalog, &map, &segments, &v->found);
-  if (!status) {
-    check_layout_segments(v, &segments);
-    if (!pks__id_equal(&catalog, &version->catalog)) { report(v, "layout is of another version", pack, PKS_NO_OFFSET); }
-    pks__tree_cursor_init(&layout->cursor, pages, PKS__TREE_MAP, 0, &map);
-    status = pks__tree_cursor_next(&layout->cursor, &layout->more, &v->found);
-    if (status) { layout->more = false; }
-  }
-  pks__scratch_free(&segments);
-  return settle(v, status);
-}
-
-/// The pages of a version may be cached by an open file that is gone: its root pages' segments are asked for by name.
+/// The view may hold a page's segment open though its file is gone.
 static pks_status check_page_segment(verification *v, const pks__id *page) {
   pks__chunk_ref ref;
   bool found;
   pks_status status = pks__view_find_chunk(v->view, page, PKS__SEGMENT_METADATA, &ref, &found, &v->found);
   if (!status && found) { need_segment(v, v->segments.numbers[ref.run][ref.segment_index], NULL, 0); }
-  return settle(v, status);
+  return status;
+}
+
+static pks_status open_layout(verification *v, version_walk *walk) {
+  pks__scratch segments = {0};
+  pks__id catalog;
+  pks__tree map;
+  pks__page_source pages = pks__view_pages(v->view);
+  pks_status status = check_page_segment(v, &walk->version->layout);
+  if (!status) { status = pks__layout_read_root(pages, &walk->version->layout, &catalog, &map, &segments, &v->found); }
+  walk->layout_is_lost = status != PKS_OK;
+  status = settle_version(v, walk, status);
+  if (!walk->layout_is_lost) {
+    check_layout_segments(v, walk, &segments);
+    if (!pks__id_equal(&catalog, &walk->version->catalog)) { report_version(v, walk, "the layout is of another version"); }
+    pks__tree_cursor_init(&walk->layout, pages, PKS__TREE_MAP, 0, &map);
+    status = step_layout(v, walk);
+  }
+  pks__scratch_free(&segments);
+  return status;
 }
 
 static pks_status check_version(verification *v, uint32_t rank, uint32_t index) {
-  const pks__pack_state *pack = &v->view->generation.packs[rank];
-  const pks__version *version = &pack->versions[index];
+  const pks__version *version = &v->view->generation.packs[rank].versions[index];
   pks__page_source pages = pks__view_pages(v->view);
   pks__catalog_info info;
   pks__tree map;
-  pks__tree_cursor cursor = {0};
-  layout_walk layout = {0};
-  pks_status status = check_page_segment(v, &version->layout);
-  if (!status) { status = open_layout(v, version, pack->name, &layout); }
+  version_walk walk = {.rank = rank, .version = version, .is_current = index == 0};
+  pks_status status = open_layout(v, &walk);
   if (!status) {
     status = pks__catalog_read_root(pages, &version->catalog, &info, &map, &v->found);
     bool is_readable = !status;
-    status = settle(v, status);
+    status = settle_version(v, &walk, status);
     if (is_readable) {
-      if (!has_counts(version, &info)) { report(v, "catalog says other numbers than the generation", pack->name, PKS_NO_OFFSET); }
-      pks__tree_cursor_init(&cursor, pages, PKS__TREE_MAP, 0, &map);
-      status = walk_version(v, rank, version, v->deep && index == 0, &cursor, &layout);
+      if (!has_counts(version, &info)) { report_version(v, &walk, "the catalog says other numbers than the generation"); }
+      pks__tree_cursor_init(&walk.catalog, pages, PKS__TREE_MAP, 0, &map);
+      status = walk_catalog(v, &walk);
     }
   }
-  pks__tree_cursor_free(&cursor);
-  pks__tree_cursor_free(&layout.cursor);
+  pks__tree_cursor_free(&walk.catalog);
+  pks__tree_cursor_free(&walk.layout);
   return status;
 }
 

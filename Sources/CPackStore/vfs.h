@@ -1,8 +1,9 @@
 /// The seam: everything the core asks of the world outside its own memory.
 ///
-/// Files, folders, mappings, locks, clocks and randomness go through a `pks_vfs`; allocation through `memory.h`, threads
-/// through `threads.h`. Nothing but `vfs_posix.c`, `memory.c` and `threads.c` may import a system call, which CI checks by
-/// the symbols that each object file imports. Tests put a simulated disk here that loses, tears and reorders what was not synced.
+/// Files, folders, mappings, locks, clocks and randomness go through a `pks_vfs`; allocation through `memory.h`,
+/// threads through `threads.h`. Nothing but `vfs_posix.c`, `memory.c` and `threads.c` may import a system call, which
+/// CI checks by the symbols that each object file imports. Tests put a simulated disk here that loses, tears and
+/// reorders what was not synced.
 ///
 /// Rules
 /// - Paths are relative to an open folder, `/`-separated, NUL-terminated; "." is the folder itself. Only `open_root` takes any path.
@@ -22,7 +23,8 @@
 typedef int32_t pks__file;
 enum { PKS__NO_FILE = -1 };
 
-/// No mode follows a symbolic link in the last part: ELOOP, or ENOTDIR for PKS__OPEN_FOLDER, or EEXIST for PKS__OPEN_CREATE.
+/// No mode follows a symbolic link in the last part: ELOOP, or ENOTDIR for PKS__OPEN_FOLDER, or EEXIST for
+/// PKS__OPEN_CREATE.
 typedef enum pks__open_mode {
   PKS__OPEN_READ,        ///< an existing regular file; EISDIR for a folder, EINVAL for other kinds, never blocks
   PKS__OPEN_READ_FOLLOW, ///< the same, following links
@@ -51,8 +53,8 @@ typedef struct pks__file_info {
 
 typedef enum pks__lock_kind { PKS__LOCK_NONE, PKS__LOCK_SHARED, PKS__LOCK_EXCLUSIVE } pks__lock_kind;
 
-/// Called once per entry of a folder, in no particular order, without "." and "..". `kind` may be PKS__KIND_OTHER when the
-/// file system does not say: `info` decides. Returning false ends the listing.
+/// Called once per entry of a folder, in no particular order, without "." and "..". `kind` may be PKS__KIND_OTHER when
+/// the file system does not say: `info` decides. Returning false ends the listing.
 typedef bool pks__list_visitor(void *context, const char *name, size_t name_length, pks__file_kind kind);
 
 typedef struct pks_vfs {
@@ -72,7 +74,8 @@ typedef struct pks_vfs {
   /// Reads up to `byte_count` bytes; `*got` is smaller only at the end of the file.
   int (*read_at)(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got);
   int (*write_at)(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count);
-  /// Makes the file at least `size` bytes long with room for them on the disk, so that writing to a mapping cannot fail.
+  /// Makes the file at least `size` bytes long with room for them on the disk, so that writing to a mapping cannot
+  /// fail.
   int (*preallocate)(void *context, pks__file file, uint64_t size);
   int (*sync)(void *context, pks__file file);  ///< a file, or a folder
   /// Hints: bytes will be read soon (`will_need`), or will not be read again. Errors are nobody's concern.
@@ -86,8 +89,8 @@ typedef struct pks_vfs {
   int (*map)(void *context, pks__file file, size_t byte_count, bool writable, void **out);
   void (*unmap)(void *context, void *address, size_t byte_count);
 
-  /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN, unless `wait`. Gone when the last
-  /// descriptor of this opening closes, however the process ends.
+  /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN, unless `wait`. Gone when the
+  /// last descriptor of this opening closes, however the process ends.
   int (*lock)(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait);
   /// Whether anybody else's lock would stand in the way of an exclusive one; `*first` is the offset of one such lock.
   int (*lock_held)(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first);

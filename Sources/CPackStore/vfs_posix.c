@@ -166,14 +166,18 @@ static int posix_open_root(void *context, const char *path, bool create, pks__fi
   (void)context;
   *out = PKS__NO_FILE;
   int root = PKS__NO_FILE;
+  bool made = false;
   int error = open_descriptor(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, &root);
   if (error == ENOENT && create) {
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) { return errno; }
+    made = mkdir(path, 0777) == 0;
+    if (!made && errno != EEXIST) { return errno; }
     error = open_descriptor(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, &root);
   }
   if (error != 0) { return error; }
   if (create) { error = sync_parent(root); }
   if (error != 0) {
+    // A name whose sync failed does not become durable by another sync: it is made anew by whoever tries again.
+    if (made) { (void)rmdir(path); }
     close_descriptor(root);
     return error;
   }

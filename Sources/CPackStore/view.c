@@ -304,6 +304,7 @@ pks_status pks__view_find_chunk(
       if (!status && more) { status = pks__view_segment(view, hint.run, hint.segment_index, &hint.segment, error); }
       // A segment that was purged has no chunks any more.
       if (status == PKS_PURGED) { continue; }
+      if (!status && more && atomic_load(&hint.segment->is_gone)) { continue; }
       if (!status && more) { status = confirm(&hint, id, kind, found, error); }
       if (status) { return status; }
       if (*found) {

@@ -17,9 +17,9 @@ import CPackStore
 extension Asset {
   /// The whole file without a copy: memory mapped from the store, readable until the snapshot ends.
   ///
-  /// The first access verifies the whole file, once per process. If another process truncates the store's files, touching the span
-  /// raises SIGBUS, as with any mapped file: use ``contents`` or ``read(into:range:)`` where untrusted users can
-  /// write.
+  /// The first access verifies the whole file, once per process. If another process truncates the store's files,
+  /// touching the span raises SIGBUS, as with any mapped file: use ``contents`` or ``read(into:range:)`` where
+  /// untrusted users can write.
   ///
   /// - Throws: `notContiguous` unless ``isContiguous``; `wrongKind`, `corrupt`, `purged`, `ioError`.
   public var bytes: RawSpan {
@@ -32,10 +32,11 @@ extension Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// Compressed data is decoded straight into the buffer where it fits whole; large ranges are decoded by several threads.
+  /// Compressed data is decoded straight into the buffer where it fits whole; large ranges are decoded by several
+  /// threads.
   ///
-  /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`, `purged`,
-  ///   `ioError`, `outOfMemory`. The buffer's bytes are then unspecified.
+  /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
+  ///   `purged`, `ioError`, `outOfMemory`. The buffer's bytes are then unspecified.
   /// - Returns: the number of bytes read, which is the length of the range.
   @discardableResult
   public func read(into buffer: inout MutableRawSpan, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
@@ -47,7 +48,8 @@ extension Asset {
   /// - Throws: as ``read(into:range:)``. The buffer then holds what it held.
   public func read(appendingTo buffer: inout OutputRawSpan, range: Range<Int>? = nil) throws(PackStoreError) {
     try buffer.withUnsafeMutableBytes { bytes, initializedCount throws(PackStoreError) in
-      initializedCount += try read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[initializedCount...]), range: range)
+      initializedCount += try read(
+        into: UnsafeMutableRawBufferPointer(rebasing: bytes[initializedCount...]), range: range)
     }
   }
 
@@ -58,7 +60,8 @@ extension Asset {
   public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
     let range = range ?? 0..<byteCount
     guard range.count <= buffer.count else {
-      throw PackStoreError(.invalidArgument, "a buffer of \(buffer.count) bytes is too small for \(range.count)", file: path)
+      throw PackStoreError(
+        .invalidArgument, "a buffer of \(buffer.count) bytes is too small for \(range.count)", file: path)
     }
     try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: buffer.baseAddress)
     return range.count
@@ -73,9 +76,12 @@ extension Asset {
 
   /// A range of the file, as a copy.
   ///
-  /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
+  ///   `outOfMemory`.
   public func contents(in range: Range<Int>) throws(PackStoreError) -> Data {
-    guard let memory = malloc(max(range.count, 1)) else { throw PackStoreError(.outOfMemory, "out of memory", file: path) }
+    guard let memory = malloc(max(range.count, 1)) else {
+      throw PackStoreError(.outOfMemory, "out of memory", file: path)
+    }
     do {
       try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: memory)
       return Data(bytesNoCopy: memory, count: range.count, deallocator: .free)

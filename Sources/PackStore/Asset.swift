@@ -2,8 +2,8 @@ import CPackStore
 
 /// A file, link or folder, on loan from a snapshot.
 ///
-/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from and cannot be kept longer: for that, take its ``entry``.
-/// Any number of threads may read it.
+/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from and cannot be kept longer: for that, take
+/// its ``entry``. Any number of threads may read it.
 public struct Asset: ~Escapable {
   private let core: pks_asset
 

@@ -4,6 +4,8 @@ extension Snapshot {
   /// What a listing says about a file, link or folder. A copy: it outlives its snapshot.
   public struct Entry: Hashable, Sendable {
     /// The whole path, relative, `/`-separated.
+    ///
+    /// Paths are different when their bytes are; strings that differ in Unicode normalisation alone compare equal.
     public let path: String
 
     public let kind: Asset.Kind
@@ -64,7 +66,8 @@ extension Snapshot {
 
   /// What lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
   ///
-  /// - Throws: `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Throws: `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`,
+  ///   `outOfMemory`.
   /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:of:depth:_:)`` takes no memory.
   public func entries(
     in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
@@ -77,8 +80,8 @@ extension Snapshot {
 
   /// Calls `body` with what lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
   ///
-  /// - Throws: what `body` throws; `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`,
-  ///   `outOfMemory`.
+  /// - Throws: what `body` throws; `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`,
+  ///   `ioError`, `outOfMemory`.
   /// - Complexity: O(*n*) time in what is listed.
   public func forEachAsset(
     in folder: String = "", of pack: PackID? = nil, depth: Depth = .children, _ body: (Asset) throws -> Void

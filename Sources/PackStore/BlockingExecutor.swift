@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Where calls that block for long run: threads of their own, so that no thread of Swift's concurrency pool waits for a disk.
+/// Where calls that block for long run: threads of their own, so that no thread of Swift's concurrency pool waits for a
+/// disk.
 ///
 /// The caller's task moves here and back, so `Task.isCancelled` and task-local values hold inside as they do outside.
 final class BlockingExecutor: TaskExecutor {

@@ -1,14 +1,10 @@
 import CPackStore
 
 /// Runs one call of the core and throws what it reports.
-///
-/// The error's kilobyte is stack memory that stays untouched unless the call fails: the core fills all of it then.
 @inline(__always)
 func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws(PackStoreError) {
-  try withUnsafeTemporaryAllocation(of: pks_error.self, capacity: 1) { buffer throws(PackStoreError) in
-    let error = buffer.baseAddress!
-    guard call(error) == PKS_OK else { throw PackStoreError(error) }
-  }
+  var error = pks_error()
+  guard call(&error) == PKS_OK else { throw PackStoreError(&error) }
 }
 
 /// Lends `value` to a C callback as its `context`, for the length of `body`.
@@ -16,14 +12,16 @@ func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawP
   withUnsafeMutablePointer(to: &value) { body(UnsafeMutableRawPointer($0)) }
 }
 
-/// A size for the core, which takes 0 for its default: what does not fit, or asks for nothing, becomes what the core refuses.
+/// A size for the core, which takes 0 for its default: what does not fit, or asks for nothing, becomes what the core
+/// refuses.
 func coreSize(_ byteCount: Int) -> UInt32 { byteCount == 0 ? .max : UInt32(exactly: byteCount) ?? .max }
 
 extension String {
   /// Lends the UTF-8 bytes of a path, not NUL-terminated.
   @inline(__always)
   func withPath<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
-    var copy = self  // `withUTF8` may change how a string is stored, not what it says; even the empty string has an address
+    // `withUTF8` may change how a string is stored, not what it says; even the empty string has an address.
+    var copy = self
     return copy.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { body($0.baseAddress!, $0.count) }
     }

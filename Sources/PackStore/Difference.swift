@@ -73,13 +73,14 @@ public struct DifferenceTotals: Hashable, Sendable {
 }
 
 extension Snapshot {
-  /// Compares two kept versions, of one pack or of two. Calls `visit` once per difference, in bytewise order of paths, moves last.
+  /// Compares two kept versions, of one pack or of two. Calls `visit` once per difference, in bytewise order of paths,
+  /// moves last.
   ///
   ///     let versions = snapshot.versions(of: "Tutorial")
   ///     let totals = try snapshot.compare(versions[1], with: versions[0]) { print($0.change, $0.path) }
   ///
-  /// - Throws: what `visit` throws; `notFound` when a version is not kept; `cancelled` when the surrounding task is; `corrupt`,
-  ///   `ioError`, `outOfMemory`.
+  /// - Throws: what `visit` throws; `notFound` when a version is not kept; `cancelled` when the surrounding task is;
+  ///   `corrupt`, `ioError`, `outOfMemory`.
   @discardableResult
   public func compare(
     _ old: PackVersion, with new: PackVersion, _ visit: (Difference) throws -> Void

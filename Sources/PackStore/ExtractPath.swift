@@ -1,6 +1,7 @@
 import CPackStore
 
-/// Where an asset goes: its path, copied from the core and checked. Bytes, because text that looks equal need not be the same path.
+/// Where an asset goes: its path, copied from the core and checked. Bytes, because text that looks equal need not be
+/// the same path.
 struct ExtractPath: Sendable {
   /// The whole path of the asset, NUL-terminated.
   private let bytes: [UInt8]
@@ -47,8 +48,8 @@ struct ExtractPath: Sendable {
 
   /// Whether a link here that points to `target` may lead out of the folder that `relative` is relative to.
   ///
-  /// Judged without following anything: leading `..` parts climb from the link's own folder, which is no link; a later `..` could
-  /// climb from wherever another link leads, so it counts as leading out.
+  /// Judged without following anything: leading `..` parts climb from the link's own folder, which is no link; a later
+  /// `..` could climb from wherever another link leads, so it counts as leading out.
   func leadsOut(_ target: UnsafeRawBufferPointer) -> Bool {
     guard let first = target.first, first != UInt8(ascii: "/"), !target.contains(0) else { return true }
     let steps = parts(of: target[...]).filter { !$0.isEmpty && !$0.elementsEqual(".".utf8) }
@@ -63,7 +64,8 @@ func parts<Bytes: Collection<UInt8>>(of path: Bytes) -> [Bytes.SubSequence] {
   path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
 }
 
-/// Whether a part can name something in a folder. The core promises it, but what is written outside the target cannot be undone.
+/// Whether a part can name something in a folder. The core promises it, but what is written outside the target cannot
+/// be undone.
 private func isName(_ part: some Collection<UInt8>) -> Bool {
   !part.isEmpty && !part.contains(0) && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
 }

@@ -18,8 +18,8 @@ extension ExtractJob: @unchecked Sendable {}
 
 /// Hands out work to the threads of one extraction, in order of paths, and gathers what they did.
 ///
-/// Neighbouring small assets go to the same thread, which then finds their folder open and their frame decoded. Large files are
-/// split, so that one of them keeps every thread busy.
+/// Neighbouring small assets go to the same thread, which then finds their folder open and their frame decoded. Large
+/// files are split, so that one of them keeps every thread busy.
 final class ExtractQueue: Sendable {
   private static let batchCount = 64
   private static let batchByteCount: UInt64 = 1 << 20
@@ -70,7 +70,8 @@ final class ExtractQueue: Sendable {
       state.result.folderCount += done.folderCount
       state.result.byteCount += done.byteCount
       state.result.refusedLinks += done.refusedLinks
-      progress(state.result.fileCount + state.result.linkCount + state.result.refusedLinks.count, state.result.byteCount)
+      progress(
+        state.result.fileCount + state.result.linkCount + state.result.refusedLinks.count, state.result.byteCount)
     }
   }
 

@@ -55,7 +55,9 @@ struct ExtractWorker: ~Copyable {
   private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
     var loan = pks_bytes()
     try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
-    if !queue.options.createsUnsafeLinks, job.path.leadsOut(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)) {
+    if !queue.options.createsUnsafeLinks,
+      job.path.leadsOut(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count))
+    {
       done.refusedLinks.append(.init(path: job.path.text, target: String(copying: loan)))
     } else {
       let folder = try folders.enter(job.path.folder)

@@ -4,7 +4,8 @@ public import SystemPackage
 
 /// How assets are written to disk.
 public struct ExtractOptions: Hashable, Sendable {
-  /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a folder.
+  /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a
+  /// folder.
   public var overwrites = false
 
   /// Creates links that lead out of the target, too.
@@ -53,20 +54,22 @@ public struct ExtractResult: Hashable, Sendable {
 }
 
 extension Snapshot {
-  /// Writes the assets below a folder of the merged namespace, or of one pack, to the folder `target`, which is made if need be.
+  /// Writes the assets below a folder of the merged namespace, or of one pack, to the folder `target`, which is made if
+  /// need be.
   ///
-  /// - Files get mode 0644, or 0755 when they are executable, less the umask. Folders that are there already are merged into.
+  /// - Files get mode 0644, or 0755 when they are executable, less the umask. Folders that are there already are merged
+  ///   into.
   /// - Nothing is written through a symbolic link that is in the way: it is an error.
-  /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when a `..` comes
-  ///   after any other part, where another link could turn it. Such links are listed, not created.
+  /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
+  ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
   /// - When it fails, what was written stays.
   ///
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.
   ///   - progress: called on several threads, one at a time.
-  /// - Throws: `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite; `wrongKind`
-  ///   for a link or file in a folder's way, or a folder in a file's; `cancelled` when the surrounding task is; `noSpace`,
-  ///   `ioError`, `corrupt`, `purged`, `outOfMemory`.
+  /// - Throws: `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite;
+  ///   `wrongKind` for a link or file in a folder's way, or a folder in a file's; `cancelled` when the surrounding task
+  ///   is; `noSpace`, `ioError`, `corrupt`, `purged`, `outOfMemory`.
   /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
   @discardableResult
   public func extract(
@@ -75,11 +78,13 @@ extension Snapshot {
   ) throws(PackStoreError) -> ExtractResult {
     let totals = progress == nil ? (files: 0, bytes: 0) : try totals(below: folder, of: pack)
     let walk = try AssetWalk(hold, folder, try scope(pack), PKS_DESCENDANTS)
-    let queue = ExtractQueue(walk, below: folder, to: try OutputFolder(making: target), options: options) { files, bytes in
+    let queue = ExtractQueue(walk, below: folder, to: try OutputFolder(making: target), options: options) {
+      files, bytes in
       progress?(
         ExtractProgress(fileCount: files, totalFileCount: totals.files, byteCount: bytes, totalByteCount: totals.bytes))
     }
-    DispatchQueue.concurrentPerform(iterations: options.threadCount.map { max($0, 1) } ?? min(processorCount(), 8)) { _ in
+    let threadCount = options.threadCount.map { max($0, 1) } ?? min(processorCount(), 8)
+    DispatchQueue.concurrentPerform(iterations: threadCount) { _ in
       var worker = ExtractWorker(queue)
       worker.run()
     }

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The folders from the target down to the one that is written to, open. Assets come in order of their paths, so that most find
-/// their folder open already.
+/// The folders from the target down to the one that is written to, open. Assets come in order of their paths, so that
+/// most find their folder open already.
 struct FolderStack: ~Copyable {
   private let root: CInt
   private var levels: [(name: ArraySlice<UInt8>, descriptor: CInt)] = []

@@ -5,8 +5,8 @@ public struct InstallOptions: Hashable, Sendable {
   /// The number of the version; by default one more than the current version, or 1.
   public var version: UInt64?
 
-  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a new
-  /// pack gets 0.
+  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a
+  /// new pack gets 0.
   public var priority: Int32?
 
   /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read.

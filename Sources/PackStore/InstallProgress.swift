@@ -1,6 +1,7 @@
 import CPackStore
 
-/// How far an installation has come. Reported at least every 16 MiB or 1,000 files; no number ever falls.
+/// How far an installation has come. Reported at least every 16 MiB or 1,000 files; no number ever falls, unless the
+/// installation begins anew because another writer changed the same pack meanwhile.
 public struct InstallProgress: Hashable, Sendable {
   public let phase: Phase
 

@@ -4,7 +4,8 @@ import CPackStore
 public struct Pack: Identifiable, Hashable, Sendable {
   public let id: PackID
 
-  /// Who wins when several packs have the same path: the higher priority, then the pack that was first installed earlier.
+  /// Who wins when several packs have the same path: the higher priority, then the pack that was first installed
+  /// earlier.
   public let priority: Int32
 
   /// The version that is read.

@@ -8,10 +8,11 @@ import CPackStore
 
 /// A reader's hold on one generation of a store.
 ///
-/// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets, cursors and
-/// spans borrow from it: keeping one longer than its snapshot does not compile.
+/// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets,
+/// cursors and spans borrow from it: keeping one longer than its snapshot does not compile.
 ///
-/// A snapshot cannot be copied. Any number of threads may read through one, and the store stays open as long as it lives.
+/// A snapshot cannot be copied. Any number of threads may read through one, and the store stays open as long as it
+/// lives.
 public struct Snapshot: ~Copyable, Sendable {
   let hold: SnapshotHold
 

@@ -3,8 +3,8 @@ public import SystemPackage
 
 /// A directory that holds asset packs.
 ///
-/// A pack is a named, versioned set of assets: the files of a folder. Every pack contributes its paths to one merged namespace, in
-/// which the pack of highest priority wins. What packs and versions have in common is stored once.
+/// A pack is a named, versioned set of assets: the files of a folder. Every pack contributes its paths to one merged
+/// namespace, in which the pack of highest priority wins. What packs and versions have in common is stored once.
 ///
 ///     let store = try Store(at: "Packs")
 ///     try await store.install(folder: "Assets/Tutorial", as: "Tutorial")
@@ -22,8 +22,8 @@ public final class Store: Sendable {
 
   /// Opens the store in the directory `path`, or makes one there.
   ///
-  /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make one;
-  ///   `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
+  /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make
+  ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
   public init(at path: FilePath, options: Options = .createIfMissing) throws(PackStoreError) {
     var options = options.core
@@ -50,7 +50,8 @@ extension Store {
     /// Makes an empty store where there is none. The directory may exist and be empty.
     public var createsIfMissing = true
 
-    /// For a store made now: the average length of a chunk in bytes, a power of two from 1,024 to 1,048,576. By default 16,384.
+    /// For a store made now: the average length of a chunk in bytes, a power of two from 1,024 to 1,048,576. By default
+    /// 16,384.
     ///
     /// Smaller chunks find more of what versions have in common, and cost more memory and time to install.
     public var averageChunkByteCount: Int?
@@ -128,7 +129,8 @@ extension Store {
     return result
   }
 
-  /// Stages changes and commits them as one atomic switch, on a thread that may block. When `body` throws, nothing has happened.
+  /// Stages changes and commits them as one atomic switch, on a thread that may block. When `body` throws, nothing has
+  /// happened.
   ///
   ///     try await store.write { transaction in
   ///       try transaction.install(folder: "Assets/Level1", as: "Level1")

@@ -67,7 +67,9 @@ extension Snapshot {
     let ids = packs.map(\.id)
     var stat = pks_stat()
     var usages = [pks_usage](repeating: pks_usage(), count: ids.count)
-    try check { error in usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(pointer, &stat, $0.baseAddress, error) } }
+    try check { error in
+      usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(pointer, &stat, $0.baseAddress, error) }
+    }
     return StoreStatistics(
       all: .init(stat.all),
       packs: Dictionary(uniqueKeysWithValues: zip(ids, usages.map(StoreStatistics.Usage.init))),

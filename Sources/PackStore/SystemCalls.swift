@@ -8,13 +8,15 @@ import SystemPackage
   import Darwin
 #endif
 
-// The only system calls of this module: extraction writes files relative to a folder's descriptor, and never through a link.
+// The only system calls of this module: extraction writes files relative to a folder's descriptor, and never through a
+// link.
 
 /// The descriptor of a folder that is written to.
 struct OutputFolder: ~Copyable, Sendable {
   let descriptor: CInt
 
-  /// Opens the folder at `path`, which may lead through links: it is the caller's own. Makes it and its parents if need be.
+  /// Opens the folder at `path`, which may lead through links: it is the caller's own. Makes it and its parents if need
+  /// be.
   init(making path: FilePath) throws(PackStoreError) {
     try Self.make(path)
     descriptor = try call("cannot open", path.string) {
@@ -39,7 +41,8 @@ final class OutputFile: Sendable {
   private let descriptor: CInt
   private let path: ExtractPath
 
-  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, never followed.
+  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, never
+  /// followed.
   init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws(PackStoreError) {
     let mode: mode_t = executable ? 0o755 : 0o644
     descriptor = try create(path, in: folder, replacing: replacing) {
@@ -73,7 +76,9 @@ func enterFolder(
 ) throws(PackStoreError) -> (descriptor: CInt, isNew: Bool) {
   let isNew = mkdirat(folder, name, 0o777) == 0
   guard isNew || errno == EEXIST else { throw PackStoreError("cannot create", path(), Errno(rawValue: errno)) }
-  let descriptor = try call("cannot enter", path()) { openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+  let descriptor = try call("cannot enter", path()) {
+    openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+  }
   return (descriptor, isNew)
 }
 

@@ -3,8 +3,8 @@ public import SystemPackage
 
 /// Changes that are staged, to be committed as one atomic switch or not at all.
 ///
-/// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile. Staging takes no
-/// lock; the commit holds the writer's lock for milliseconds.
+/// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile.
+/// Staging takes no lock; the commit holds the writer's lock for milliseconds.
 public struct Transaction: ~Copyable {
   private let hold: TransactionHold
 
@@ -14,12 +14,13 @@ public struct Transaction: ~Copyable {
 
   /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
   ///
-  /// A folder whose content is the current version's makes no new version. What is staged is a function of the folder and the store
-  /// alone. When it fails, the transaction is as it was before the call.
+  /// A folder whose content is the current version's makes no new version. What is staged is a function of the folder
+  /// and the store alone. When it fails, the transaction is as it was before the call.
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored; `sourceChanged`;
-  ///   `cancelled` when the surrounding task is; `exists`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
+  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `noSpace`, `ioError`, `outOfMemory`,
+  ///   `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
@@ -64,8 +65,8 @@ public struct Transaction: ~Copyable {
 
   /// Commits everything as one atomic switch, and waits until it is on disk.
   ///
-  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `noSpace`, `ioError`, `outOfMemory`,
-  ///   `corrupt`. The old generation stays, and what was staged is gone.
+  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.
   /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
   @discardableResult
   public consuming func commit() throws(PackStoreError) -> Generation { try hold.commit() }

@@ -42,10 +42,10 @@ public struct VerifyResult: Sendable {
 extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
-  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace. Needs a store that
-  ///   was opened for writing.
-  /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not thrown: they
-  ///   are the result.
+  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace. Needs a
+  ///   store that was opened for writing.
+  /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
+  ///   thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.
   public func verify(
     deep: Bool = false, progress: ((VerifyProgress) -> Void)? = nil

@@ -20,8 +20,8 @@ struct Add: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Add a folder as the next version of a pack.",
     discussion: """
-      Makes the store when there is none. What the store holds already is not stored again; a folder that did not change \
-      makes no version.
+      Makes the store when there is none. What the store holds already is not stored again; a folder that did not \
+      change makes no version.
 
         packstore add Packs Assets/Tutorial --pack Tutorial --level 12
       """
@@ -43,7 +43,8 @@ struct Add: AsyncParsableCommand {
 
   @Option(
     parsing: .unconditional,  // it may be negative
-    help: .init("Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n")
+    help: .init(
+      "Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n")
   )
   var priority: Int32?
 
@@ -56,7 +57,9 @@ struct Add: AsyncParsableCommand {
   @Option(help: .init("How many versions of the pack stay readable, this one included.", valueName: "n"))
   var keep = 2
 
-  @Option(help: .init("What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
+  @Option(
+    help: .init(
+      "What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
   var durability: Durability = .durable
 
   @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
@@ -86,8 +89,16 @@ struct Add: AsyncParsableCommand {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
-      try transaction.install(folder: folder, as: pack, options: installOptions) { bar.update(Progress($0)) }
+    let result: InstallResult
+    do {
+      result = try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
+        try transaction.install(folder: folder, as: pack, options: installOptions) {
+          bar.update(Progress(activity: "storing", $0))
+        }
+      }
+    } catch let error as PackStoreError {
+      bar.finish()
+      throw explain(error)
     }
     let duration = clock.now - start
 
@@ -119,29 +130,30 @@ struct Add: AsyncParsableCommand {
     return options
   }
 
+  /// The library's error with the option that helps.
+  private func explain(_ error: PackStoreError) -> any Error {
+    if error.code == .exists, let version {
+      return Failure("\(pack)@\(version) exists with other content: choose another --version")
+    }
+    if error.code == .conflict {
+      return Failure("another process changed \(pack) meanwhile: run the command again")
+    }
+    return explainRefusal(error, of: folder, portable: portable, quiet: report.quiet)
+  }
+
   private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
     let version = result.version
     guard !result.isUnchanged else { return ["\(version.pack) is unchanged at version \(version.number)"] }
     let saved = max(version.byteCount - result.newStoredByteCount, 0)
+    let chunks = "\(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))"
     return [
       "\(version.pack) is at version \(version.number)",
       "  assets  \(assetCounts(files: version.fileCount, links: version.linkCount, folders: version.folderCount))",
       "  size    \(formatBytes(version.byteCount))",
-      "  new     \(formatBytes(result.newByteCount)) in \(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))",
+      "  new     \(formatBytes(result.newByteCount)) in \(chunks)",
       "  stored  \(formatBytes(result.newStoredByteCount)): \(formatPercent(saved, of: version.byteCount)) saved",
       "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))",
     ]
-  }
-}
-
-extension Progress {
-  fileprivate init(_ progress: InstallProgress) {
-    switch progress.phase {
-    case .scan: self.init(activity: "scanning", filesDone: progress.fileCount)
-    case .store:
-      self.init(activity: "storing", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount, filesDone: progress.fileCount)
-    case .commit: self.init(activity: "committing")
-    }
   }
 }
 

@@ -3,14 +3,15 @@
 import Dispatch
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
-/// Cancels a task at the first SIGINT or SIGTERM. Long operations stop at a clean point then; a second signal ends the process at once.
+/// Cancels a task at the first SIGINT or SIGTERM: long operations stop at a clean point. A second one ends the process
+/// at once.
 struct SignalWatch {
   private let sources: [any DispatchSourceSignal]
 

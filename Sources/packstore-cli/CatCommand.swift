@@ -16,7 +16,9 @@ struct Cat: ParsableCommand {
 
   @OptionGroup var pack: PackOption
 
-  @Option(help: .init("The first and the last byte, counted from 0, as in '0-1023'; '1024-' is all from there on.", valueName: "a-b"))
+  @Option(
+    help: .init(
+      "The first and the last byte, counted from 0, as in '0-1023'; '1024-' is all from there on.", valueName: "a-b"))
   var range: ByteRange?
 
   @OptionGroup var quiet: QuietOption
@@ -58,12 +60,15 @@ struct ByteRange: ExpressibleByArgument {
   }
 
   /// Digits only: no sign.
-  private static func number(_ text: Substring) -> Int? { text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil }
+  private static func number(_ text: Substring) -> Int? {
+    text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
+  }
 
   /// A range may end past the asset's end, but not begin there.
   func clamped(to asset: borrowing Asset) throws -> Range<Int> {
     guard first < asset.byteCount else {
-      throw Failure("the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))")
+      throw Failure(
+        "the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))")
     }
     return first..<min(last ?? .max - 1, asset.byteCount - 1) + 1
   }

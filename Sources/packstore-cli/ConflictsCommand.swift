@@ -5,8 +5,8 @@ struct Conflicts: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List assets that another pack hides.",
     discussion: """
-      Where several packs have the same path, the pack of highest priority wins, then the one installed first. 'cat --pack' reads \
-      what is hidden. --json prints one object per line.
+      Where several packs have the same path, the pack of highest priority wins, then the one installed first. \
+      'cat --pack' reads what is hidden. --json prints one object per line.
 
         packstore conflicts Packs
       """

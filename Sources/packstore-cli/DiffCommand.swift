@@ -9,9 +9,9 @@ struct Diff: AsyncParsableCommand {
       packstore diff <a> <b> [--store <store>]
       """,
     discussion: """
-      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. With a store, a \
-      folder is written with a '/' in it. Folders are compared through a temporary store that takes as much room as they do \
-      compressed. Differences are no error.
+      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. With \
+      a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
+      room as they do compressed. Differences are no error.
 
         packstore diff Packs Tutorial@previous Tutorial
         packstore diff Assets.old Assets
@@ -37,7 +37,7 @@ struct Diff: AsyncParsableCommand {
     case (.folder, .folder), (.version, .version): return
     default:
       throw ValidationError(
-        "a folder cannot be compared with a pack version: add it as a pack of its own, or extract the version, and compare those")
+        "a folder cannot be compared with a pack version: add it as a pack of its own, or extract the version")
     }
   }
 
@@ -63,12 +63,17 @@ struct Diff: AsyncParsableCommand {
     let store = try Store(at: folder.path)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    try await store.write(options: .init(durability: .atomic)) { transaction in
+    try await store.write(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
       var options = InstallOptions()
       options.level = 1
       for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
-        try transaction.install(folder: source, as: pack, options: options) {
-          bar.update(Progress(activity: "reading \(pack)", bytesDone: $0.byteCount, bytesTotal: $0.totalByteCount, filesDone: $0.fileCount))
+        do throws(PackStoreError) {
+          try transaction.install(folder: source, as: pack, options: options) {
+            bar.update(Progress(activity: "reading '\(escaped(source))'", $0))
+          }
+        } catch {
+          bar.finish()
+          throw explainRefusal(error, of: source, quiet: quiet)
         }
       }
     }
@@ -90,7 +95,9 @@ struct Diff: AsyncParsableCommand {
   }
 
   /// One document, written as the differences come.
-  private func printJSON(_ old: PackVersion, _ new: PackVersion, _ snapshot: borrowing Snapshot, to output: Output) throws {
+  private func printJSON(
+    _ old: PackVersion, _ new: PackVersion, _ snapshot: borrowing Snapshot, to output: Output
+  ) throws {
     var separator = #"{"differences":["#
     let totals = try snapshot.compare(old, with: new) { difference in
       try output.write(separator.utf8)
@@ -110,7 +117,8 @@ struct Diff: AsyncParsableCommand {
     case .added: return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)))" : "")
     case .removed: return "removed  \(path)" + (isFile ? " (\(formatBytes(difference.oldByteCount)))" : "")
     case .changed:
-      return "changed  \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
+      return "changed  \(path)"
+        + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
     case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
     }
   }
@@ -120,8 +128,9 @@ struct Diff: AsyncParsableCommand {
       (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
       (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
     ]
+    let chunks = "\(formatCount(totals.newChunkCount)) of \(formatCount(totals.chunkCount, "chunk"))"
     return counts.map { "\(formatCount($0)) \($1)" }.joined(separator: ", ")
-      + "; new: \(formatBytes(totals.newByteCount)) in \(formatCount(totals.newChunkCount)) of \(formatCount(totals.chunkCount, "chunk"))"
+      + "; new: \(formatBytes(totals.newByteCount)) in \(chunks)"
   }
 }
 
@@ -139,7 +148,10 @@ private enum Operand {
 
 /// `Tutorial@3`, `Tutorial@previous`, `Tutorial`.
 private struct VersionName {
-  enum Which { case current, previous, number(UInt64) }
+  enum Which {
+    case current, previous
+    case number(UInt64)
+  }
 
   let pack: PackID
   var which = Which.current

@@ -37,15 +37,22 @@ struct Extract: AsyncParsableCommand {
     let clock = ContinuousClock()
     let start = clock.now
     // Without a progress to show, the store need not be measured first.
-    let progress: (@Sendable (ExtractProgress) -> Void)? = report.isTalkative ? { @Sendable in bar.update(Progress($0)) } : nil
-    let result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
+    let progress: (@Sendable (ExtractProgress) -> Void)? =
+      report.isTalkative ? { @Sendable in bar.update(Progress($0)) } : nil
+    let result: ExtractResult
+    do {
+      result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
+    } catch {
+      throw explain(error)
+    }
     let duration = clock.now - start
 
     bar.finish()
     let refused = result.refusedLinks.sorted { $0.path < $1.path }
     if !report.quiet {
       for link in refused {
-        warn("'\(escaped(link.path))' is a link to '\(escaped(link.target))', out of the folder, and was not created: see --unsafe-links")
+        let (path, target) = (escaped(link.path), escaped(link.target))
+        warn("'\(path)' is a link to '\(target)', out of the folder, and was not created: see --unsafe-links")
       }
     }
     let output = Output()
@@ -53,17 +60,24 @@ struct Extract: AsyncParsableCommand {
       try output.json(ExtractReport(result, refused, duration))
     } else if report.isTalkative {
       let counts = assetCounts(files: result.fileCount, links: result.linkCount, folders: 0)
-      try output.line(
-        "extracted \(counts): \(formatBytes(result.byteCount)) in \(formatDuration(duration)), \(formatRate(result.byteCount, in: duration))")
+      let speed = "\(formatDuration(duration)), \(formatRate(result.byteCount, in: duration))"
+      try output.line("extracted \(counts): \(formatBytes(result.byteCount)) in \(speed)")
     }
     try output.flush()
+  }
+
+  /// The library's error with the option that helps.
+  private func explain(_ error: PackStoreError) -> any Error {
+    guard error.code == .exists, let file = error.file else { return error }
+    return Failure("'\(escaped(file))' is in the way in '\(escaped(folder))': use --overwrite to replace what is there")
   }
 }
 
 extension Progress {
   fileprivate init(_ progress: ExtractProgress) {
     self.init(
-      activity: "extracting", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount, filesDone: progress.fileCount)
+      activity: "extracting", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount,
+      filesDone: progress.fileCount)
   }
 }
 

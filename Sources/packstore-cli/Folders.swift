@@ -1,23 +1,41 @@
 /// Folders outside of stores.
 
+import PackStore
+
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+  import FoundationEssentials
 #else
-import Foundation
+  import Foundation
 #endif
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 /// Fails unless there is a folder at `path`, or a link to one.
 func requireFolder(_ path: String) throws {
   var info = stat()
   guard stat(path, &info) == 0 else { throw Failure("cannot read the folder '\(escaped(path))': \(systemErrorText())") }
-  guard info.st_mode & S_IFMT == S_IFDIR else { throw Failure("'\(escaped(path))' is not a folder: name the folder it lies in") }
+  guard info.st_mode & S_IFMT == S_IFDIR else {
+    throw Failure("'\(escaped(path))' is not a folder: name the folder it lies in")
+  }
+}
+
+/// Says what of `folder` could not be stored, when that is the error; returns the error to throw.
+func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool = false, quiet: Bool) -> any Error {
+  guard error.code == .refused else { return error }
+  for notice in error.notices {
+    let isRefusal = notice.kind != .skipped && (notice.kind != .twin || portable)
+    if isRefusal {
+      complain(escaped(notice.description))
+    } else if !quiet {
+      warn(escaped(notice.description))
+    }
+  }
+  return Failure("the folder '\(escaped(folder))' holds what cannot be stored: rename or remove what is listed above")
 }
 
 /// An empty folder where temporary files go. Whoever makes it removes it.
@@ -28,7 +46,8 @@ struct TemporaryFolder {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/packstore.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw Failure("cannot make a folder in '\(escaped(parent))': \(systemErrorText()): set TMPDIR to a folder with room")
+      throw Failure(
+        "cannot make a folder in '\(escaped(parent))': \(systemErrorText()): set TMPDIR to a folder with room")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

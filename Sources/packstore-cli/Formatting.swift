@@ -1,9 +1,9 @@
 /// How numbers, names and dates look in text. JSON has exact numbers instead.
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+  import FoundationEssentials
 #else
-import Foundation
+  import Foundation
 #endif
 
 // MARK: - Numbers
@@ -77,8 +77,9 @@ func formatDate(_ date: Date) -> String { date.formatted(.iso8601) }
 
 // MARK: - Names
 
-/// A name on one line, safe to show on a terminal: `\n`, `\t`, `\r`, `\\`, `\x1b` for control characters and for bytes that are
-/// not UTF-8, `\u{202e}` for what would reorder or break the line. Everything else stays as it is; no two names look the same.
+/// A name on one line, safe to show on a terminal: `\n`, `\t`, `\r`, `\\`, `\x1b` for control characters and for bytes
+/// that are not UTF-8, `\u{202e}` for what would reorder or break the line. Everything else stays as it is; no two
+/// names become the same.
 func escaped(_ name: some Sequence<UInt8>) -> String {
   var text = ""
   var bytes = name.makeIterator()
@@ -107,7 +108,8 @@ private func append(_ scalar: Unicode.Scalar, to text: inout String) {
   case "\r": text += #"\r"#
   case "\\": text += #"\\"#
   case "\u{0}"..."\u{1f}", "\u{7f}": text += hexadecimal(UInt8(scalar.value))
-  case "\u{80}"..."\u{9f}", "\u{61c}", "\u{200e}", "\u{200f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}", "\u{feff}":
+  case "\u{80}"..."\u{9f}", "\u{61c}", "\u{200e}", "\u{200f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}",
+    "\u{feff}":
     text += "\\u{\(String(scalar.value, radix: 16))}"
   default: text.unicodeScalars.append(scalar)
   }

@@ -6,8 +6,8 @@ struct List: ParsableCommand {
     commandName: "ls",
     abstract: "List assets.",
     discussion: """
-      Each line is a whole path, as 'cat' takes it; folders end in '/'. Control characters are escaped as in '\\n', and '\\' as \
-      '\\\\', unless --null is given. --json prints one object per line.
+      Each line is a whole path, as 'cat' takes it; folders end in '/'. Control characters are escaped as in '\\n', \
+      and '\\' as '\\\\', unless --null is given. --json prints one object per line.
 
         packstore ls Packs Videos -l
         packstore ls Packs Videos -0 | xargs -0 -n 1 packstore cat Packs --
@@ -84,8 +84,10 @@ private struct EntryReport: Encodable {
   let path, kind: String
   let bytes: Int
   let executable, contiguous: Bool
-  let pack: String?    ///< absent for a folder that paths imply
-  let target: String?  ///< of a link
+  /// Absent for a folder that paths imply.
+  let pack: String?
+  /// Of a link.
+  let target: String?
 
   init(_ entry: Snapshot.Entry, target: String?) {
     path = entry.path

@@ -5,7 +5,8 @@ struct Log: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the versions that are kept.",
     discussion: """
-      Newest first; the newest of each pack is the current one. CATALOG names the content: equal folders have equal catalogs.
+      Newest first; the newest of each pack is the current one. CATALOG names the content: equal folders have equal \
+      catalogs.
 
         packstore log Packs Tutorial
       """
@@ -34,7 +35,8 @@ struct Log: ParsableCommand {
   }
 
   private func text(_ versions: [PackVersion]) -> [String] {
-    var table = Table(("VERSION", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right))
+    var table = Table(
+      ("VERSION", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right))
     for version in versions {
       table.add([
         "\(version)", String(version.catalog.description.prefix(12)), formatDate(version.committedAt),
@@ -65,7 +67,8 @@ private struct PackReport: Encodable {
     priority = pack.priority
     self.versions = versions.map {
       Version(
-        version: $0.number, catalog: $0.catalog.description, committedAt: formatDate($0.committedAt), files: $0.fileCount,
+        version: $0.number, catalog: $0.catalog.description, committedAt: formatDate($0.committedAt),
+        files: $0.fileCount,
         links: $0.linkCount, folders: $0.folderCount, bytes: $0.byteCount)
     }
   }

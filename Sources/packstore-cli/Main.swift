@@ -4,11 +4,11 @@ import ArgumentParser
 import PackStore
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 let packstoreVersion = "0.1.0"
@@ -18,8 +18,8 @@ struct Packstore: ParsableCommand {
     commandName: "packstore",
     abstract: "Make and inspect stores of asset packs.",
     discussion: """
-      A store is a folder that holds packs: named, versioned sets of files, deduplicated and compressed. The packs of a store \
-      are seen as one merged folder.
+      A store is a folder that holds packs: named, versioned sets of files, deduplicated and compressed. The packs of \
+      a store are seen as one merged folder.
 
         packstore add Packs Assets/Tutorial --pack Tutorial
         packstore ls Packs
@@ -29,7 +29,8 @@ struct Packstore: ParsableCommand {
       'packstore --version' prints the version.
       """,
     subcommands: [
-      Add.self, Remove.self, List.self, Cat.self, Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self,
+      Add.self, Remove.self, List.self, Cat.self, Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self,
+      Verify.self,
     ]
   )
 }
@@ -63,7 +64,6 @@ enum Main {
       complain("cancelled")
       return 130
     case let error as PackStoreError:
-      for notice in error.notices { complain(escaped(notice.description)) }
       complain(sentence(error))
       return error.code == .invalidArgument ? 2 : 1
     case let failure as Failure:

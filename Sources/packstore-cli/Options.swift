@@ -34,7 +34,8 @@ struct WaitOption: ParsableArguments {
 }
 
 struct PackOption: ParsableArguments {
-  @Option(help: .init("Look into this pack only (default: all packs, merged).", valueName: "id"), transform: parsePackID)
+  @Option(
+    help: .init("Look into this pack only (default: all packs, merged).", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 }
 

@@ -4,16 +4,16 @@ import PackStore
 import Synchronization
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+  import FoundationEssentials
 #else
-import Foundation
+  import Foundation
 #endif
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 // MARK: - Errors
@@ -99,7 +99,8 @@ final class Output: Sendable {
 
   private static func check(_ errorNumber: Int32) throws {
     guard errorNumber != 0 else { return }
-    throw errorNumber == EPIPE ? BrokenPipe() : Failure("cannot write to standard output: \(systemErrorText(errorNumber))")
+    throw errorNumber == EPIPE
+      ? BrokenPipe() : Failure("cannot write to standard output: \(systemErrorText(errorNumber))")
   }
 }
 

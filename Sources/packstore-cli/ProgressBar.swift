@@ -1,27 +1,45 @@
 /// How far a long operation is: a bar where somebody watches, an occasional line where nobody does.
 
+import PackStore
 import Synchronization
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 /// How far an operation is.
 struct Progress {
-  var activity: String    ///< such as "storing"
-  var bytesDone: Int = 0
-  var bytesTotal: Int = 0  ///< 0: not known yet
-  var filesDone: Int = 0   ///< shown while the total is not known
+  /// Such as "storing".
+  var activity: String
+  var bytesDone = 0
+  /// 0: not known yet.
+  var bytesTotal = 0
+  /// Shown while the total is not known.
+  var filesDone = 0
+}
+
+extension Progress {
+  /// An installation: `activity` names its longest phase.
+  init(activity: String, _ progress: InstallProgress) {
+    switch progress.phase {
+    case .scan: self.init(activity: "scanning", filesDone: progress.fileCount)
+    case .store:
+      self.init(
+        activity: activity, bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount,
+        filesDone: progress.fileCount)
+    case .commit: self.init(activity: "committing")
+    }
+  }
 }
 
 /// Shows progress on standard error.
 ///
-/// On a terminal: one line, at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line every five
-/// seconds, so that quick work prints nothing. Nothing at all when `enabled` is false.
+/// On a terminal: one line, at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line
+/// every five seconds, so that quick work prints nothing. Nothing at all when `enabled` is false.
 final class ProgressBar: Sendable {
   private struct State {
     var activity = ""
@@ -54,7 +72,8 @@ final class ProgressBar: Sendable {
       state.lastDrawn = now
       if isTerminal {
         state.visible = true
-        writeToStandardError("\r\(barText(progress, rate: state.rate.bytesPerSecond, width: terminalWidth() - 1))\u{1b}[K")
+        writeToStandardError(
+          "\r\(barText(progress, rate: state.rate.bytesPerSecond, width: terminalWidth() - 1))\u{1b}[K")
       } else {
         writeToStandardError("\(lineText(progress, rate: state.rate.bytesPerSecond))\n")
       }
@@ -80,7 +99,10 @@ private struct Rate {
   var bytesPerSecond: Double? { smoothed }
 
   mutating func record(_ bytes: Int, at time: ContinuousClock.Instant) {
-    guard let start else { return self.start = (time, bytes) }
+    guard let start else {
+      self.start = (time, bytes)
+      return
+    }
     let seconds = (time - start.time) / .seconds(1)
     guard seconds >= 0.25, bytes >= start.bytes else { return }
     let current = Double(bytes - start.bytes) / seconds
@@ -92,7 +114,8 @@ private struct Rate {
 
 // MARK: - Text
 
-/// `storing [=====>     ]  42 %  1.2 GB of 3.0 GB  310.0 MB/s  6 s left`, shortened from the right to fit: at a narrow terminal the bar goes first.
+/// `storing [=====>     ]  42 %  1.2 GB of 3.0 GB  310.0 MB/s  6 s left`, shortened from the right to
+/// fit: at a narrow terminal the bar goes first.
 private func barText(_ progress: Progress, rate: Double?, width: Int) -> String {
   let facts = progressFacts(progress, rate: rate)
   var parts = facts
@@ -122,8 +145,8 @@ private func progressFacts(_ progress: Progress, rate: Double?) -> [String] {
   ]
   if let rate, rate >= 1, progress.bytesDone <= progress.bytesTotal {
     facts.append(formatRate(rate))
-    let left = Double(progress.bytesTotal - progress.bytesDone) / rate
-    facts.append("\(formatDuration(.seconds(left.rounded(.up)))) left")
+    let left = (Double(progress.bytesTotal - progress.bytesDone) / rate).rounded(.up)
+    facts.append(left < 10 ? "\(Int(left)) s left" : "\(formatDuration(.seconds(left))) left")
   }
   return facts
 }

@@ -5,8 +5,8 @@ struct Stat: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
-      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is the part \
-      of it that no other pack uses.
+      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is \
+      the part of it that no other pack uses.
 
         packstore stat Packs
       """
@@ -40,12 +40,13 @@ struct Stat: AsyncParsableCommand {
     table.add(["all"] + cells(statistics.all) + [""])
 
     let all = statistics.all
+    let segments = "\(formatCount(statistics.segmentCount, "segment")) of \(formatBytes(statistics.segmentByteCount))"
     return table.lines + [
       "",
       "saved by deduplication  \(saving(from: all.byteCount, to: all.uniqueByteCount))",
       "saved by compression    \(saving(from: all.uniqueByteCount, to: all.storedByteCount))",
-      "on disk                 \(formatBytes(statistics.diskByteCount)): \(formatCount(statistics.segmentCount, "segment"))"
-        + " of \(formatBytes(statistics.segmentByteCount)), index of \(formatBytes(statistics.indexByteCount))",
+      "on disk                 \(formatBytes(statistics.diskByteCount)): \(segments),"
+        + " index of \(formatBytes(statistics.indexByteCount))",
     ]
   }
 

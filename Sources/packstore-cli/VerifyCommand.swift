@@ -19,7 +19,8 @@ struct Verify: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try Store(at: store.store, options: deep ? .existing : .readOnly)  // hashing needs a store open for writing
+    // Hashing needs a store that is open for writing.
+    let store = try Store(at: store.store, options: deep ? .existing : .readOnly)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let result = try await store.verify(deep: deep) {

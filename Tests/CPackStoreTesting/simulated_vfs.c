@@ -155,6 +155,8 @@ static int do_open_root(void *context, const char *path, bool create_it, pks__fi
     slash[slash == above->bytes ? 1 : 0] = '\0';
     error = sync_node(process, sim__node_of(disk, place.node)->parent, above->bytes);
     sim__text_release(above);
+    // As the real one does: a folder whose name could not be made durable is taken back.
+    if (error != 0 && creates && !sim_stopped(disk)) { sim__name_remove(disk, place.parent, place.name); }
   }
   if (error == 0) { *out = handle_new(process, place.node, true, false, full); }
   return error;

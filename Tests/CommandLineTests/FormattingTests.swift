@@ -22,7 +22,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (Duration.milliseconds(40), "40 ms"), (.milliseconds(1_400), "1.4 s"), (.milliseconds(9_949), "9.9 s"), (.milliseconds(9_950), "10 s"), (.seconds(59.4), "59 s"),
+    (Duration.milliseconds(40), "40 ms"), (.milliseconds(1_400), "1.4 s"), (.milliseconds(9_949), "9.9 s"),
+    (.milliseconds(9_950), "10 s"), (.seconds(59.4), "59 s"),
     (.seconds(59.6), "1 min 0 s"), (.seconds(200), "3 min 20 s"), (.seconds(7_500), "2 h 5 min"),
   ])
   func durations(duration: Duration, expected: String) { #expect(formatDuration(duration) == expected) }

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 /// `stat`, `log`, `conflicts`, `diff`, `verify` and `remove`.
@@ -53,11 +53,13 @@ import Glibc
     let json = try playground.packstore("stat", "store", "--json").json
     #expect(
       Set(json.allKeys as! [String]) == [
-        "packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication", "saved_by_compression", "segments",
+        "packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication", "saved_by_compression",
+        "segments",
         "segment_bytes", "index_runs", "index_bytes", "disk_bytes",
       ])
     let all = try #require(json["all"] as? NSDictionary)
-    #expect(Set(all.allKeys as! [String]) == ["files", "links", "folders", "bytes", "chunks", "unique_bytes", "stored_bytes"])
+    #expect(
+      Set(all.allKeys as! [String]) == ["files", "links", "folders", "bytes", "chunks", "unique_bytes", "stored_bytes"])
     #expect(all["bytes"] as? Int == 35)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
     #expect(Set(pack.allKeys as! [String]) == ["pack", "version", "usage", "own_unique_bytes", "own_stored_bytes"])
@@ -88,7 +90,10 @@ import Glibc
     #expect(Set(pack.allKeys as! [String]) == ["pack", "priority", "versions"])
     let versions = try #require(pack["versions"] as? [NSDictionary])
     #expect(versions.map { $0["version"] as? Int } == [2, 1])
-    #expect(Set(versions[0].allKeys as! [String]) == ["version", "catalog", "committed_at", "files", "links", "folders", "bytes"])
+    #expect(
+      Set(versions[0].allKeys as! [String]) == [
+        "version", "catalog", "committed_at", "files", "links", "folders", "bytes",
+      ])
     #expect((versions[0]["committed_at"] as? String)?.masked == "<date>")
   }
 
@@ -144,7 +149,8 @@ import Glibc
     #expect(differences[3]["old_path"] as? String == "from")
     #expect(
       json["totals"] as? NSDictionary == [
-        "added": 1, "removed": 1, "changed": 1, "moved": 1, "unchanged": 1, "chunks": 4, "new_chunks": 2, "new_bytes": 10,
+        "added": 1, "removed": 1, "changed": 1, "moved": 1, "unchanged": 1, "chunks": 4, "new_chunks": 2,
+        "new_bytes": 10,
       ])
     let same = try playground.packstore("diff", "store", "Tutorial", "Tutorial", "--json").json
     #expect((same["differences"] as? [Any])?.isEmpty == true)

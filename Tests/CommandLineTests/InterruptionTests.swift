@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 /// What comes in between: other writers, Ctrl-C, full disks. And what a terminal shows meanwhile.
@@ -14,42 +14,44 @@ import Glibc
   let playground = try! Playground()
 
   #if os(Linux)
-  @Test func noWaitFailsWhileAnotherWriterCommits() throws {
-    try playground.write("x", to: "folder/a")
-    try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
-    try playground.write("y", to: "folder/a")
-    let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
-    try #require(lock >= 0)
-    defer { close(lock) }
-    var region = flock()
-    region.l_type = Int16(F_WRLCK)
-    region.l_whence = Int16(SEEK_SET)
-    region.l_len = 1
-    try #require(fcntl(lock, setLock, &region) == 0)
+    @Test func noWaitFailsWhileAnotherWriterCommits() throws {
+      try playground.write("x", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      try playground.write("y", to: "folder/a")
+      let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
+      try #require(lock >= 0)
+      defer { close(lock) }
+      var region = flock()
+      region.l_type = Int16(F_WRLCK)
+      region.l_whence = Int16(SEEK_SET)
+      region.l_len = 1
+      try #require(fcntl(lock, setLock, &region) == 0)
 
-    for arguments in [["add", "store", "folder", "--pack", "A", "--no-wait"], ["remove", "store", "A", "--no-wait"]] {
-      let run = try playground.packstore(arguments)
-      #expect(run.status == 1)
-      #expect(run.errors.hasPrefix("packstore: "))
+      for arguments in [
+        ["add", "store", "folder", "--pack", "A", "--no-wait"], ["remove", "store", "A", "--no-wait"],
+      ] {
+        let run = try playground.packstore(arguments)
+        #expect(run.status == 1)
+        #expect(run.errors.hasPrefix("packstore: "))
+      }
+      #expect(try playground.packstore("cat", "store", "a").output == "x", "readers do not wait")
+
+      let waiting = try playground.start(
+        ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
+      usleep(500_000)
+      #expect(waiting.isRunning, "without --no-wait it waits")
+      region.l_type = Int16(F_UNLCK)
+      try #require(fcntl(lock, setLock, &region) == 0)
+      waiting.waitUntilExit()
+      #expect(waiting.terminationStatus == 0)
+      #expect(try playground.packstore("cat", "store", "a").output == "y")
     }
-    #expect(try playground.packstore("cat", "store", "a").output == "x", "readers do not wait")
-
-    let waiting = try playground.start(
-      ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
-    usleep(500_000)
-    #expect(waiting.isRunning, "without --no-wait it waits")
-    region.l_type = Int16(F_UNLCK)
-    try #require(fcntl(lock, setLock, &region) == 0)
-    waiting.waitUntilExit()
-    #expect(waiting.terminationStatus == 0)
-    #expect(try playground.packstore("cat", "store", "a").output == "y")
-  }
   #endif
 
   /// Enough that `add` takes a while, in files so small that it looks at the signal often.
   private func writeManyFiles() throws {
-    var content = noise(10_000)
-    for number in 0..<4_000 {
+    var content = noise(20_000)
+    for number in 0..<1_500 {
       withUnsafeBytes(of: number) { content.replaceSubrange(0..<8, with: $0) }
       try playground.write(content, to: "many/\(number % 50)/\(number)")
     }
@@ -62,7 +64,8 @@ import Glibc
     try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
     let errors = Pipe()
     let process = try playground.start(
-      ["add", "store", "many", "--pack", "Many", "--level", "19"], output: .nullDevice, errors: errors.fileHandleForWriting)
+      ["add", "store", "many", "--pack", "Many", "--level", "15"], output: .nullDevice,
+      errors: errors.fileHandleForWriting)
     try errors.fileHandleForWriting.close()
     while process.isRunning, playground.tree("store/tmp").isEmpty { usleep(10_000) }
     kill(process.processIdentifier, number)
@@ -99,37 +102,37 @@ import Glibc
   // MARK: - Progress
 
   #if os(Linux)
-  @Test func terminalShowsABar() throws {
-    try writeManyFiles()
-    var controller: Int32 = -1
-    var terminal: Int32 = -1
-    var size = winsize(ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0)
-    try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
-    let process = try playground.start(
-      ["add", "store", "many", "--pack", "Many", "--level", "12"], output: .nullDevice,
-      errors: FileHandle(fileDescriptor: terminal, closeOnDealloc: true), environment: ["TERM": "xterm"])
-    close(terminal)
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = Glibc.read(controller, &buffer, buffer.count)
-      guard count > 0 else { break }
-      bytes += buffer[..<count]
+    @Test func terminalShowsABar() throws {
+      try writeManyFiles()
+      var controller: Int32 = -1
+      var terminal: Int32 = -1
+      var size = winsize(ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0)
+      try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
+      let process = try playground.start(
+        ["add", "store", "many", "--pack", "Many"], output: .nullDevice,
+        errors: FileHandle(fileDescriptor: terminal, closeOnDealloc: true), environment: ["TERM": "xterm"])
+      close(terminal)
+      var bytes: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = Glibc.read(controller, &buffer, buffer.count)
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+      }
+      close(controller)
+      process.waitUntilExit()
+      let text = String(decoding: bytes, as: UTF8.self)
+      #expect(process.terminationStatus == 0)
+      #expect(text.contains(" % "))
+      #expect(text.hasSuffix("\r\u{1b}[K"), "the bar is cleared at the end")
+      for line in text.split(separator: "\r") { #expect(line.replacing("\u{1b}[K", with: "").count < 60) }
     }
-    close(controller)
-    process.waitUntilExit()
-    let text = String(decoding: bytes, as: UTF8.self)
-    #expect(process.terminationStatus == 0)
-    #expect(text.contains(" % "))
-    #expect(text.hasSuffix("\r\u{1b}[K"), "the bar is cleared at the end")
-    for line in text.split(separator: "\r") { #expect(line.replacing("\u{1b}[K", with: "").count < 60) }
-  }
   #endif
 }
 
 #if os(Linux)
-/// `F_OFD_SETLK`, which Glibc's module leaves out: a lock of the open file, not of the process.
-private let setLock: Int32 = 37
+  /// `F_OFD_SETLK`, which Glibc's module leaves out: a lock of the open file, not of the process.
+  private let setLock: Int32 = 37
 #endif
 
 /// Whether `unshare -rm` may mount.

@@ -4,11 +4,11 @@ import Foundation
 import Testing
 
 #if canImport(Darwin)
-import Darwin
+  import Darwin
 #elseif canImport(Musl)
-import Musl
+  import Musl
 #else
-import Glibc
+  import Glibc
 #endif
 
 /// A temporary folder, removed with its owner. Commands run in it, so that output names relative paths only.
@@ -109,7 +109,8 @@ extension Playground {
   func shell(_ script: String) throws -> Run { try run(URL(fileURLWithPath: "/bin/sh"), ["-c", script]) }
 
   private func run(_ executable: URL, _ arguments: [String]) throws -> Run {
-    let output = "\(path).out", errors = "\(path).err"
+    let output = "\(path).out"
+    let errors = "\(path).err"
     defer { for file in [output, errors] { unlink(file) } }
     let process = try start(executable, arguments, output: handle(output), errors: handle(errors))
     process.waitUntilExit()
@@ -154,9 +155,9 @@ extension Playground {
 /// The executable lies where the tests were built.
 let packstoreURL: URL = {
   #if os(macOS)
-  let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
+    let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
   #else
-  let tests = URL(fileURLWithPath: CommandLine.arguments[0])
+    let tests = URL(fileURLWithPath: CommandLine.arguments[0])
   #endif
   return tests.deletingLastPathComponent().appendingPathComponent("packstore")
 }()

@@ -27,10 +27,14 @@ import Testing
 
   @Test(arguments: [
     ["nonsense"], ["add"], ["add", "store", "folder"], ["add", "store", "folder", "--pack", "a/b"],
-    ["add", "store", "folder", "--pack", "a", "--level", "23"], ["add", "store", "folder", "--pack", "a", "--keep", "0"],
-    ["add", "store", "folder", "--pack", "a", "--version", "0"], ["add", "store", "folder", "--pack", "a", "--layout", "odd"],
-    ["cat", "store", "a", "--range", "5"], ["cat", "store", "a", "--range", "5-4"], ["cat", "store", "a", "--range", "-4"],
-    ["cat", "store", "a", "--range", "+1-4"], ["ls", "store", "-l", "-0"], ["diff", "a"], ["diff", "a", "b", "c", "--store", "d"],
+    ["add", "store", "folder", "--pack", "a", "--level", "23"],
+    ["add", "store", "folder", "--pack", "a", "--keep", "0"],
+    ["add", "store", "folder", "--pack", "a", "--version", "0"],
+    ["add", "store", "folder", "--pack", "a", "--layout", "odd"],
+    ["cat", "store", "a", "--range", "5"], ["cat", "store", "a", "--range", "5-4"],
+    ["cat", "store", "a", "--range", "-4"],
+    ["cat", "store", "a", "--range", "+1-4"], ["ls", "store", "-l", "-0"], ["diff", "a"],
+    ["diff", "a", "b", "c", "--store", "d"],
     ["diff", "store", "Tutorial@0", "Tutorial"], ["diff", "store", "Tutorial", "./folder"], ["remove", "store"],
   ])
   func wrongUsageExitsWith2(arguments: [String]) throws {
@@ -50,7 +54,8 @@ import Testing
 
   @Test(arguments: [
     ["ls", "nowhere"], ["cat", "nowhere", "a"], ["extract", "nowhere", "out"], ["stat", "nowhere"], ["log", "nowhere"],
-    ["conflicts", "nowhere"], ["diff", "nowhere", "A@1", "A@2"], ["verify", "nowhere"], ["verify", "nowhere", "--deep"],
+    ["conflicts", "nowhere"], ["diff", "nowhere", "A@1", "A@2"], ["verify", "nowhere"],
+    ["verify", "nowhere", "--deep"],
     ["remove", "nowhere", "A"],
   ])
   func missingStoreIsAnError(arguments: [String]) throws {

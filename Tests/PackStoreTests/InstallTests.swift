@@ -147,7 +147,8 @@ import Testing
     let store = try folder.store()
     let source = try folder.makeFolder("source", variedFiles().merging(["big": noise(40_000_000, seed: 9)]) { $1 })
     let reports = Mutex<[InstallProgress]>([])
-    let result = try await store.install(folder: source, as: "P") { progress in reports.withLock { $0.append(progress) } }
+    let result = try await store.install(folder: source, as: "P") { progress in reports.withLock { $0.append(progress) }
+    }
     let all = reports.withLock { $0 }
     #expect(all.count >= 3)
     for (earlier, later) in zip(all, all.dropFirst()) {
@@ -165,7 +166,7 @@ import Testing
   @Test func cancellation() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    let source = try folder.makeFolder("source", ["big": noise(80_000_000, seed: 3)])
+    let source = try folder.makeFolder("source", ["big": noise(56_000_000, seed: 3)])
     let task = Mutex<Task<PackStoreError?, Never>?>(nil)
     let calls = Mutex(0)
     let started = Task { () -> PackStoreError? in
@@ -199,6 +200,38 @@ import Testing
     }
     task.cancel()
     await #expect { try await task.value } throws: { ($0 as? PackStoreError)?.code == .cancelled }
+  }
+
+  @Test func writersOfTheSamePackTakeTurns() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    for index in 0..<4 { try folder.makeFolder("\(index)", ["a": "\(index)"]) }
+    let root = folder.path
+    try await withThrowingTaskGroup { group in
+      for index in 0..<4 { group.addTask { _ = try await store.install(folder: "\(root)/\(index)", as: "P") } }
+      try await group.waitForAll()
+    }
+    #expect(try store.packs().first?.version.number == 4)
+    #expect(try store.packs().count == 1)
+  }
+
+  @Test func transactionsOfTheSamePackConflict() throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try folder.makeFolder("1", ["a": "1"])
+    try folder.makeFolder("2", ["a": "2"])
+    var first = try store.makeTransaction()
+    var second = try store.makeTransaction()
+    try first.install(folder: folder.path("1"), as: "P")
+    try second.install(folder: folder.path("2"), as: "P")
+    try first.commit()
+    do throws(PackStoreError) {
+      try second.commit()
+      Issue.record("the second commit overwrote the first")
+    } catch {
+      #expect(error.code == .conflict)
+    }
+    #expect(try store.contents(of: "a") == Data("1".utf8))
   }
 
   @Test func synchronousWrite() throws {

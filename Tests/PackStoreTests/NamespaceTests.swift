@@ -7,9 +7,11 @@ import Testing
   private static func makeStore(_ folder: borrowing TemporaryFolder) async throws -> Store {
     let store = try folder.store()
     try await store.install(
-      folder: folder.makeFolder("1", ["shared": "one", "Only/One": "1", "Folder/a": "a", "clash": "file", "é": "x"]), as: "One")
+      folder: folder.makeFolder("1", ["shared": "one", "Only/One": "1", "Folder/a": "a", "clash": "file", "é": "x"]),
+      as: "One")
     try await store.install(
-      folder: folder.makeFolder("2", ["shared": "two", "Only/Two": "2", "Folder/b/c": "c", "clash/inside": "folder"]), as: "Two")
+      folder: folder.makeFolder("2", ["shared": "two", "Only/Two": "2", "Folder/b/c": "c", "clash/inside": "folder"]),
+      as: "Two")
     return store
   }
 

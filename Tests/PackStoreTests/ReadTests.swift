@@ -6,7 +6,8 @@ import Testing
   /// A store with one compressible and one incompressible file, a link, an executable and an empty folder.
   private static func makeStore(_ folder: borrowing TemporaryFolder) async throws -> Store {
     let source = try folder.makeFolder(
-      "source", ["raw": noise(300_000, seed: 1), "packed": text(3_000_000, seed: 2), "empty": Data(), "tool": Data("#!".utf8)])
+      "source",
+      ["raw": noise(300_000, seed: 1), "packed": text(3_000_000, seed: 2), "empty": Data(), "tool": Data("#!".utf8)])
     try folder.makeLink("source/link", to: "packed")
     try FileManager.default.createDirectory(atPath: folder.path("source/void"), withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path("source/tool"))
@@ -122,7 +123,9 @@ import Testing
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
     #expect { try store.contents(of: path) } throws: { ($0 as? PackStoreError)?.code == .wrongKind }
-    #expect { try store.read { try $0.asset("raw").linkTarget } } throws: { ($0 as? PackStoreError)?.code == .wrongKind }
+    #expect { try store.read { try $0.asset("raw").linkTarget } } throws: {
+      ($0 as? PackStoreError)?.code == .wrongKind
+    }
   }
 
   @Test func dataOutlivesSnapshotStoreAndFiles() async throws {
@@ -152,7 +155,8 @@ import Testing
     let store = try folder.store()
     let versions = (0..<12).map { text(150_000, seed: UInt64($0)) }
     for (index, bytes) in versions.enumerated() {
-      try folder.makeFolder("\(index)", ["a": bytes, "b/c": bytes.prefix(10), "raw": noise(70_000, seed: UInt64(index))])
+      try folder.makeFolder(
+        "\(index)", ["a": bytes, "b/c": bytes.prefix(10), "raw": noise(70_000, seed: UInt64(index))])
     }
     try await store.install(folder: folder.path("0"), as: "P")
     try await withThrowingTaskGroup { group in
@@ -173,7 +177,9 @@ import Testing
           }
         }
       }
-      for index in 1..<versions.count { try await store.install(folder: folder.path("\(index)"), as: "P", durability: .atomic) }
+      for index in 1..<versions.count {
+        try await store.install(folder: folder.path("\(index)"), as: "P", durability: .atomic)
+      }
       try await group.waitForAll()
     }
   }

@@ -27,10 +27,12 @@ import Testing
     let store = try folder.store()
     let moved = noise(50_000, seed: 1)
     try await store.install(
-      folder: folder.makeFolder("1", ["same": Data("s".utf8), "old": Data("o".utf8), "edit": Data("1".utf8), "from": moved]),
+      folder: folder.makeFolder(
+        "1", ["same": Data("s".utf8), "old": Data("o".utf8), "edit": Data("1".utf8), "from": moved]),
       as: "P")
     try await store.install(
-      folder: folder.makeFolder("2", ["same": Data("s".utf8), "new": Data("n".utf8), "edit": Data("12".utf8), "to": moved]), as: "P"
+      folder: folder.makeFolder(
+        "2", ["same": Data("s".utf8), "new": Data("n".utf8), "edit": Data("12".utf8), "to": moved]), as: "P"
     )
     let snapshot = try store.makeSnapshot()
     let versions = snapshot.versions(of: "P")

@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 
 /// A new folder that is gone after the test.
 struct TemporaryFolder: ~Copyable, Sendable {
@@ -68,18 +67,19 @@ struct SeededGenerator: RandomNumberGenerator {
 /// Bytes that do not compress.
 func noise(_ count: Int, seed: UInt64) -> Data {
   var generator = SeededGenerator(seed: seed)
-  var bytes = Data(capacity: count + 8)
-  while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
-  return bytes.prefix(count)
+  let words = (0..<(count + 7) / 8).map { _ in generator.next() }
+  return words.withUnsafeBytes { Data($0.prefix(count)) }
 }
 
 /// Bytes that compress.
 func text(_ count: Int, seed: UInt64) -> Data {
   var generator = SeededGenerator(seed: seed)
-  let words = ["pack", "asset", "chunk", "frame", "segment", "catalog", "layout", "generation"]
-  var bytes = Data(capacity: count + 16)
-  while bytes.count < count { bytes.append(contentsOf: words.randomElement(using: &generator)!.utf8 + [32]) }
-  return bytes.prefix(count)
+  let words = ["pack ", "asset ", "chunk ", "frame ", "segment ", "catalog ", "layout ", "generation "].map {
+    Array($0.utf8)
+  }
+  var bytes: [UInt8] = []
+  while bytes.count < count { bytes += words[Int(generator.next() % 8)] }
+  return Data(bytes.prefix(count))
 }
 
 /// A folder with everything: empty, small, large, compressible or not, deep, and with odd names.

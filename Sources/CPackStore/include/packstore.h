@@ -1,16 +1,18 @@
 /// PackStore: an embedded, content-addressed store for asset packs.
 ///
 /// The idea. A *pack* is a named, versioned set of *assets*: the files of a folder. A *store* is a directory that holds
-/// any number of packs. Assets are cut into *chunks* by content; a chunk is named by the SHA-256 of its bytes and stored once, however many
-/// files, packs and versions contain it. Neighbouring new chunks are compressed together as *frames* in immutable *segment* files. Every pack
-/// contributes its paths to one merged namespace, in which the pack of highest priority wins.
+/// any number of packs. Assets are cut into *chunks* by content; a chunk is named by the SHA-256 of its bytes and
+/// stored once, however many files, packs and versions contain it. Neighbouring new chunks are compressed together as
+/// *frames* in immutable *segment* files. Every pack contributes its paths to one merged namespace, in which the pack
+/// of highest priority wins.
 ///
-/// Reading. Open a store, take a *snapshot* (one *generation*: which pack versions the store shows at one moment), find assets in
-/// it and read them. A snapshot never changes and never breaks, whatever is committed, removed or collected meanwhile.
+/// Reading. Open a store, take a *snapshot* (one *generation*: which pack versions the store shows at one moment), find
+/// assets in it and read them. A snapshot never changes and never breaks, whatever is committed, removed or collected
+/// meanwhile.
 ///
-/// Writing. Begin a *transaction*, add folders or remove packs, commit. A commit of any number of packs is one atomic switch: after a crash at
-/// any instant a store opens at the old generation or at the new one, whole. Staging takes no lock: many processes may
-/// stage at once, and each commit holds the writer's lock for milliseconds.
+/// Writing. Begin a *transaction*, add folders or remove packs, commit. A commit of any number of packs is one atomic
+/// switch: after a crash at any instant a store opens at the old generation or at the new one, whole. Staging takes no
+/// lock: many processes may stage at once, and each commit holds the writer's lock for milliseconds.
 ///
 /// Rules
 /// - Threads: a store and a snapshot may be used by any number of threads at once; a transaction and a cursor by one at a time.
@@ -20,8 +22,9 @@
 /// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for reading only.
 /// - A forked child must open the store anew.
 ///
-/// Caveats. Index files and borrowed raw assets are memory-mapped. If another process truncates a store's files, touching them raises SIGBUS, as with any
-/// mapped file; do not map stores that untrusted users can write. Every byte is verified by a checksum when first touched.
+/// Caveats. Index files and borrowed raw assets are memory-mapped. If another process truncates a store's files,
+/// touching them raises SIGBUS, as with any mapped file; do not map stores that untrusted users can write. Every byte
+/// is verified by a checksum when first touched.
 #ifndef PACKSTORE_H
 #define PACKSTORE_H
 
@@ -167,16 +170,19 @@ typedef struct pks_asset {
   uint64_t size;           ///< bytes of a file; of a link, the length of its target; 0 for a folder
 } pks_asset;
 
-/// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty, `.` or `..` parts.
-/// A folder implied by other paths is found too. O(1): about two cache misses. Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, CORRUPT.
+/// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty,
+/// `.` or `..` parts. A folder implied by other paths is found too. O(1): about two cache misses. Errors:
+/// INVALID_ARGUMENT (no such path can exist), NOT_FOUND, CORRUPT.
 pks_status pks_find(
   pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error);
 
-/// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame touched is verified before
-/// its bytes are handed out; frames decode straight into `out` where they fit whole. Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
+/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Errors:
+/// WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
 
-/// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes. NOT_CONTIGUOUS unless `contiguous`.
+/// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
+/// NOT_CONTIGUOUS unless `contiguous`.
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
@@ -198,8 +204,8 @@ typedef struct pks_entry {
   uint32_t winner_path_length;
 } pks_entry;
 
-/// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A folder that is not there is NOT_FOUND.
-/// Time is linear in the entries returned.
+/// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A
+/// folder that is not there is NOT_FOUND. Time is linear in the entries returned.
 pks_status pks_cursor_open(
   pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack, pks_walk walk,
   pks_error *error);
@@ -220,7 +226,8 @@ typedef struct pks_txn_options {
   uint32_t keep_versions; ///< versions kept per pack this transaction touches, the current one included; 0: 2
 } pks_txn_options;
 
-/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR,
+/// NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
 
 typedef enum pks_layout {
@@ -279,9 +286,10 @@ typedef struct pks_add_result {
   uint64_t new_stored_bytes;///< bytes they take in segments, catalog and layout pages included
 } pks_add_result;
 
-/// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays bounded whatever the folder holds.
-/// The result is a function of the folder, the store and libzstd's version alone. On an error the transaction stays as it was before the call.
-/// Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
+/// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
+/// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
+/// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
 /// Stages the removal of a pack and its history. NOT_FOUND when there is none.
@@ -294,8 +302,9 @@ pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority
 uint32_t pks_txn_pack_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
 
-/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation, or the base one when nothing was staged.
-/// Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old generation stays.
+/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
+/// or the base one when nothing was staged. Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old
+/// generation stays.
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
 
 /// Ends the transaction without a trace. NULL is fine.
@@ -322,7 +331,8 @@ typedef struct pks_stat {
   uint64_t run_count;          ///< index runs of the generation
 } pks_stat;
 
-/// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and chunks.
+/// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
+/// chunks.
 pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error);
 
 typedef enum pks_change {
@@ -349,7 +359,8 @@ typedef struct pks_diff_totals {
   uint64_t new_bytes;        ///< raw bytes of those
 } pks_diff_totals;
 
-/// Compares two kept versions, perhaps of different packs. `visit` is called once per difference, in order of paths but with moves last; false cancels.
+/// Compares two kept versions, perhaps of different packs. `visit` is called once per difference, in order of paths but
+/// with moves last; false cancels.
 pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
   bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals, pks_error *error);
@@ -362,9 +373,9 @@ typedef struct pks_verify_totals {
   uint64_t fault_count;
 } pks_verify_totals;
 
-/// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also decodes every frame, hashes every chunk, and
-/// compares catalogs with the namespace. `fault` is called once per fault; `progress` may be NULL. Returns OK when the walk itself could be done,
-/// however many faults it found.
+/// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
+/// decodes every frame, hashes every chunk, and compares catalogs with the namespace. `fault` is called once per fault;
+/// `progress` may be NULL. Returns OK when the walk itself could be done, however many faults it found.
 pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_error *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,

@@ -32,7 +32,3 @@ func status(_ body: () throws -> Void) throws -> pks_status {
     return failure.status
   }
 }
-
-extension pks_status: @retroactive CustomStringConvertible {
-  public var description: String { String(cString: pks_status_name(self)) }
-}

@@ -13,6 +13,7 @@ let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?
 /// An open store, closed with the last reference; what is taken from it holds it.
 final class Store {
   let raw: OpaquePointer
+  private var disk: Disk?  // outlives the store
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024, threads: UInt32 = 1,
@@ -31,6 +32,7 @@ final class Store {
 
   convenience init(_ disk: Disk, create: Bool = false) throws {
     try self.init("/store", vfs: disk.vfs, create: create)
+    self.disk = disk
   }
 
   deinit { pks_store_close(raw) }

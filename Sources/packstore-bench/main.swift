@@ -1,2 +1,0 @@
-import CZstd
-print(ZSTD_versionString() as Any)

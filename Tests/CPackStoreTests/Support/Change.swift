@@ -1,0 +1,125 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+/// One change of a store on a simulated disk, to be interrupted in every way.
+struct Change: CustomTestStringConvertible, Sendable {
+  var name: String
+  /// Brings a new disk to where the change begins; its source folders, too.
+  var prepare: @Sendable (Disk) throws -> Void
+  /// Opens the store, changes it, closes it.
+  var perform: @Sendable (Disk) throws -> Void
+
+  var testDescription: String { name }
+
+  static let folders: [String: Folder] = [
+    "/one": .sample(seed: 1), "/two": .changedSample(seed: 1), "/other": .sample(seed: 7), "/small": ["only": .file("only")],
+  ]
+
+  /// A disk where the change begins.
+  func start() throws -> Disk {
+    let disk = Disk(seed: 42)
+    for (path, folder) in Self.folders { disk.put(folder, at: path) }
+    try prepare(disk)
+    return disk
+  }
+
+  /// What the store shows after the change; `nil` before there is one.
+  func state(of disk: Disk) throws -> StoreState? {
+    disk.exists("/store/CONTROL") ? try Store(disk).state() : nil
+  }
+
+  // MARK: The changes
+
+  private static let install: @Sendable (Disk) throws -> Void = { disk in
+    let store = try Store(disk, create: true)
+    try store.commit { try $0.add("p", "/one") }
+    try store.commit { try $0.add("q", "/other", priority: 3) }
+  }
+
+  static let create = Change(name: "create", prepare: { _ in }, perform: { _ = try Store($0, create: true) })
+
+  static let firstAdd = Change(
+    name: "first add", prepare: { _ = try Store($0, create: true) },
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/one") } })
+
+  static let secondVersion = Change(
+    name: "second version", prepare: install, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+
+  static let severalPacks = Change(
+    name: "several packs at once", prepare: install,
+    perform: { disk in
+      try Store(disk).commit {
+        try $0.add("r", "/two")
+        try $0.add("p", "/small")
+        try $0.remove("q")
+      }
+    })
+
+  static let remove = Change(
+    name: "remove", prepare: install, perform: { disk in try Store(disk).commit { try $0.remove("p") } })
+
+  static let priority = Change(
+    name: "priority", prepare: install, perform: { disk in try Store(disk).commit { try $0.prioritise("p", 9) } })
+
+  /// Drops a version and collects its segments.
+  static let collection = Change(
+    name: "collection",
+    prepare: { disk in
+      try install(disk)
+      try Store(disk).commit { try $0.remove("q") }
+    }, perform: { disk in try Store(disk).commit { try $0.prioritise("p", 1) } })
+
+  /// Joins index runs.
+  static let merge = Change(
+    name: "merge of runs",
+    prepare: { disk in
+      let store = try Store(disk, create: true)
+      for name in ["p", "q", "r"] { try store.commit { try $0.add(name, name == "q" ? "/other" : "/one") } }
+    }, perform: { disk in try Store(disk).commit { try $0.add("s", "/small") } })
+
+  static let all = [create, firstAdd, secondVersion, severalPacks, remove, priority, collection, merge]
+  static let adds = [firstAdd, severalPacks, collection]
+}
+
+/// A further transaction, which every surviving store must be able to do: adds a small pack, and leaves nothing in `tmp`.
+func performNext(_ disk: Disk) throws { try Store(disk).commit { try $0.add("next", "/small") } }
+
+extension StoreState {
+  /// What `performNext` makes of a state.
+  var next: StoreState {
+    merging(["next": PackState(priority: 0, version: 1, content: Change.folders["/small"]!)]) { old, _ in old }
+  }
+}
+
+/// Whether a store is whole: it opens, shows one of the states, and a walk over all its files finds no fault. Otherwise what is wrong.
+/// `nil` among the states allows that there is no store yet.
+func whatIsWrong(with disk: Disk, allowed: [StoreState?]) -> String? {
+  do {
+    let store = try Store(disk)
+    let state = try store.state()
+    if !allowed.contains(state) { return "shows another state: \(state.keys.sorted())" }
+    // A control slot that was torn is what its twin is for.
+    let faults = try store.snapshot().faults(deep: true).filter { !$0.hasPrefix("control slot is damaged") }
+    return faults.isEmpty ? nil : "faults: \(faults)"
+  } catch let failure as Failure where failure.status == PKS_NOT_A_STORE && allowed.contains(nil) {
+    return nil
+  } catch {
+    return "\(error)"
+  }
+}
+
+/// Whether a further transaction works on what is left. Otherwise what is wrong.
+func whatIsWrongWithNext(on disk: Disk) -> String? {
+  do {
+    let before = disk.exists("/store/CONTROL") ? try Store(disk).state() : [:]
+    if !disk.exists("/store/CONTROL") { _ = try Store(disk, create: true) }
+    try performNext(disk)
+    let left = disk.list("/store/tmp")
+    if !left.isEmpty { return "left in tmp: \(left)" }
+    if disk.hasLeaks { return "leaks: \(disk.counts)" }
+    return whatIsWrong(with: disk.crash(SIM_CRASH_MIN), allowed: [before.next]).map { "after the next transaction: \($0)" }
+  } catch {
+    return "the next transaction threw \(error)"
+  }
+}
