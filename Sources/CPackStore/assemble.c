@@ -323,7 +323,8 @@ static pks_status assemble_assets(assembler *assembler, pks_error *error) {
     const char *path = pks__source_path(&ingest->source, item);
     pks_status status = find_pieces(assembler, asset, error);
     if (!status && asset->span_count > 0) { status = write_layout_entry(assembler, path, item->path_length, error); }
-    if (!status && !asset->changed) { status = list_record_segments(assembler, path, item->path_length, error); }
+    bool stays = !asset->changed && asset->span_count > 0;
+    if (!status && stays) { status = list_record_segments(assembler, path, item->path_length, error); }
     if (!status && asset->changed) { status = add_removed(assembler, path, item->path_length, error); }
     if (!status && asset->changed) { status = add_record(assembler, item, error); }
     if (status) { return status; }
