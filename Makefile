@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 BUILD := .build
-PACKAGES := libzstd-dev libxxhash-dev pkg-config
+PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config
 SOURCES := Sources Tests Package.swift
 
 .PHONY: demo test build release setup format lint bench golden clean help

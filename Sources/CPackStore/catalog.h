@@ -19,7 +19,7 @@
 ///           Chunk row: 32 bytes id, le32 length. Sizes of the chunks add up to the file's.
 ///   link    the target
 ///   folder  nothing; only empty folders have entries
-/// Layout entry of a file that has bytes: varint extent count, and either the extents or (same rule) u8 height and id
+/// Layout entry of a file that has bytes: u8 flags (PKS__ENTRY_LISTED or 0), varint extent count, and either the extents or (same rule) u8 height and id
 /// of a list. Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64
 /// length. It runs through consecutive frames.
 #ifndef PKS_CATALOG_H

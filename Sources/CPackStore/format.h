@@ -208,7 +208,6 @@ enum {
   PKS__LINK_TARGET_MAX = 4095,    ///< bytes
   PKS__PACK_NAME_MAX = 128,       ///< bytes
   PKS__PACKS_MAX = 65535,
-  PKS__RUNS_MAX = 64,
   PKS__VERSIONS_MAX = 1000,       ///< kept per pack
 };
 

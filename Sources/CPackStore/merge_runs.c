@@ -148,6 +148,9 @@ static pks_status copy_segments(joiner *joiner, uint32_t index, uint32_t *next_c
       continue;
     }
     if (!status) { status = pks__segment_need_table(segment, error); }
+    if (!status && segment->chunk_count != info.chunk_count) {
+      status = pks__fail(error, PKS_CORRUPT, "the index and a segment disagree", segment->name, PKS_NO_OFFSET);
+    }
     if (!status) { status = pks__run_writer_add_segment(&joiner->writer, &info, &input->segments[at], error); }
     for (uint32_t row = 0; !status && row < segment->chunk_count; row++) {
       const pks__id *id;

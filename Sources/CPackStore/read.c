@@ -154,6 +154,8 @@ static pks_status check_mapped(
   _Atomic(uint64_t) *checked = checked_frames(open);
   if (!checked) { return pks__fail_memory(error); }
   uint64_t end = whole->position + whole->length;
+  uint32_t first_segment = 0;
+  const uint8_t *next = NULL;
   *bytes = NULL;
   for (uint32_t index = whole->first_frame;; index++) {
     pks__run_frame_info info;
@@ -163,8 +165,12 @@ static pks_status check_mapped(
     if (!status) { status = pks__view_segment(view, run_number, info.segment, &segment, error); }
     if (!status) { status = pks__segment_map_data(segment, &data, error); }
     if (status) { return status; }
-    if (info.codec != PKS__CODEC_RAW || !pks__range_fits(info.offset, info.stored_length, segment->file_length)) {
+    if (!pks__range_fits(info.offset, info.stored_length, segment->file_length)) {
       return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, segment->file_length);
+    }
+    bool goes_on = !*bytes || (info.segment == first_segment && data + info.offset == next);
+    if (info.codec != PKS__CODEC_RAW || !goes_on) {
+      return pks__fail(error, PKS_CORRUPT, "the index calls an asset contiguous that is not", segment->name, info.offset);
     }
     bool done = atomic_load_explicit(&checked[index / 64], memory_order_acquire) >> (index % 64) & 1;
     if (!done) {
@@ -173,7 +179,11 @@ static pks_status check_mapped(
       }
       atomic_fetch_or_explicit(&checked[index / 64], (uint64_t)1 << (index % 64), memory_order_release);
     }
-    if (!*bytes) { *bytes = data + info.offset + (whole->position - info.raw_start); }
+    if (!*bytes) {
+      first_segment = info.segment;
+      *bytes = data + info.offset + (whole->position - info.raw_start);
+    }
+    next = data + info.offset + info.stored_length;
     if (info.raw_start + info.raw_length >= end) { return PKS_OK; }
   }
 }

@@ -98,7 +98,7 @@ static pks_status read_tail(
     return PKS_OK;
   } else if (entry->kind == PKS__RECORD_FILE) {
     entry->extent_count = pks__get64(record->place.extent_count);
-    if (pks__mul_overflows(entry->extent_count, sizeof(pks__extent), &length)) { return corrupt_at(run, *offset, error); }
+    if (pks__mul_overflows(entry->extent_count, sizeof(pks__extent), &length)) { return corrupt_at(run, run->records.offset + *offset, error); }
   }
   const uint8_t *bytes;
   pks_status status = section_bytes(run, &run->records, *offset, length, &bytes, error);

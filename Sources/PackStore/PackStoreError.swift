@@ -5,7 +5,7 @@ public import SystemPackage
 ///
 /// Compare ``code`` to decide; show ``description`` to people:
 ///
-///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore repair'
+///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify'
 public struct PackStoreError: Error, Sendable {
   public var code: Code
 
@@ -127,7 +127,7 @@ extension PackStoreError: CustomStringConvertible {
     case .sourceChanged: "try again when nothing writes to the folder"
     case .notContiguous: "read a copy"
     case .conflict: "stage it again"
-    case .corrupt: "run 'packstore repair'"
+    case .corrupt: "run 'packstore verify'"
     case .newerFormat: "update PackStore"
     case .purged: "fetch the pack again"
     default: nil

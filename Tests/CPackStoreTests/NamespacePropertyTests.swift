@@ -5,10 +5,9 @@ import Testing
 extension Core {
   /// Random histories against a model: packs come, change, go, and contest names, while the store is reopened and loses power.
   ///
-  /// A failure prints its seed; `PACKSTORE_SEED=<seed>` replays it.
+  /// A failure prints its seed; `PACKSTORE_SEED=<seed>` replays it, and `PACKSTORE_SEED=<first>-<last>` tries many.
   @Suite struct NamespacePropertyTests {
-    @Test(arguments: 1...12) func history(number: Int) throws {
-      let seed = testSeed(0x5eed_0000 + UInt64(number))
+    @Test(arguments: testSeeds(1...8)) func history(seed: UInt64) throws {
       var history = History(seed: seed)
       for _ in 0..<40 where !history.hasFailed { try history.step() }
     }

@@ -98,7 +98,7 @@ import Testing
     #expect(!result.isSound)
     #expect(result.faults.first?.code == .corrupt)
     #expect { try store.contents(of: "a") } throws: { error in
-      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore repair'")
+      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify'")
     }
   }
 

@@ -48,7 +48,7 @@ typedef enum pks_status {
   PKS_WRONG_KIND = 103,        ///< a link or folder where a file is needed, or the reverse
   PKS_READ_ONLY = 104,         ///< the store was opened for reading only
   PKS_CANCELLED = 105,         ///< a progress callback said so
-  PKS_BUSY = 106,              ///< another writer holds the lock and the caller would not wait; `holder` says who
+  PKS_BUSY = 106,              ///< another writer holds the lock and the caller would not wait; `pks_error.needed` says who
   PKS_REFUSED = 107,           ///< the folder holds what cannot be stored (names, links); each was reported as a notice
   PKS_SOURCE_CHANGED = 108,    ///< a file of the folder shrank, grew or vanished while it was read
   PKS_EXISTS = 109,            ///< that version of the pack exists with other content
@@ -100,7 +100,7 @@ typedef struct pks_options {
   pks_sha256 *sha256;         ///< NULL: the store opens for reading only
   bool create;                ///< make an empty store where there is none (the directory may exist and be empty)
   uint32_t chunk_average;     ///< for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
-  uint32_t thread_count;      ///< threads that staging and large reads may use; 0: one per processor
+  uint32_t thread_count;      ///< threads that staging may use; 0: one per processor
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 

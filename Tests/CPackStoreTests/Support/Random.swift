@@ -33,7 +33,12 @@ struct Random: RandomNumberGenerator {
   }
 }
 
-/// The seed of property tests: `PACKSTORE_SEED` replays one, otherwise each has its own fixed one. A failing test prints it.
-func testSeed(_ standard: UInt64) -> UInt64 {
-  ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? standard
+/// The seeds of a property test: `PACKSTORE_SEED` replays one, or runs a range such as `1-1000`; otherwise it has its own fixed ones.
+/// A failing test prints its seed.
+func testSeeds(_ standard: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
+  guard let text = ProcessInfo.processInfo.environment["PACKSTORE_SEED"] else { return standard }
+  let ends = text.split(separator: "-").compactMap { UInt64($0) }
+  return ends.count == 2 ? ends[0]...ends[1] : ends[0]...ends[0]
 }
+
+func testSeed(_ standard: UInt64) -> UInt64 { testSeeds(standard...standard).lowerBound }
