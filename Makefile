@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 BUILD := .build
-PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config
+PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
 SOURCES := Sources Tests Package.swift
 
 .PHONY: demo test build release setup format lint bench golden clean help
@@ -30,11 +30,13 @@ test: build lint  ## Run all tests.
 	Scripts/check-layers ARCHITECTURE.md Sources/CPackStore
 	Tests/Embedding/run
 
-format:  ## Format the Swift sources by the checked-in settings.
+format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
+	@Scripts/format-c --in-place
 
-lint:  ## Check the formatting of the Swift sources.
+lint:  ## Check the formatting of the sources.
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+	@Scripts/format-c --check
 
 bench: release  ## Measure beside other tools; refreshes Benchmarks/Results.
 	Benchmarks/compare-ingest --packstore $(BUILD)/release/packstore --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json

@@ -8,12 +8,12 @@
 
 /// A stretch of an asset's bytes through consecutive frames of one segment.
 typedef struct piece {
-  uint32_t source;        ///< index in `old_segments`; PKS__SPAN_NEW: a segment of this add
-  uint32_t segment;       ///< of this add
+  uint32_t source;   ///< index in `old_segments`; PKS__SPAN_NEW: a segment of this add
+  uint32_t segment;  ///< of this add
   uint32_t first_frame, last_frame;
-  uint32_t skip;          ///< in the first frame
-  uint32_t last_end;      ///< in the last frame
-  bool last_is_full;      ///< `last_end` is the end of the last frame
+  uint32_t skip;      ///< in the first frame
+  uint32_t last_end;  ///< in the last frame
+  bool last_is_full;  ///< `last_end` is the end of the last frame
   uint64_t length;
 } piece;
 
@@ -22,18 +22,20 @@ typedef struct assembler {
   pks__tree_writer layout;
   pks__rows layout_rows;
   pks__scratch value;
-  pks__scratch pieces;             ///< of the asset under way
-  pks__scratch extents;            ///< the same for the run
+  pks__scratch pieces;   ///< of the asset under way
+  pks__scratch extents;  ///< the same for the run
   pks__segment_set layout_segments;
-  pks__scratch new_bases;          ///< uint32_t: number in the run of each new segment's first frame
-  pks__map old_frames;             ///< old segment << 32 | frame -> number in the run
-  uint64_t removed_at;             ///< next removed path
+  pks__scratch new_bases;  ///< uint32_t: number in the run of each new segment's first frame
+  pks__map old_frames;     ///< old segment << 32 | frame -> number in the run
+  uint64_t removed_at;     ///< next removed path
 } assembler;
 
 // MARK: - Pieces
 
 /// Where one chunk lies, as a piece of its own.
-static pks_status locate(pks__ingest *ingest, const pks__chunk_span *span, uint32_t index, piece *out, pks_error *error) {
+static pks_status locate(
+  pks__ingest *ingest, const pks__chunk_span *span, uint32_t index, piece *out, pks_error *error
+) {
   *out = (piece){.source = span->source};
   uint32_t begin, end, frame_length;
   if (span->source == PKS__SPAN_NEW) {
@@ -42,8 +44,8 @@ static pks_status locate(pks__ingest *ingest, const pks__chunk_span *span, uint3
     out->first_frame = place->frame;
     begin = place->begin;
     end = begin + place->length;
-    bool last_of_frame = span->first + index + 1 == PKS__SCRATCH_COUNT(&ingest->frames.places, pks__new_place)
-                         || place[1].begin == 0;
+    bool last_of_frame =
+      span->first + index + 1 == PKS__SCRATCH_COUNT(&ingest->frames.places, pks__new_place) || place[1].begin == 0;
     frame_length = last_of_frame ? end : UINT32_MAX;
   } else {
     pks__segment *segment = PKS__SCRATCH_AT(&ingest->old_segments, pks__old_segment, span->source)->segment;
@@ -122,10 +124,13 @@ static pks_status write_layout_entry(assembler *assembler, const char *path, siz
   if (!status) { status = pks__rows_finish(&assembler->layout_rows, &assembler->value, &flags, error); }
   if (status) { return status; }
   assembler->value.bytes[0] = flags;
-  return pks__tree_writer_put(&assembler->layout, path, length, assembler->value.bytes, (size_t)assembler->value.length, error);
+  return pks__tree_writer_put(
+    &assembler->layout, path, length, assembler->value.bytes, (size_t)assembler->value.length, error
+  );
 }
 
-/// Lists the segments that the record of an unchanged asset refers to. It stays as it is, and may refer to another copy of a
+/// Lists the segments that the record of an unchanged asset refers to. It stays as it is, and may refer to another copy
+/// of a
 /// chunk than the one that was found now: two transactions that were staged side by side may have stored the same.
 static pks_status list_record_segments(assembler *assembler, const char *path, size_t length, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
@@ -194,7 +199,8 @@ static pks_status old_run_segment(pks__ingest *ingest, uint32_t source, uint32_t
   pks__old_segment *old = PKS__SCRATCH_AT(&ingest->old_segments, pks__old_segment, source);
   pks_status status = PKS_OK;
   if (old->run_segment == UINT32_MAX) {
-    pks__run_segment_info info = {.id = old->segment->id, .kind = PKS__SEGMENT_DATA, .file_length = old->segment->file_length};
+    pks__run_segment_info info = {
+      .id = old->segment->id, .kind = PKS__SEGMENT_DATA, .file_length = old->segment->file_length};
     status = pks__run_writer_add_segment(&ingest->run, &info, &old->run_segment, error);
   }
   *number = old->run_segment;
@@ -205,7 +211,9 @@ static bool frames_are_known(const assembler *assembler, const piece *piece, uin
   for (uint32_t frame = piece->first_frame; frame <= piece->last_frame; frame++) {
     uint64_t probe = 0;
     uint32_t number;
-    if (!pks__map_next(&assembler->old_frames, (uint64_t)piece->source << 32 | frame, &probe, &number)) { return false; }
+    if (!pks__map_next(&assembler->old_frames, (uint64_t)piece->source << 32 | frame, &probe, &number)) {
+      return false;
+    }
     if (frame == piece->first_frame) { *first = number; }
     if (number != *first + (frame - piece->first_frame)) { return false; }
   }
@@ -234,7 +242,9 @@ static pks_status add_old_frames(assembler *assembler, const piece *piece, uint3
     };
     status = pks__run_writer_add_frame(&ingest->run, &info, &number, error);
     if (index == piece->first_frame) { *first = number; }
-    if (!status) { status = pks__map_insert(&assembler->old_frames, (uint64_t)piece->source << 32 | index, number, error); }
+    if (!status) {
+      status = pks__map_insert(&assembler->old_frames, (uint64_t)piece->source << 32 | index, number, error);
+    }
   }
   return status;
 }
@@ -264,7 +274,8 @@ static bool is_contiguous(const assembler *assembler) {
   if (PKS__SCRATCH_COUNT(&assembler->pieces, piece) != 1) { return false; }
   const piece *piece = PKS__SCRATCH_AT(&assembler->pieces, struct piece, 0);
   const pks__extent *extent = PKS__SCRATCH_AT(&assembler->extents, pks__extent, 0);
-  const pks__run_frame *frames = PKS__SCRATCH_AT(&assembler->ingest->run.frames, pks__run_frame, pks__get32(extent->frame));
+  const pks__run_frame *frames =
+    PKS__SCRATCH_AT(&assembler->ingest->run.frames, pks__run_frame, pks__get32(extent->frame));
   uint64_t expected = pks__place_offset(pks__get64(frames[0].place));
   for (uint32_t i = 0; i <= piece->last_frame - piece->first_frame; i++) {
     uint64_t place = pks__get64(frames[i].place);
@@ -346,7 +357,8 @@ static pks_status finish_layout(assembler *assembler, pks_error *error) {
   if (status) { return status; }
   return pks__layout_put_root(
     pks__page_store_sink(&ingest->pages), &ingest->catalog_id, &map, pks__segment_set_at(segments, 0),
-    pks__segment_set_count(segments), &ingest->layout_id, error);
+    pks__segment_set_count(segments), &ingest->layout_id, error
+  );
 }
 
 /// Lists the chunks of the add: data first, then pages, in the order in which their segments were registered.
@@ -357,7 +369,8 @@ static pks_status list_chunks(pks__ingest *ingest, pks_error *error) {
   for (size_t list = 0; list < PKS_COUNT_OF(lists); list++) {
     for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(lists[list], pks__id); i++) {
       status = pks__run_writer_add_chunk(
-        &ingest->run, pks__id_prefix(PKS__SCRATCH_AT(lists[list], const pks__id, i)), number++, error);
+        &ingest->run, pks__id_prefix(PKS__SCRATCH_AT(lists[list], const pks__id, i)), number++, error
+      );
     }
   }
   return status;
@@ -379,7 +392,8 @@ static pks_status finish_run(assembler *assembler, bool sync, pks_error *error) 
   char path[PKS__INDEX_NAME];
   pks__run_path(ingest->run_name.name, path);
   return pks__run_writer_finish(
-    &ingest->run, strrchr(path, '/') + 1, sync, &ingest->run_name.file_length, &ingest->run_name.trailer_sum, error);
+    &ingest->run, strrchr(path, '/') + 1, sync, &ingest->run_name.file_length, &ingest->run_name.trailer_sum, error
+  );
 }
 
 static void init(assembler *assembler, pks__ingest *ingest) {

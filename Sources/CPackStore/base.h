@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PKS_ASSERT(condition) \
-  do { \
-    if (__builtin_expect(!(condition), 0)) { __builtin_trap(); } \
+#define PKS_ASSERT(condition)                                                                                          \
+  do {                                                                                                                 \
+    if (__builtin_expect(!(condition), 0)) { __builtin_trap(); }                                                       \
   } while (0)
 
 #define PKS_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -7,7 +7,8 @@
 // MARK: - Making
 
 pks_status pks__block_create(
-  pks__block **out, const pks__source *source, const pks__chunker *chunker, pks_sha256 *sha256, pks_error *error) {
+  pks__block **out, const pks__source *source, const pks__chunker *chunker, pks_sha256 *sha256, pks_error *error
+) {
   pks__block *block = pks__allocate_zeroed(1, sizeof *block);
   if (!block) { return pks__fail_memory(error); }
   // A batch may be one file short of full, and a stretch begins with an uncut rest of less than a maximal chunk.
@@ -57,14 +58,17 @@ static uint32_t cut(pks__block *block, uint32_t offset, uint32_t end, bool at_en
 static bool repeats(const pks__block *block, uint32_t index) {
   const pks__block_chunk *chunk = &block->chunks[index], *before = chunk - 1;
   return index > 0 && chunk->length == before->length
-         && memcmp(block->bytes + chunk->offset, block->bytes + before->offset, chunk->length) == 0;
+    && memcmp(block->bytes + chunk->offset, block->bytes + before->offset, chunk->length) == 0;
 }
 
 static void hash_chunks(pks__block *block) {
   for (uint32_t i = 0; i < block->chunk_count; i++) {
     pks__block_chunk *chunk = &block->chunks[i];
-    if (repeats(block, i)) { chunk->id = block->chunks[i - 1].id; }
-    else { block->sha256(block->bytes + chunk->offset, chunk->length, chunk->id.bytes); }
+    if (repeats(block, i)) {
+      chunk->id = block->chunks[i - 1].id;
+    } else {
+      block->sha256(block->bytes + chunk->offset, chunk->length, chunk->id.bytes);
+    }
   }
 }
 
@@ -72,7 +76,8 @@ static void hash_chunks(pks__block *block) {
 
 static pks_status changed(const pks__source *source, const pks__source_item *item, pks_error *error) {
   return pks__fail_at_path(
-    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__source_path(source, item), item->path_length);
+    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__source_path(source, item), item->path_length
+  );
 }
 
 static pks_status read_failed(const pks__source *source, const pks__source_item *item, int failure, pks_error *error) {
@@ -92,8 +97,8 @@ static pks_status read_small(pks__block *block, const pks__source_item *item, pk
   pks_status status = pks__source_open(source, item, &file, error);
   if (status) { return status; }
   size_t got = 0;
-  int failure = source->vfs->read_at(
-    source->vfs->context, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
+  int failure =
+    source->vfs->read_at(source->vfs->context, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
   source->vfs->close(source->vfs->context, file);
   if (failure) { return read_failed(source, item, failure, error); }
   return got == item->size ? PKS_OK : changed(source, item, error);
@@ -123,7 +128,8 @@ static bool fits_batch(const pks__source_item *item) {
 static void fill_batch(pks__block_filler *filler, pks__block *block) {
   uint64_t planned = 0;
   block->first_item = filler->next_item;
-  while (filler->next_item < pks__source_count(filler->source) && block->item_count < PKS__BATCH_ITEMS_MAX && planned < PKS__BLOCK_SIZE) {
+  while (filler->next_item < pks__source_count(filler->source) && block->item_count < PKS__BATCH_ITEMS_MAX
+         && planned < PKS__BLOCK_SIZE) {
     const pks__source_item *item = pks__source_at(filler->source, filler->next_item);
     if (!fits_batch(item)) { break; }
     if (item->kind == PKS__RECORD_FILE) { planned += item->size; }
@@ -177,7 +183,8 @@ static pks_status fill_stretch(pks__block_filler *filler, pks__block *block, pks
   memcpy(block->bytes, filler->carry, filler->carry_length);
   size_t wanted = (size_t)pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset), got = 0;
   int failure = source->vfs->read_at(
-    source->vfs->context, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, &got);
+    source->vfs->context, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, &got
+  );
   if (failure) { return read_failed(source, item, failure, error); }
   if (got != wanted) { return changed(source, item, error); }
   filler->offset += wanted;

@@ -10,9 +10,15 @@
 
 #include "base.h"
 
-typedef struct pks_le16 { uint8_t bytes[2]; } pks_le16;
-typedef struct pks_le32 { uint8_t bytes[4]; } pks_le32;
-typedef struct pks_le64 { uint8_t bytes[8]; } pks_le64;
+typedef struct pks_le16 {
+  uint8_t bytes[2];
+} pks_le16;
+typedef struct pks_le32 {
+  uint8_t bytes[4];
+} pks_le32;
+typedef struct pks_le64 {
+  uint8_t bytes[8];
+} pks_le64;
 
 static inline uint16_t pks__get16(pks_le16 stored) {
   return (uint16_t)((unsigned)stored.bytes[0] | (unsigned)stored.bytes[1] << 8);
@@ -20,7 +26,7 @@ static inline uint16_t pks__get16(pks_le16 stored) {
 
 static inline uint32_t pks__get32(pks_le32 stored) {
   return (uint32_t)stored.bytes[0] | (uint32_t)stored.bytes[1] << 8 | (uint32_t)stored.bytes[2] << 16
-         | (uint32_t)stored.bytes[3] << 24;
+    | (uint32_t)stored.bytes[3] << 24;
 }
 
 static inline uint64_t pks__get64(pks_le64 stored) {
@@ -29,9 +35,7 @@ static inline uint64_t pks__get64(pks_le64 stored) {
   return value;
 }
 
-static inline pks_le16 pks__put16(uint16_t value) {
-  return (pks_le16){{(uint8_t)value, (uint8_t)(value >> 8)}};
-}
+static inline pks_le16 pks__put16(uint16_t value) { return (pks_le16){{(uint8_t)value, (uint8_t)(value >> 8)}}; }
 
 static inline pks_le32 pks__put32(uint32_t value) {
   return (pks_le32){{(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)}};
@@ -55,9 +59,7 @@ static inline pks__reader pks__reader_make(const void *bytes, size_t byte_count)
   return (pks__reader){.next = bytes, .end = (const uint8_t *)bytes + byte_count, .failed = false};
 }
 
-static inline size_t pks__reader_left(const pks__reader *reader) {
-  return (size_t)(reader->end - reader->next);
-}
+static inline size_t pks__reader_left(const pks__reader *reader) { return (size_t)(reader->end - reader->next); }
 
 /// The next `byte_count` bytes, or NULL when there are not that many.
 static inline const uint8_t *pks__read_bytes(pks__reader *reader, size_t byte_count) {

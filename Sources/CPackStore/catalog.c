@@ -33,7 +33,9 @@ static pks_status move_to_list(pks__rows *rows, pks_error *error) {
 
 pks_status pks__rows_append(pks__rows *rows, const void *row, pks_error *error) {
   rows->count++;
-  if (rows->count <= PKS__ENTRY_INLINE_ROWS) { return pks__scratch_append(&rows->inline_rows, row, rows->row_size, error); }
+  if (rows->count <= PKS__ENTRY_INLINE_ROWS) {
+    return pks__scratch_append(&rows->inline_rows, row, rows->row_size, error);
+  }
   pks_status status = rows->inline_rows.length > 0 ? move_to_list(rows, error) : PKS_OK;
   return status ? status : pks__tree_writer_append(&rows->list, row, error);
 }
@@ -59,7 +61,8 @@ pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags
 // MARK: - Roots
 
 pks_status pks__catalog_put_root(
-  pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error) {
+  pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
+) {
   struct {
     uint8_t magic[8];
     pks_le32 average, height;
@@ -80,7 +83,8 @@ pks_status pks__catalog_put_root(
 }
 
 pks_status pks__catalog_read_root(
-  pks__page_source source, const pks__id *id, pks__catalog_info *info, pks__tree *map, pks_error *error) {
+  pks__page_source source, const pks__id *id, pks__catalog_info *info, pks__tree *map, pks_error *error
+) {
   pks__scratch page = {0};
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
@@ -103,8 +107,9 @@ pks_status pks__catalog_read_root(
 }
 
 pks_status pks__layout_put_root(
-  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments, uint32_t segment_count,
-  pks__id *id, pks_error *error) {
+  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments,
+  uint32_t segment_count, pks__id *id, pks_error *error
+) {
   pks__scratch page = {0};
   pks_le32 height = pks__put32(map->height), count = pks__put32(segment_count);
   pks_status status = pks__scratch_append(&page, PKS__LAYOUT_MAGIC, 8, error);
@@ -119,7 +124,8 @@ pks_status pks__layout_put_root(
 }
 
 pks_status pks__layout_read_root(
-  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error) {
+  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error
+) {
   pks__scratch page = {0};
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
@@ -174,7 +180,7 @@ pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_
   switch (entry.kind) {
     case PKS__RECORD_FILE:
       fits = (flags & ~(PKS__ENTRY_KIND_MASK | PKS__ENTRY_EXECUTABLE | PKS__ENTRY_LISTED)) == 0
-             && read_file_entry(&reader, flags, &entry);
+        && read_file_entry(&reader, flags, &entry);
       break;
     case PKS__RECORD_LINK:
       entry.size = pks__reader_left(&reader);

@@ -15,13 +15,16 @@
 ///  48 id of the map's root
 ///
 /// Catalog entry: u8 kind (low 2 bits) and flags, then
-///   file    varint size, varint chunk count, and either a row per chunk, or (PKS__ENTRY_LISTED) u8 height and id of a list of rows.
-///           Chunk row: 32 bytes id, le32 length. Sizes of the chunks add up to the file's.
+///   file    varint size, varint chunk count, and either a row per chunk, or (PKS__ENTRY_LISTED) u8 height and id of a
+///           list of rows. Chunk row: 32 bytes id, le32 length. Sizes of the chunks add up to the file's.
 ///   link    the target
 ///   folder  nothing; only empty folders have entries
-/// Layout entry of a file that has bytes: u8 flags (PKS__ENTRY_LISTED or 0), varint extent count, and either the extents or (same rule) u8 height and id
-/// of a list. Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64
-/// length. It runs through consecutive frames.
+///
+/// Layout entry of a file that has bytes: u8 flags (PKS__ENTRY_LISTED or 0), varint extent count, and either the
+/// extents or (same rule) u8 height and id of a list.
+///
+/// Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64 length. It
+/// runs through consecutive frames.
 #ifndef PKS_CATALOG_H
 #define PKS_CATALOG_H
 
@@ -32,11 +35,11 @@
 
 enum {
   PKS__CATALOG_ROOT_SIZE = 80,
-  PKS__LAYOUT_ROOT_SIZE = 80,      ///< before the segment ids
-  PKS__ENTRY_KIND_MASK = 3,        ///< pks__record_kind
+  PKS__LAYOUT_ROOT_SIZE = 80,  ///< before the segment ids
+  PKS__ENTRY_KIND_MASK = 3,    ///< pks__record_kind
   PKS__ENTRY_EXECUTABLE = 4,
   PKS__ENTRY_LISTED = 8,
-  PKS__ENTRY_INLINE_ROWS = 64,     ///< more rows than this go to a list of their own
+  PKS__ENTRY_INLINE_ROWS = 64,  ///< more rows than this go to a list of their own
 };
 
 typedef struct pks__catalog_chunk {
@@ -75,10 +78,12 @@ pks_status pks__rows_append(pks__rows *rows, const void *row, pks_error *error);
 pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags, pks_error *error);
 
 pks_status pks__catalog_put_root(
-  pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error);
+  pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
+);
 pks_status pks__layout_put_root(
-  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments, uint32_t segment_count,
-  pks__id *id, pks_error *error);
+  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments,
+  uint32_t segment_count, pks__id *id, pks_error *error
+);
 
 // MARK: - Reading
 
@@ -86,19 +91,20 @@ pks_status pks__layout_put_root(
 typedef struct pks__catalog_entry {
   const char *path;
   size_t path_length;
-  const uint8_t *value;       ///< the whole encoded value: equal entries have equal values
+  const uint8_t *value;  ///< the whole encoded value: equal entries have equal values
   size_t value_length;
   pks__record_kind kind;
   bool executable;
-  uint64_t size;              ///< of a link, the length of its target
-  const uint8_t *target;      ///< of a link
+  uint64_t size;          ///< of a link, the length of its target
+  const uint8_t *target;  ///< of a link
   uint64_t chunk_count;
   const pks__catalog_chunk *chunks;  ///< `chunk_count` rows, or NULL when they are in `list`
   pks__tree list;
 } pks__catalog_entry;
 
 pks_status pks__catalog_read_root(
-  pks__page_source source, const pks__id *id, pks__catalog_info *info, pks__tree *map, pks_error *error);
+  pks__page_source source, const pks__id *id, pks__catalog_info *info, pks__tree *map, pks_error *error
+);
 /// Decodes the entry at the cursor. CORRUPT when it breaks a rule.
 pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_entry *out, pks_error *error);
 
@@ -115,6 +121,7 @@ pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk 
 
 /// Root of a layout: its map, and the segments it names appended to `segments`.
 pks_status pks__layout_read_root(
-  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error);
+  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error
+);
 
 #endif

@@ -7,6 +7,4 @@
 
 #include <xxhash.h>
 
-uint64_t pks__checksum(const void *bytes, size_t byte_count) {
-  return XXH3_64bits(bytes, byte_count);
-}
+uint64_t pks__checksum(const void *bytes, size_t byte_count) { return XXH3_64bits(bytes, byte_count); }

@@ -16,18 +16,16 @@ pks__chunker pks__chunker_make(uint32_t average) {
 
 pks__scan *pks__scan_for(pks__scan_kind kind) {
   switch (kind) {
-  case PKS__SCAN_SCALAR:
-    return pks__scan_scalar;
+    case PKS__SCAN_SCALAR: return pks__scan_scalar;
 #if defined(__x86_64__)
-  case PKS__SCAN_AVX2:
-    return __builtin_cpu_supports("avx2") ? pks__scan_avx2 : NULL;
-  case PKS__SCAN_AVX512:
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi")
-             ? pks__scan_avx512
-             : NULL;
+    case PKS__SCAN_AVX2: return __builtin_cpu_supports("avx2") ? pks__scan_avx2 : NULL;
+    case PKS__SCAN_AVX512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+          && __builtin_cpu_supports("avx512vbmi")
+        ? pks__scan_avx512
+        : NULL;
 #endif
-  default:
-    return NULL;
+    default: return NULL;
   }
 }
 

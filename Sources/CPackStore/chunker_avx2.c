@@ -14,13 +14,13 @@
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
+  #include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2")))
-#define AVX2_INLINE static inline __attribute__((target("avx2"), always_inline))
+  #define AVX2 __attribute__((target("avx2")))
+  #define AVX2_INLINE static inline __attribute__((target("avx2"), always_inline))
 
-/// Keeps arrays of vectors in registers: a loop over them that is left as a loop would force them into memory.
-#define UNROLLED _Pragma("GCC unroll 8")
+  /// Keeps arrays of vectors in registers: a loop over them that is left as a loop would force them into memory.
+  #define UNROLLED _Pragma("GCC unroll 8")
 
 enum {
   STRIP_BYTES = 8,
@@ -39,8 +39,10 @@ AVX2_INLINE int gear_at(const uint8_t *byte) { return (int)pks__gear[*byte]; }
 AVX2_INLINE void load_gear(const uint8_t *bytes, __m256i gear[STRIP_BYTES]) {
   UNROLLED for (int t = 0; t < STRIP_BYTES; t++) {
     const uint8_t *first = bytes + t;
-    gear[t] = _mm256_setr_epi32(gear_at(first), gear_at(first + 8), gear_at(first + 16), gear_at(first + 24),
-                                gear_at(first + 32), gear_at(first + 40), gear_at(first + 48), gear_at(first + 56));
+    gear[t] = _mm256_setr_epi32(
+      gear_at(first), gear_at(first + 8), gear_at(first + 16), gear_at(first + 24), gear_at(first + 32),
+      gear_at(first + 40), gear_at(first + 48), gear_at(first + 56)
+    );
   }
 }
 
@@ -86,7 +88,9 @@ AVX2_INLINE __m256i join_strips(__m256i strip, strip_state *state) {
 }
 
 /// All ones in the lanes where `hash <= last`.
-AVX2_INLINE __m256i at_most(__m256i hash, __m256i last) { return _mm256_cmpeq_epi32(_mm256_min_epu32(hash, last), hash); }
+AVX2_INLINE __m256i at_most(__m256i hash, __m256i last) {
+  return _mm256_cmpeq_epi32(_mm256_min_epu32(hash, last), hash);
+}
 
 AVX2_INLINE bool any_at_most(const __m256i hashes[STRIP_BYTES], __m256i last) {
   const __m256i least01 = _mm256_min_epu32(hashes[0], hashes[1]);

@@ -15,16 +15,16 @@
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
+  #include <immintrin.h>
 
-#include "chunker_gear.h"
+  #include "chunker_gear.h"
 
-#define AVX512_TARGET target("avx512f,avx512bw,avx512vbmi")
-#define AVX512 __attribute__((AVX512_TARGET))
-#define AVX512_INLINE static inline __attribute__((AVX512_TARGET, always_inline))
+  #define AVX512_TARGET target("avx512f,avx512bw,avx512vbmi")
+  #define AVX512 __attribute__((AVX512_TARGET))
+  #define AVX512_INLINE static inline __attribute__((AVX512_TARGET, always_inline))
 
-/// Keeps arrays of vectors in registers: a loop over them that is left as a loop would force them into memory.
-#define UNROLLED _Pragma("GCC unroll 8")
+  /// Keeps arrays of vectors in registers: a loop over them that is left as a loop would force them into memory.
+  #define UNROLLED _Pragma("GCC unroll 8")
 
 enum {
   STRIP_BYTES = 8,
@@ -33,10 +33,10 @@ enum {
   VECTOR_BYTES = 64,
 };
 
-#define PLANE0(constant) (uint8_t)((constant) & 0xFF),
-#define PLANE1(constant) (uint8_t)((constant) >> 8 & 0xFF),
-#define PLANE2(constant) (uint8_t)((constant) >> 16 & 0xFF),
-#define PLANE3(constant) (uint8_t)((constant) >> 24 & 0xFF),
+  #define PLANE0(constant) (uint8_t)((constant)&0xFF),
+  #define PLANE1(constant) (uint8_t)((constant) >> 8 & 0xFF),
+  #define PLANE2(constant) (uint8_t)((constant) >> 16 & 0xFF),
+  #define PLANE3(constant) (uint8_t)((constant) >> 24 & 0xFF),
 
 /// `planes[p][b]` is byte `p` of `G[b]`.
 static const _Alignas(VECTOR_BYTES) uint8_t planes[4][256] = {
@@ -46,15 +46,18 @@ static const _Alignas(VECTOR_BYTES) uint8_t planes[4][256] = {
   {PKS__GEAR_LIST(PLANE3)},
 };
 
-#define OF_4_STRIPS(byte) (byte), (byte) + 8, (byte) + 16, (byte) + 24
-#define HALVES_OF_4_STRIPS(byte) OF_4_STRIPS(byte), OF_4_STRIPS((byte) + 1), OF_4_STRIPS((byte) + 2), OF_4_STRIPS((byte) + 3)
-#define HALVES_OF_16_STRIPS(byte) \
-  HALVES_OF_4_STRIPS(byte), HALVES_OF_4_STRIPS((byte) + 32), HALVES_OF_4_STRIPS((byte) + 64), HALVES_OF_4_STRIPS((byte) + 96)
+  #define OF_4_STRIPS(byte) (byte), (byte) + 8, (byte) + 16, (byte) + 24
+  #define HALVES_OF_4_STRIPS(byte)                                                                                     \
+    OF_4_STRIPS(byte), OF_4_STRIPS((byte) + 1), OF_4_STRIPS((byte) + 2), OF_4_STRIPS((byte) + 3)
+  #define HALVES_OF_16_STRIPS(byte)                                                                                    \
+    HALVES_OF_4_STRIPS(byte), HALVES_OF_4_STRIPS((byte) + 32), HALVES_OF_4_STRIPS((byte) + 64),                        \
+      HALVES_OF_4_STRIPS((byte) + 96)
 
 /// The bytes of a block in the order of look-up: bytes 0 to 3 of all strips, then 4 to 7. Within each quarter of a
 /// vector `t` goes up slowest, so that the interleaving in `gear_of_half`, which works by quarters, ends with one strip
 /// per lane.
-static const _Alignas(VECTOR_BYTES) uint8_t half_order[2][VECTOR_BYTES] = {{HALVES_OF_16_STRIPS(0)}, {HALVES_OF_16_STRIPS(4)}};
+static const _Alignas(VECTOR_BYTES
+) uint8_t half_order[2][VECTOR_BYTES] = {{HALVES_OF_16_STRIPS(0)}, {HALVES_OF_16_STRIPS(4)}};
 
 typedef struct gear_table {
   __m512i planes[4][4];
@@ -69,7 +72,9 @@ typedef struct strip_state {
 AVX512_INLINE gear_table load_table(void) {
   gear_table table;
   for (int plane = 0; plane < 4; plane++) {
-    for (int part = 0; part < 4; part++) { table.planes[plane][part] = _mm512_load_si512(planes[plane] + VECTOR_BYTES * part); }
+    for (int part = 0; part < 4; part++) {
+      table.planes[plane][part] = _mm512_load_si512(planes[plane] + VECTOR_BYTES * part);
+    }
   }
   return table;
 }
@@ -103,7 +108,9 @@ AVX512_INLINE __m512i load_bytes(const uint8_t *bytes, size_t byte_count) {
   return _mm512_maskz_loadu_epi8((UINT64_C(1) << byte_count) - 1, bytes);
 }
 
-AVX512_INLINE void load_gear(const gear_table *table, const uint8_t *bytes, size_t byte_count, __m512i gear[STRIP_BYTES]) {
+AVX512_INLINE void load_gear(
+  const gear_table *table, const uint8_t *bytes, size_t byte_count, __m512i gear[STRIP_BYTES]
+) {
   const __m512i first = load_bytes(bytes, byte_count);
   const __m512i second =
     byte_count > VECTOR_BYTES ? load_bytes(bytes + VECTOR_BYTES, byte_count - VECTOR_BYTES) : _mm512_setzero_si512();

@@ -43,10 +43,10 @@ static const ZSTD_customMem counted_memory = {.customAlloc = zstd_allocate, .cus
 
 enum {
   PROBE_LENGTH_MIN = 16 * 1024,  // below, the probe costs too large a part of what it may save
-  PROBE_LINE = 64,              // sampled in cache lines
+  PROBE_LINE = 64,               // sampled in cache lines
   PROBE_LINES_MIN = 64,
   PROBE_LINES_MAX = 256,
-  ANCHOR_LENGTH = 5,            // bytes compared at an anchor: longer than what random bytes repeat by chance
+  ANCHOR_LENGTH = 5,  // bytes compared at an anchor: longer than what random bytes repeat by chance
   ANCHOR_TABLE_LOG = 12,
 };
 
@@ -131,9 +131,9 @@ static bool set_parameters(ZSTD_CCtx *context, int level) {
   int lowest = ZSTD_minCLevel(), highest = ZSTD_maxCLevel();
   int clamped = level < lowest ? lowest : level > highest ? highest : level;
   return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, clamped))
-         && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1))
-         && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0))  // the segment's table has one
-         && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0));
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0))  // the segment's table has one
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0));
 }
 
 pks__encoder *pks__encoder_create(int level) {
@@ -155,9 +155,7 @@ void pks__encoder_destroy(pks__encoder *encoder) {
 
 // More than a kept frame is ever long: near the end of its room libzstd falls back to raw blocks, and the outcome would
 // depend on the room.
-size_t pks__encode_capacity(size_t raw_length) {
-  return ZSTD_compressBound(raw_length);
-}
+size_t pks__encode_capacity(size_t raw_length) { return ZSTD_compressBound(raw_length); }
 
 size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {
   PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
@@ -207,8 +205,8 @@ static bool is_expected_frame(const uint8_t *encoded, size_t encoded_length, siz
   (void)pks__read16(&reader);  // descriptor, and what follows it
   if (reader.failed || magic != ZSTD_MAGICNUMBER) { return false; }
   return ZSTD_getFrameContentSize(encoded, encoded_length) == raw_length
-         && window_size(encoded, raw_length) <= raw_length
-         && ZSTD_findFrameCompressedSize(encoded, encoded_length) == encoded_length;
+    && window_size(encoded, raw_length) <= raw_length
+    && ZSTD_findFrameCompressedSize(encoded, encoded_length) == encoded_length;
 }
 
 bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length) {

@@ -19,7 +19,8 @@ enum { PKS__FRAME_RAW_MAX = 16 * 1024 * 1024 };
 typedef struct pks__encoder pks__encoder;
 typedef struct pks__decoder pks__decoder;
 
-PKS_NODISCARD pks__encoder *pks__encoder_create(int level);  ///< NULL when memory is short; level as in zstd, clamped to its range
+PKS_NODISCARD pks__encoder *pks__encoder_create(int level
+);  ///< NULL when memory is short; level as in zstd, clamped to its range
 void pks__encoder_destroy(pks__encoder *encoder);
 PKS_NODISCARD pks__decoder *pks__decoder_create(void);
 void pks__decoder_destroy(pks__decoder *decoder);

@@ -18,10 +18,10 @@ typedef struct collection {
   pks_store *store;
   pks__file lock;
   bool with_segments;
-  pks__scratch names;         ///< file names to keep, NUL-terminated
-  pks__map live;              ///< hash of a name -> offset in `names`
-  pks__scratch dead;          ///< names to unlink, NUL-terminated
-  pks_status status;          ///< of a listing under way
+  pks__scratch names;  ///< file names to keep, NUL-terminated
+  pks__map live;       ///< hash of a name -> offset in `names`
+  pks__scratch dead;   ///< names to unlink, NUL-terminated
+  pks_status status;   ///< of a listing under way
   pks_error *error;
 } collection;
 
@@ -70,10 +70,12 @@ static pks_status keep_version(collection *collection, pks__view *view, const pk
   pks__id catalog;
   pks__tree map;
   pks__scratch segments = {0};
-  pks_status status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, collection->error);
+  pks_status status =
+    pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, collection->error);
   if (!status && found) { status = keep_segment(collection, &ref.segment->id); }
   if (!status) {
-    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, collection->error);
+    status =
+      pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, collection->error);
   }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     status = keep_segment(collection, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
@@ -160,7 +162,11 @@ static pks_status unlink_dead(collection *collection, const char *path) {
 }
 
 pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
-  collection collection = {.store = current->store, .lock = txn->session.lock, .with_segments = current->generation.has_garbage, .error = error};
+  collection collection = {
+    .store = current->store,
+    .lock = txn->session.lock,
+    .with_segments = current->generation.has_garbage,
+    .error = error};
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);
   if (!status && spared != current->generation.number) {

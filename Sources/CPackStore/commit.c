@@ -14,7 +14,7 @@ typedef struct commit {
   bool sync;
   pks__control control;
   pks__generation next;
-  pks__merged_run merged;      ///< runs joined into one, while nobody else moves the index
+  pks__merged_run merged;  ///< runs joined into one, while nobody else moves the index
 } commit;
 
 static pks_status sync_folder(commit *commit, const char *path, pks_error *error) {
@@ -70,8 +70,9 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
   }
   if (!status && !moved_on && commit->merged.run_count > 0) {
     status = pks__generation_replace_runs(
-      &commit->next, commit->merged.first_run, commit->merged.run_count, &commit->merged.name, commit->merged.pack_numbers,
-      commit->merged.pack_count, error);
+      &commit->next, commit->merged.first_run, commit->merged.run_count, &commit->merged.name,
+      commit->merged.pack_numbers, commit->merged.pack_count, error
+    );
   }
   commit->next.number = current->generation.number + 1;
   return status;
@@ -97,7 +98,9 @@ static pks_status move(commit *commit, const char *name, const char *path, pks_e
 
 /// Whether the store has the segment already: another writer may have stored the same bytes meanwhile. Its file stays,
 /// as it may be durable and ours not.
-static pks_status is_stored(commit *commit, pks__view *current, const pks__segment *segment, bool *stored, pks_error *error) {
+static pks_status is_stored(
+  commit *commit, pks__view *current, const pks__segment *segment, bool *stored, pks_error *error
+) {
   *stored = false;
   for (uint32_t i = 0; i < current->run_count; i++) {
     pks__run *run = &current->runs[i].open->run;
@@ -249,7 +252,9 @@ static bool drops_anything(const pks__generation *before, const pks__generation 
     uint32_t now = pks__generation_find_number(after, pack->number);
     if (now == UINT32_MAX) { return true; }
     const pks__pack_state *kept = &after->packs[now];
-    if (kept->versions[kept->version_count - 1].number != pack->versions[pack->version_count - 1].number) { return true; }
+    if (kept->versions[kept->version_count - 1].number != pack->versions[pack->version_count - 1].number) {
+      return true;
+    }
   }
   return false;
 }
@@ -265,13 +270,16 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   bool complete = false;
   uint64_t spared = pks__control_spared(&commit->control)->generation;
   if (!status) { status = pks__collect(current, commit->txn, spared, &complete, error); }
-  commit->next.has_garbage = (current->generation.has_garbage && !complete) || drops_anything(&current->generation, &commit->next);
+  commit->next.has_garbage =
+    (current->generation.has_garbage && !complete) || drops_anything(&current->generation, &commit->next);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = sync_earlier(commit, current, error); }
   if (!status) { status = move_segments(commit, current, error); }
   if (!status) { status = move_runs(commit, &current->generation, error); }
   if (!status) { status = write_generation(commit, &slot, error); }
-  if (!status) { status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error); }
+  if (!status) {
+    status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error);
+  }
   return status;
 }
 

@@ -47,7 +47,8 @@ static bool decode(const stored_slot *stored, pks__control_slot *out) {
 }
 
 pks_status pks__control_read(
-  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error) {
+  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
+) {
   stored_slot stored[PKS__CONTROL_SLOTS];
   size_t got = 0;
   memset(stored, 0, sizeof stored);
@@ -96,7 +97,9 @@ const pks__control_slot *pks__control_spared(const pks__control *control) {
 }
 
 pks_status pks__control_write(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, pks_error *error) {
+  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync,
+  pks_error *error
+) {
   stored_slot stored;
   encode(slot, &stored);
   uint64_t offset = slot_to_write(control) * sizeof stored;

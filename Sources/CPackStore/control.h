@@ -43,7 +43,8 @@ typedef struct pks__control {
 /// Reads both slots; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer
 /// format, NOT_A_STORE when it is no control file at all.
 pks_status pks__control_read(
-  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error);
+  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
+);
 
 /// The slot of the newest generation that counts.
 const pks__control_slot *pks__control_current(const pks__control *control);
@@ -53,7 +54,9 @@ const pks__control_slot *pks__control_spared(const pks__control *control);
 
 /// Writes `slot` over the slot that may be lost, and syncs it if `sync`.
 pks_status pks__control_write(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, pks_error *error);
+  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync,
+  pks_error *error
+);
 
 /// The bytes of a control file with one slot filled, for a store made now.
 void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE]);

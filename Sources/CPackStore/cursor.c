@@ -9,15 +9,15 @@
 struct pks_cursor {
   pks__merge merge;
   pks_walk walk;
-  uint32_t rank;            ///< the pack it is limited to, or PKS_ANY_PACK
-  char *folder;             ///< with a slash at the end, unless it is the root
+  uint32_t rank;  ///< the pack it is limited to, or PKS_ANY_PACK
+  char *folder;   ///< with a slash at the end, unless it is the root
   size_t folder_length;
-  bool has_group;           ///< PKS_CONFLICTS: losers of the present group are left
+  bool has_group;  ///< PKS_CONFLICTS: losers of the present group are left
   uint32_t next_loser;
   pks__hit winner;
-  char *winner_path;        ///< for the caller
+  char *winner_path;  ///< for the caller
   size_t winner_length;
-  char *returned;           ///< the path handed out
+  char *returned;  ///< the path handed out
 };
 
 static pks_status seek(pks_cursor *cursor, const char *path, size_t length, pks_error *error) {
@@ -26,7 +26,8 @@ static pks_status seek(pks_cursor *cursor, const char *path, size_t length, pks_
 
 /// Whether the folder is there: the root always is.
 static pks_status check_folder(
-  const pks_snapshot *snapshot, const char *folder, size_t length, uint32_t pack, pks_error *error) {
+  const pks_snapshot *snapshot, const char *folder, size_t length, uint32_t pack, pks_error *error
+) {
   if (length == 0) { return PKS_OK; }
   pks_asset asset;
   pks_status status = pks_find(&asset, snapshot, folder, length, pack, error);
@@ -48,8 +49,9 @@ static pks_status allocate_paths(pks_cursor *cursor, const char *folder, size_t 
 }
 
 pks_status pks_cursor_open(
-  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack, pks_walk walk,
-  pks_error *error) {
+  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
+  pks_walk walk, pks_error *error
+) {
   pks_status status = check_folder(snapshot, folder, folder_length, pack, error);
   if (status) { return status; }
   pks_cursor *cursor = pks__allocate_zeroed(1, sizeof *cursor);
@@ -108,8 +110,9 @@ static pks_status judge(pks_cursor *cursor, uint32_t *loser, pks_error *error) {
   pks__hit by;
   size_t by_length;
   uint32_t by_rank;
-  pks_status status =
-    pks__names_hidden_by_file(merge->view, merge->path, merge->path_length, best->rank, &hidden, &by, &by_length, error);
+  pks_status status = pks__names_hidden_by_file(
+    merge->view, merge->path, merge->path_length, best->rank, &hidden, &by, &by_length, error
+  );
   if (status) { return status; }
   if (hidden) {
     set_winner(cursor, &by, by_length);
@@ -117,7 +120,8 @@ static pks_status judge(pks_cursor *cursor, uint32_t *loser, pks_error *error) {
     return PKS_OK;
   }
   if (best->entry.kind == PKS__RECORD_FOLDER) { return PKS_OK; }
-  status = pks__names_hidden_by_folder(merge->view, merge->path, merge->path_length, best->rank, &hidden, &by_rank, error);
+  status =
+    pks__names_hidden_by_folder(merge->view, merge->path, merge->path_length, best->rank, &hidden, &by_rank, error);
   if (!status && hidden) {
     cursor->winner.rank = by_rank;
     cursor->winner.entry.kind = PKS__RECORD_FOLDER;
@@ -175,7 +179,8 @@ static pks_status skip_folder(pks_cursor *cursor, size_t slash, pks_error *error
 /// Whether a pack has the child folder as an entry of its own: the walk has shown it already.
 static pks_status has_explicit_folder(pks_cursor *cursor, size_t length, bool *is_explicit, pks_error *error) {
   pks__hit hit;
-  pks_status status = pks__names_find(cursor->merge.view, cursor->merge.path, length, cursor->rank, &hit, is_explicit, error);
+  pks_status status =
+    pks__names_find(cursor->merge.view, cursor->merge.path, length, cursor->rank, &hit, is_explicit, error);
   *is_explicit = !status && *is_explicit && hit.entry.kind == PKS__RECORD_FOLDER;
   return status;
 }
@@ -208,13 +213,14 @@ static pks_status next_child(pks_cursor *cursor, pks_entry *out, bool *more, pks
       continue;
     }
     *out = (pks_entry){
-      .asset = {
-        .snapshot = cursor->merge.view,
-        .path = hand_out(cursor, length),
-        .path_length = (uint32_t)length,
-        .kind = PKS_FOLDER,
-        .pack = PKS_ANY_PACK,
-      },
+      .asset =
+        {
+          .snapshot = cursor->merge.view,
+          .path = hand_out(cursor, length),
+          .path_length = (uint32_t)length,
+          .kind = PKS_FOLDER,
+          .pack = PKS_ANY_PACK,
+        },
       .name_offset = (uint32_t)cursor->folder_length,
     };
     return skip_folder(cursor, length, error);
@@ -225,7 +231,7 @@ static pks_status next_child(pks_cursor *cursor, pks_entry *out, bool *more, pks
 static bool is_merged_folder(const pks_cursor *cursor) {
   const pks__hit *loser = &cursor->merge.hits[cursor->next_loser];
   return loser->entry.kind == PKS__RECORD_FOLDER && cursor->winner.entry.kind == PKS__RECORD_FOLDER
-         && cursor->winner_length == cursor->merge.path_length;
+    && cursor->winner_length == cursor->merge.path_length;
 }
 
 static pks_status next_conflict(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {

@@ -14,13 +14,13 @@
 typedef struct held {
   pks_change change;
   pks_kind kind;
-  uint64_t path;          ///< offset in `text`
+  uint64_t path;  ///< offset in `text`
   uint32_t path_length;
   uint32_t value_length;  ///< 0: cannot have moved
   uint64_t value;         ///< offset in `text` of the encoded entry
   uint64_t old_size, new_size;
-  uint32_t other;         ///< removed: the next of equal content; moved: the removed entry it was; or NONE
-  bool is_moved_away;     ///< removed, but really moved: not reported by itself
+  uint32_t other;      ///< removed: the next of equal content; moved: the removed entry it was; or NONE
+  bool is_moved_away;  ///< removed, but really moved: not reported by itself
 } held;
 
 #define NONE UINT32_MAX
@@ -35,7 +35,7 @@ enum { IN_OLD = 1, IN_NEW = 2 };
 typedef struct known_chunk {
   pks__id id;
   uint32_t length;
-  uint32_t versions;      ///< IN_OLD, IN_NEW
+  uint32_t versions;  ///< IN_OLD, IN_NEW
 } known_chunk;
 
 /// One of the two catalogs, at its present entry.
@@ -48,12 +48,12 @@ typedef struct side {
 typedef struct comparison {
   pks__page_source pages;
   side old_side, new_side;
-  pks__scratch held;      ///< struct held, in order of paths
-  pks__scratch text;      ///< paths and values
-  pks__scratch groups;    ///< struct group
-  pks__map by_value;      ///< checksum of a value -> group
-  pks__scratch chunks;    ///< known_chunk
-  pks__map by_id;         ///< id prefix -> index in `chunks`
+  pks__scratch held;    ///< struct held, in order of paths
+  pks__scratch text;    ///< paths and values
+  pks__scratch groups;  ///< struct group
+  pks__map by_value;    ///< checksum of a value -> group
+  pks__scratch chunks;  ///< known_chunk
+  pks__map by_id;       ///< id prefix -> index in `chunks`
   pks_diff_totals totals;
 } comparison;
 
@@ -69,7 +69,9 @@ static pks_status note_chunk(comparison *c, const pks__catalog_chunk *chunk, uin
     return PKS_OK;
   }
   uint64_t count = PKS__SCRATCH_COUNT(&c->chunks, known_chunk);
-  if (count == UINT32_MAX) { return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks to compare", NULL, PKS_NO_OFFSET); }
+  if (count == UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks to compare", NULL, PKS_NO_OFFSET);
+  }
   known_chunk row = {.id = chunk->id, .length = pks__get32(chunk->length), .versions = versions};
   pks_status status = pks__scratch_append(&c->chunks, &row, sizeof row, error);
   return status ? status : pks__map_insert(&c->by_id, key, (uint32_t)count, error);
@@ -102,10 +104,14 @@ static void count_chunks(comparison *c) {
 // MARK: - Holding differences back
 
 /// Content that a move could be recognised by. Empty files and empty folders are all alike.
-static bool has_content(const pks__catalog_entry *entry) { return entry->kind != PKS__RECORD_FOLDER && entry->size > 0; }
+static bool has_content(const pks__catalog_entry *entry) {
+  return entry->kind != PKS__RECORD_FOLDER && entry->size > 0;
+}
 
 static pks_status hold(
-  comparison *c, pks_change change, const pks__catalog_entry *entry, uint64_t old_size, uint64_t new_size, pks_error *error) {
+  comparison *c, pks_change change, const pks__catalog_entry *entry, uint64_t old_size, uint64_t new_size,
+  pks_error *error
+) {
   if (PKS__SCRATCH_COUNT(&c->held, held) == NONE) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many differences", NULL, PKS_NO_OFFSET);
   }
@@ -201,7 +207,7 @@ static held *held_at(comparison *c, uint32_t index) { return PKS__SCRATCH_AT(&c-
 
 static bool has_equal_content(const comparison *c, const held *a, const held *b) {
   return a->kind == b->kind && a->value_length == b->value_length
-         && memcmp(c->text.bytes + a->value, c->text.bytes + b->value, a->value_length) == 0;
+    && memcmp(c->text.bytes + a->value, c->text.bytes + b->value, a->value_length) == 0;
 }
 
 static uint64_t value_key(const comparison *c, const held *row) {
@@ -294,7 +300,9 @@ static pks_status report(comparison *c, bool moves, visitor *visit, void *contex
       difference.old_path = text + held_at(c, row->other)->path;
       difference.old_path_length = held_at(c, row->other)->path_length;
     }
-    if (visit && !visit(context, &difference)) { return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET); }
+    if (visit && !visit(context, &difference)) {
+      return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+    }
   }
   return PKS_OK;
 }
@@ -302,7 +310,8 @@ static pks_status report(comparison *c, bool moves, visitor *visit, void *contex
 // MARK: - Comparing
 
 static pks_status find_version(
-  const pks_snapshot *snapshot, uint32_t pack, uint64_t number, const pks__version **out, pks_error *error) {
+  const pks_snapshot *snapshot, uint32_t pack, uint64_t number, const pks__version **out, pks_error *error
+) {
   if (pack >= snapshot->generation.pack_count) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "no pack has that index", NULL, PKS_NO_OFFSET);
   }
@@ -326,7 +335,9 @@ static void close_comparison(comparison *c) {
 
 pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
-  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals, pks_error *error) {
+  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
+  pks_error *error
+) {
   const pks__version *before, *now;
   pks_status status = find_version(snapshot, old_pack, old_version, &before, error);
   if (!status) { status = find_version(snapshot, new_pack, new_version, &now, error); }

@@ -8,7 +8,8 @@
 enum { BUFFER_SIZE = 256 * 1024 };
 
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error) {
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+) {
   pks__file_writer writer = {.vfs = vfs, .file = PKS__NO_FILE};
   (void)snprintf(writer.name, sizeof writer.name, "%s", path);
   writer.buffer = pks__allocate(BUFFER_SIZE);
@@ -22,7 +23,9 @@ pks_status pks__file_writer_open(
   return PKS_OK;
 }
 
-static pks_status write_out(pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error) {
+static pks_status write_out(
+  pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error
+) {
   int failure = writer->vfs->write_at(writer->vfs->context, writer->file, offset, bytes, byte_count);
   if (!failure) { return PKS_OK; }
   pks_status status = pks__fail_system(error, failure, "cannot write", writer->name);

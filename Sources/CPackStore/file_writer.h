@@ -12,14 +12,15 @@ typedef struct pks__file_writer {
   const pks_vfs *vfs;
   pks__file file;
   char name[64];
-  uint64_t length;      ///< bytes appended
+  uint64_t length;  ///< bytes appended
   uint8_t *buffer;
   size_t buffered;
 } pks__file_writer;
 
 /// Creates `path`; EEXIST is an IO_ERROR.
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error);
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+);
 pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error);
 /// Appends zeros up to the next multiple of `alignment`, a power of two of at most 4096.
 pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error);

@@ -75,8 +75,14 @@ void pks__hex(const uint8_t *bytes, size_t byte_count, char *out) {
 }
 
 static bool hex_digit(char c, uint8_t *out) {
-  if (c >= '0' && c <= '9') { *out = (uint8_t)(c - '0'); return true; }
-  if (c >= 'a' && c <= 'f') { *out = (uint8_t)(c - 'a' + 10); return true; }
+  if (c >= '0' && c <= '9') {
+    *out = (uint8_t)(c - '0');
+    return true;
+  }
+  if (c >= 'a' && c <= 'f') {
+    *out = (uint8_t)(c - 'a' + 10);
+    return true;
+  }
   return false;
 }
 

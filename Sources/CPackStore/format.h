@@ -26,10 +26,14 @@ enum {
 };
 
 /// Identity of a chunk (an asset's or a metadata page's): SHA-256 of its raw bytes.
-typedef struct pks__id { uint8_t bytes[PKS__ID_SIZE]; } pks__id;
+typedef struct pks__id {
+  uint8_t bytes[PKS__ID_SIZE];
+} pks__id;
 
 /// Identity of a segment: the first half of the SHA-256 of its table body.
-typedef struct pks__segment_id { uint8_t bytes[PKS__SEGMENT_ID_SIZE]; } pks__segment_id;
+typedef struct pks__segment_id {
+  uint8_t bytes[PKS__SEGMENT_ID_SIZE];
+} pks__segment_id;
 
 static inline bool pks__id_equal(const pks__id *a, const pks__id *b) { return memcmp(a, b, sizeof *a) == 0; }
 static inline bool pks__segment_id_equal(const pks__segment_id *a, const pks__segment_id *b) {
@@ -75,22 +79,22 @@ typedef enum pks__segment_kind {
 
 /// The first bytes of a segment file, for people and `file(1)`; everything that matters is in the table.
 typedef struct pks__segment_header {
-  uint8_t magic[8];    //  0  PKS__SEGMENT_MAGIC
-  pks_le32 version;    //  8
-  pks_le32 kind;       // 12  pks__segment_kind
-  uint8_t zeros[48];   // 16
+  uint8_t magic[8];   //  0  PKS__SEGMENT_MAGIC
+  pks_le32 version;   //  8
+  pks_le32 kind;      // 12  pks__segment_kind
+  uint8_t zeros[48];  // 16
 } pks__segment_header;
 
 /// The first page of a segment's table body. Columns follow, each at a multiple of 64 bytes from the start of the body.
 typedef struct pks__segment_columns {
-  pks_le32 version;       //  0
-  pks_le32 kind;          //  4  pks__segment_kind
-  pks_le32 frame_count;   //  8
-  pks_le32 chunk_count;   // 12
-  pks_le64 frames;        // 16  offset in the body of `pks__frame_row` x frame_count
-  pks_le64 ids;           // 24  of `pks__id` x chunk_count
-  pks_le64 ends;          // 32  of le32 x chunk_count: where each chunk ends within its frame, raw bytes
-  pks_le64 frames_end;    // 40  file offset after the last frame
+  pks_le32 version;      //  0
+  pks_le32 kind;         //  4  pks__segment_kind
+  pks_le32 frame_count;  //  8
+  pks_le32 chunk_count;  // 12
+  pks_le64 frames;       // 16  offset in the body of `pks__frame_row` x frame_count
+  pks_le64 ids;          // 24  of `pks__id` x chunk_count
+  pks_le64 ends;         // 32  of le32 x chunk_count: where each chunk ends within its frame, raw bytes
+  pks_le64 frames_end;   // 40  file offset after the last frame
 } pks__segment_columns;
 
 /// One frame of a segment. Its chunks are rows [first_chunk, next frame's first_chunk).
@@ -112,22 +116,23 @@ static inline uint64_t pks__place_make(uint64_t offset, uint32_t codec) {
 
 /// The first page of a run's table body. Sections follow, each at a multiple of 64 bytes from the start of the body.
 typedef struct pks__run_header {
-  pks_le32 version;          //   0
-  pks_le32 pack_count;       //   4  packs that records speak of, numbered 0 ..< pack_count within this run
-  pks_le64 record_count;     //   8
-  pks_le32 reserved;         //  16  0
-  pks_le32 frame_count;      //  20
-  pks_le32 segment_count;    //  24
-  pks_le32 chunk_bits;       //  28  log2 of the prefixes that the chunk directory tells apart
-  pks_le64 bucket_count;     //  32
-  pks_le64 buckets;          //  40  `pks__bucket` x bucket_count
-  pks_le64 records;          //  48  records in order of (path, pack), back to back
-  pks_le64 records_length;   //  56
-  pks_le64 starts;           //  64  le16 per page of the records section: where its first record begins, 0xffff: none does
-  pks_le64 folders;          //  72  paths of folders: le16 length, then the bytes, without a slash at the end; the root is empty
-  pks_le64 folders_length;   //  80
-  pks_le64 frames;           //  88  `pks__run_frame` x (frame_count + 1); the last is a sentinel with the final raw_start
-  pks_le64 segments;         //  96  `pks__run_segment` x segment_count
+  pks_le32 version;         //   0
+  pks_le32 pack_count;      //   4  packs that records speak of, numbered 0 ..< pack_count within this run
+  pks_le64 record_count;    //   8
+  pks_le32 reserved;        //  16  0
+  pks_le32 frame_count;     //  20
+  pks_le32 segment_count;   //  24
+  pks_le32 chunk_bits;      //  28  log2 of the prefixes that the chunk directory tells apart
+  pks_le64 bucket_count;    //  32
+  pks_le64 buckets;         //  40  `pks__bucket` x bucket_count
+  pks_le64 records;         //  48  records in order of (path, pack), back to back
+  pks_le64 records_length;  //  56
+  pks_le64 starts;  //  64  le16 per page of the records section: where its first record begins, 0xffff: none does
+  ///  72  paths of folders: le16 length, then the bytes, without a slash at the end; the root is empty
+  pks_le64 folders;
+  pks_le64 folders_length;  //  80
+  pks_le64 frames;    //  88  `pks__run_frame` x (frame_count + 1); the last is a sentinel with the final raw_start
+  pks_le64 segments;  //  96  `pks__run_segment` x segment_count
   pks_le64 chunk_directory;  // 104  le32 x (2^chunk_bits + 1): first row of each prefix
   pks_le64 chunk_rows;       // 112  `pks__chunk_row` x chunk_count
   pks_le64 chunk_count;      // 120
@@ -150,8 +155,8 @@ typedef enum pks__record_kind {
 
 enum {
   PKS__FLAG_EXECUTABLE = 1,
-  PKS__FLAG_ONE_EXTENT = 2,   ///< the extent is in the record; no list follows
-  PKS__FLAG_CONTIGUOUS = 4,   ///< raw, in one piece
+  PKS__FLAG_ONE_EXTENT = 2,  ///< the extent is in the record; no list follows
+  PKS__FLAG_CONTIGUOUS = 4,  ///< raw, in one piece
 };
 
 /// A record of a run: this, `name_length` bytes of name, then for a link its target (`size` bytes), for a file without
@@ -164,8 +169,11 @@ typedef struct pks__record {
   pks_le32 folder;       //  6  where the folder that holds it lies in the folders section
   pks_le64 size;         // 10  bytes of the file, or of the link's target
   union {
-    struct { pks_le32 frame; pks_le32 skip; } extent;  // 18  PKS__FLAG_ONE_EXTENT: covers the whole file
-    pks_le64 extent_count;                             // 18
+    struct {
+      pks_le32 frame;
+      pks_le32 skip;
+    } extent;               // 18  PKS__FLAG_ONE_EXTENT: covers the whole file
+    pks_le64 extent_count;  // 18
   } place;
 } pks__record;
 
@@ -187,10 +195,10 @@ typedef struct pks__run_frame {
 } pks__run_frame;
 
 typedef struct pks__run_segment {
-  pks__segment_id id;      //  0
-  pks_le32 first_chunk;    // 16  number of its first chunk among those this run lists
-  pks_le32 chunk_count;    // 20  0 when another run lists its chunks
-  pks_le64 length;         // 24  low 56 bits: of the file; high 8 bits: pks__segment_kind
+  pks__segment_id id;    //  0
+  pks_le32 first_chunk;  // 16  number of its first chunk among those this run lists
+  pks_le32 chunk_count;  // 20  0 when another run lists its chunks
+  pks_le64 length;       // 24  low 56 bits: of the file; high 8 bits: pks__segment_kind
 } pks__run_segment;
 
 /// A chunk that this run brought: `number` counts through the chunks of its segments in order.
@@ -202,13 +210,13 @@ typedef struct pks__chunk_row {
 // MARK: - Limits
 
 enum {
-  PKS__PATH_MAX = 4095,           ///< bytes of an asset's path
-  PKS__NAME_MAX = 255,            ///< bytes of one part
-  PKS__DEPTH_MAX = 2000,          ///< parts
-  PKS__LINK_TARGET_MAX = 4095,    ///< bytes
-  PKS__PACK_NAME_MAX = 128,       ///< bytes
+  PKS__PATH_MAX = 4095,         ///< bytes of an asset's path
+  PKS__NAME_MAX = 255,          ///< bytes of one part
+  PKS__DEPTH_MAX = 2000,        ///< parts
+  PKS__LINK_TARGET_MAX = 4095,  ///< bytes
+  PKS__PACK_NAME_MAX = 128,     ///< bytes
   PKS__PACKS_MAX = 65535,
-  PKS__VERSIONS_MAX = 1000,       ///< kept per pack
+  PKS__VERSIONS_MAX = 1000,  ///< kept per pack
 };
 
 /// Whether `path` is a path that a store can hold: relative, UTF-8, no NUL, no empty, `.` or `..` part, within the
@@ -223,7 +231,7 @@ void pks__segment_name(const pks__segment_id *id, char out[PKS__SEGMENT_NAME]);
 /// The reverse; false when `name` is not one.
 bool pks__segment_name_parse(const char *name, pks__segment_id *out);
 void pks__hex(const uint8_t *bytes, size_t byte_count, char *out);  ///< lower case, NUL-terminated
-bool pks__hex_parse64(const char *text, uint64_t *out);              ///< exactly 16 digits
+bool pks__hex_parse64(const char *text, uint64_t *out);             ///< exactly 16 digits
 void pks__hex64(uint64_t value, char out[17]);
 
 #endif

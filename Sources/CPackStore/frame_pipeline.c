@@ -12,13 +12,13 @@ struct pks__pipeline_frame {
   uint32_t raw_length;
   uint8_t *encoded;
   size_t encoded_capacity;
-  size_t encoded_length;     ///< 0: stored raw; SIZE_MAX: memory was short
+  size_t encoded_length;  ///< 0: stored raw; SIZE_MAX: memory was short
   pks__id *ids;
   uint32_t *ends;
-  uint16_t *alignments;      ///< of each chunk if it is stored raw: 1 unless an asset begins there
+  uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
   uint32_t chunk_count;
   bool ends_asset;
-  bool cuts_asset;           ///< more of the same asset may follow
+  bool cuts_asset;  ///< more of the same asset may follow
 };
 
 // MARK: - Opening
@@ -49,8 +49,9 @@ static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t thre
 }
 
 pks_status pks__frame_pipeline_open(
-  pks__frame_pipeline *out, pks__session *session, pks__pool *pool, const pks_add_request *request, uint32_t chunk_maximum,
-  bool sync, pks_error *error) {
+  pks__frame_pipeline *out, pks__session *session, pks__pool *pool, const pks_add_request *request,
+  uint32_t chunk_maximum, bool sync, pks_error *error
+) {
   bool sequential = request->layout == PKS_LAYOUT_SEQUENTIAL;
   uint32_t threads = pks__pool_thread_count(pool);
   *out = (pks__frame_pipeline){.pool = pool, .target = sequential ? PKS__FRAME_SEQUENTIAL : PKS__FRAME_RANDOM};
@@ -63,7 +64,8 @@ pks_status pks__frame_pipeline_open(
   pks__scratch_init(&out->rows, &session->scratch);
   pks__scratch_init(&out->row_bases, &session->scratch);
   size_t raw_capacity = chunk_maximum > out->target ? chunk_maximum : out->target;
-  int level = request->level ? request->level : 3;
+  int level = request->level;
+  if (level == 0) { level = sequential ? PKS__LEVEL_SEQUENTIAL : PKS__LEVEL_RANDOM; }
   return allocate_all(out, level, threads, raw_capacity) ? PKS_OK : pks__fail_memory(error);
 }
 
@@ -96,11 +98,14 @@ void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {
 /// Writes one stored frame and notes where its chunks came to lie.
 static pks_status write_frame(
   pks__frame_pipeline *pipeline, const uint8_t *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks_error *error) {
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks_error *error
+) {
   pks__new_place place = {0};
   pks__frame_row row;
   pks_status status = pks__segment_series_append(
-    &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame, &row, error);
+    &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame,
+    &row, error
+  );
   if (!status && place.segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t)) {
     uint64_t base = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
     status = pks__scratch_append(&pipeline->row_bases, &base, sizeof base, error);
@@ -119,7 +124,8 @@ static pks_status write_raw(pks__frame_pipeline *pipeline, const pks__pipeline_f
   for (uint32_t i = 0, begin = 0; i < frame->chunk_count; begin = frame->ends[i++]) {
     uint32_t length = frame->ends[i] - begin;
     pks_status status = write_frame(
-      pipeline, frame->raw + begin, length, PKS__CODEC_RAW, frame->alignments[i], &frame->ids[i], &length, 1, error);
+      pipeline, frame->raw + begin, length, PKS__CODEC_RAW, frame->alignments[i], &frame->ids[i], &length, 1, error
+    );
     if (status) { return status; }
   }
   return PKS_OK;
@@ -136,7 +142,9 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
     status = write_raw(pipeline, frame, error);
   } else {
     status = write_frame(
-      pipeline, frame->encoded, (uint32_t)frame->encoded_length, PKS__CODEC_ZSTD, 1, frame->ids, frame->ends, frame->chunk_count, error);
+      pipeline, frame->encoded, (uint32_t)frame->encoded_length, PKS__CODEC_ZSTD, 1, frame->ids, frame->ends,
+      frame->chunk_count, error
+    );
     pipeline->asset_in_pieces = pipeline->asset_in_pieces || frame->cuts_asset;
   }
   if (status) { return status; }
@@ -150,7 +158,8 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
 static void encode_frame(pks__task *task, uint32_t worker) {
   pks__pipeline_frame *frame = (pks__pipeline_frame *)(void *)task;
   frame->encoded_length = pks__encode(
-    frame->pipeline->encoders[worker], frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity);
+    frame->pipeline->encoders[worker], frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
+  );
 }
 
 /// Sends the open frame to the workers.
@@ -192,7 +201,9 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
 }
 
 pks_status pks__frame_pipeline_add(
-  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start, pks_error *error) {
+  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
+  pks_error *error
+) {
   if (pipeline->open && needs_new_frame(pipeline, length, at_start)) { close_frame(pipeline, pipeline->asset_begins); }
   if (!pipeline->open) {
     pks_status status = open_frame(pipeline, error);

@@ -19,15 +19,17 @@ enum {
   PKS__LARGE_ASSET = 64 * 1024,
   PKS__FRAME_RANDOM = 128 * 1024,
   PKS__FRAME_SHARED = 32 * 1024,
-  PKS__FRAME_SEQUENTIAL = 1024 * 1024,
+  PKS__FRAME_SEQUENTIAL = 2 * 1024 * 1024,
+  PKS__LEVEL_RANDOM = 3,
+  PKS__LEVEL_SEQUENTIAL = 4,  ///< larger tables, which larger frames pay for
   PKS__FRAME_CHUNKS_MAX = 4096,
 };
 
 /// Where a new chunk came to lie.
 typedef struct pks__new_place {
-  uint32_t segment;   ///< in the series
-  uint32_t frame;     ///< in the segment
-  uint32_t begin;     ///< in the frame
+  uint32_t segment;  ///< in the series
+  uint32_t frame;    ///< in the segment
+  uint32_t begin;    ///< in the frame
   uint32_t length;
 } pks__new_place;
 
@@ -35,38 +37,43 @@ typedef struct pks__pipeline_frame pks__pipeline_frame;
 
 typedef struct pks__frame_pipeline {
   pks__pool *pool;
-  pks__encoder **encoders;       ///< one per worker
+  pks__encoder **encoders;  ///< one per worker
   uint32_t target, shared_target;
-  pks__pipeline_frame *ring;     ///< formed and not yet retired frames, in order
+  pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
-  pks__pipeline_frame *open;     ///< being formed, or NULL
+  pks__pipeline_frame *open;  ///< being formed, or NULL
   pks__segment_series series;
-  pks__scratch places;           ///< pks__new_place by chunk number
-  pks__scratch rows;             ///< what was recorded of every frame, pks__frame_row, by position in the series
-  pks__scratch row_bases;        ///< uint64_t by segment: position of its first frame in `rows`
+  pks__scratch places;     ///< pks__new_place by chunk number
+  pks__scratch rows;       ///< what was recorded of every frame, pks__frame_row, by position in the series
+  pks__scratch row_bases;  ///< uint64_t by segment: position of its first frame in `rows`
   uint64_t asset_size;
-  bool asset_begins;             ///< nothing of the asset was added yet
-  bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
-  bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
+  bool asset_begins;     ///< nothing of the asset was added yet
+  bool asset_is_alone;   ///< the open frame belongs to a large asset whose beginning is new
+  bool asset_in_pieces;  ///< the present asset does not lie raw in one piece
 } pks__frame_pipeline;
 
 pks_status pks__frame_pipeline_open(
-  pks__frame_pipeline *out, pks__session *session, pks__pool *pool, const pks_add_request *request, uint32_t chunk_maximum,
-  bool sync, pks_error *error);
+  pks__frame_pipeline *out, pks__session *session, pks__pool *pool, const pks_add_request *request,
+  uint32_t chunk_maximum, bool sync, pks_error *error
+);
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 
 void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size);
 /// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
 /// that it is the asset's first.
 pks_status pks__frame_pipeline_add(
-  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start, pks_error *error);
+  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
+  pks_error *error
+);
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
 
 /// Retires all frames and seals the last segment. Places are complete afterwards.
 pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error);
 
 /// What was recorded of a frame.
-static inline const pks__frame_row *pks__frame_pipeline_row(const pks__frame_pipeline *pipeline, uint32_t segment, uint32_t frame) {
+static inline const pks__frame_row *pks__frame_pipeline_row(
+  const pks__frame_pipeline *pipeline, uint32_t segment, uint32_t frame
+) {
   uint64_t base = *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, segment);
   return PKS__SCRATCH_AT(&pipeline->rows, const pks__frame_row, base + frame);
 }

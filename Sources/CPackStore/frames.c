@@ -45,13 +45,16 @@ static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed,
 }
 
 /// Reads the whole frame to `out`, which has room for its raw bytes.
-static pks_status read_whole(pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error) {
+static pks_status read_whole(
+  pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
+) {
   if (frame->codec == PKS__CODEC_RAW) {
     return pks__segment_read_stored(frame->segment, frame->offset, frame->stored_length, frame->sum, out, error);
   }
   pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->stored_length, error);
   if (!status) {
-    status = pks__segment_read_stored(frame->segment, frame->offset, frame->stored_length, frame->sum, reader->stored, error);
+    status =
+      pks__segment_read_stored(frame->segment, frame->offset, frame->stored_length, frame->sum, reader->stored, error);
   }
   if (status) { return status; }
   if (!pks__decode(reader->decoder, reader->stored, frame->stored_length, out, frame->raw_length)) {
@@ -62,11 +65,12 @@ static pks_status read_whole(pks__frame_reader *reader, const pks__frame_source 
 
 static bool holds(const pks__frame_reader *reader, const pks__frame_source *frame) {
   return reader->raw_length > 0 && reader->offset == frame->offset && reader->raw_length == frame->raw_length
-         && pks__segment_id_equal(&reader->segment, &frame->segment->id);
+    && pks__segment_id_equal(&reader->segment, &frame->segment->id);
 }
 
 pks_status pks__frame_decode(
-  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error) {
+  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error
+) {
   if (!holds(reader, frame)) {
     reader->raw_length = 0;
     pks_status status = need_buffer(&reader->raw, &reader->raw_capacity, frame->raw_length, error);
@@ -81,7 +85,8 @@ pks_status pks__frame_decode(
 }
 
 pks_status pks__frame_read(
-  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error) {
+  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error
+) {
   PKS_ASSERT(begin <= end && end <= frame->raw_length);
   if (begin == 0 && end == frame->raw_length && !holds(reader, frame)) { return read_whole(reader, frame, out, error); }
   const uint8_t *raw;

@@ -38,10 +38,12 @@ void pks__frame_reader_destroy(pks__frame_reader *reader);
 
 /// Copies raw bytes [begin, end) of the frame to `out`; decodes straight into it when that is the whole frame.
 pks_status pks__frame_read(
-  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error);
+  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error
+);
 
 /// The whole frame decoded, on loan until the reader is used again.
 pks_status pks__frame_decode(
-  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error);
+  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error
+);
 
 #endif

@@ -97,7 +97,8 @@ void pks__generation_sort(pks__generation *generation) {
 }
 
 pks_status pks__generation_add_pack(
-  pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error) {
+  pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
+) {
   if (generation->pack_count >= PKS__PACKS_MAX || generation->next_pack_number == UINT32_MAX) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many packs", name, PKS_NO_OFFSET);
   }
@@ -128,7 +129,8 @@ void pks__generation_remove_pack(pks__generation *generation, uint32_t index) {
 }
 
 pks_status pks__generation_push_version(
-  pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error) {
+  pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error
+) {
   PKS_ASSERT(pack < generation->pack_count && keep >= 1);
   pks__pack_state *state = &generation->packs[pack];
   pks__version *versions = pks__allocate_zeroed((size_t)state->version_count + 1, sizeof *versions);
@@ -171,7 +173,8 @@ pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index)
 
 pks_status pks__generation_replace_runs(
   pks__generation *generation, uint32_t first, uint32_t count, const pks__run_name *name, const uint32_t *pack_numbers,
-  uint32_t pack_count, pks_error *error) {
+  uint32_t pack_count, pks_error *error
+) {
   PKS_ASSERT(first + count <= generation->run_count);
   pks__run_ref *runs = copy_array(NULL, 0, generation->run_count + 1, sizeof *runs);
   uint32_t *numbers = copy_array(pack_numbers, pack_count, 0, sizeof *numbers);
@@ -192,13 +195,19 @@ pks_status pks__generation_replace_runs(
 }
 
 pks_status pks__generation_add_run(
-  pks__generation *generation, const pks__run_name *name, const uint32_t *pack_numbers, uint32_t pack_count, pks_error *error) {
+  pks__generation *generation, const pks__run_name *name, const uint32_t *pack_numbers, uint32_t pack_count,
+  pks_error *error
+) {
   return pks__generation_replace_runs(generation, generation->run_count, 0, name, pack_numbers, pack_count, error);
 }
 
 // MARK: - Encoding
 
-typedef struct pen { pks__scratch *out; pks_status status; pks_error *error; } pen;
+typedef struct pen {
+  pks__scratch *out;
+  pks_status status;
+  pks_error *error;
+} pen;
 
 static void write_bytes(pen *pen, const void *bytes, size_t length) {
   if (!pen->status) { pen->status = pks__scratch_append(pen->out, bytes, length, pen->error); }
@@ -327,7 +336,8 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
 }
 
 pks_status pks__generation_decode(
-  const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error) {
+  const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error
+) {
   if (length < 24 || memcmp(bytes, MAGIC, 8) != 0) {
     return pks__fail(error, PKS_CORRUPT, "not a generation file", name, 0);
   }
@@ -346,7 +356,8 @@ pks_status pks__generation_decode(
   bool had_memory = read_lists(&reader, &generation);
   if (!had_memory || reader.failed || pks__reader_left(&reader) != 0) {
     pks__generation_free(&generation);
-    return had_memory ? pks__fail(error, PKS_CORRUPT, "generation file contradicts itself", name, 8) : pks__fail_memory(error);
+    return had_memory ? pks__fail(error, PKS_CORRUPT, "generation file contradicts itself", name, 8)
+                      : pks__fail_memory(error);
   }
   pks__generation_sort(&generation);
   *out = generation;

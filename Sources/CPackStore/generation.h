@@ -26,22 +26,22 @@ typedef struct pks__pack_state {
   uint32_t number;
   int32_t priority;
   char name[PKS__PACK_NAME_MAX + 1];
-  uint32_t version_count;    ///< >= 1
-  pks__version *versions;    ///< the current one first, then back in time
+  uint32_t version_count;  ///< >= 1
+  pks__version *versions;  ///< the current one first, then back in time
 } pks__pack_state;
 
 typedef struct pks__run_ref {
   pks__run_name name;
   uint32_t pack_count;
-  uint32_t *pack_numbers;    ///< of the run's packs, by their number within the run
+  uint32_t *pack_numbers;  ///< of the run's packs, by their number within the run
 } pks__run_ref;
 
 typedef struct pks__generation {
   uint64_t number;
   uint32_t next_pack_number;
-  bool has_shadows;          ///< somewhere a file of one pack may stand where another needs a folder
-  bool has_garbage;          ///< versions were dropped whose segments may still be there
-  uint32_t run_count;        ///< oldest first
+  bool has_shadows;    ///< somewhere a file of one pack may stand where another needs a folder
+  bool has_garbage;    ///< versions were dropped whose segments may still be there
+  uint32_t run_count;  ///< oldest first
   pks__run_ref *runs;
   uint32_t pack_count;
   pks__pack_state *packs;
@@ -53,7 +53,8 @@ pks_status pks__generation_copy(const pks__generation *from, pks__generation *ou
 pks_status pks__generation_encode(const pks__generation *generation, pks__scratch *out, pks_error *error);
 /// `name` is for messages.
 pks_status pks__generation_decode(
-  const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error);
+  const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error
+);
 
 /// Index of the pack, or UINT32_MAX.
 uint32_t pks__generation_find_pack(const pks__generation *generation, const char *name);
@@ -61,20 +62,25 @@ uint32_t pks__generation_find_number(const pks__generation *generation, uint32_t
 
 /// Adds a pack without versions, and hands out its index. Ranks move.
 pks_status pks__generation_add_pack(
-  pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error);
+  pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
+);
 void pks__generation_remove_pack(pks__generation *generation, uint32_t index);
 /// Puts packs back in order after a priority changed.
 void pks__generation_sort(pks__generation *generation);
 /// Makes `version` the pack's current one and keeps at most `keep` in all.
 pks_status pks__generation_push_version(
-  pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error);
+  pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error
+);
 /// Adds a run as the newest; takes a copy of the numbers.
 pks_status pks__generation_add_run(
-  pks__generation *generation, const pks__run_name *name, const uint32_t *pack_numbers, uint32_t pack_count, pks_error *error);
+  pks__generation *generation, const pks__run_name *name, const uint32_t *pack_numbers, uint32_t pack_count,
+  pks_error *error
+);
 /// Replaces runs [first, first + count) by one.
 pks_status pks__generation_replace_runs(
   pks__generation *generation, uint32_t first, uint32_t count, const pks__run_name *name, const uint32_t *pack_numbers,
-  uint32_t pack_count, pks_error *error);
+  uint32_t pack_count, pks_error *error
+);
 
 /// As the public header shows them. The name is on loan from the generation.
 pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index);

@@ -12,15 +12,15 @@ enum { PROGRESS_BYTES = 4 * 1024 * 1024, PROGRESS_ITEMS = 1000 };
 /// State of the first pass that the second does not need.
 typedef struct consumer {
   pks__ingest *ingest;
-  pks__rows chunk_rows;            ///< of the asset under way
+  pks__rows chunk_rows;  ///< of the asset under way
   pks__tree_writer entries;
   pks__scratch value;
-  pks__tree_cursor old_entries;    ///< the current version's catalog
+  pks__tree_cursor old_entries;  ///< the current version's catalog
   bool has_old, old_more;
   pks__catalog_entry old;
-  pks__ingest_asset asset;         ///< under way
-  uint64_t asset_offset;           ///< bytes of it consumed
-  pks__chunk_ref last_hit;         ///< the next chunk is often the next row
+  pks__ingest_asset asset;  ///< under way
+  uint64_t asset_offset;    ///< bytes of it consumed
+  pks__chunk_ref last_hit;  ///< the next chunk is often the next row
   bool has_last_hit;
   uint64_t reported_bytes, items, reported_items;
 } consumer;
@@ -55,10 +55,13 @@ static pks_status find_old_chunk(consumer *consumer, const pks__id *id, bool *fo
 }
 
 /// The number of a segment of the store among those that this add refers to.
-static pks_status old_segment_number(pks__ingest *ingest, const pks__chunk_ref *ref, uint32_t *number, pks_error *error) {
+static pks_status old_segment_number(
+  pks__ingest *ingest, const pks__chunk_ref *ref, uint32_t *number, pks_error *error
+) {
   uint64_t key = (uint64_t)(uintptr_t)ref->segment, probe = 0;
   if (pks__map_next(&ingest->old_segment_map, key, &probe, number)) { return PKS_OK; }
-  pks__old_segment old = {.segment = ref->segment, .run = ref->run, .index = ref->segment_index, .run_segment = UINT32_MAX};
+  pks__old_segment old = {
+    .segment = ref->segment, .run = ref->run, .index = ref->segment_index, .run_segment = UINT32_MAX};
   *number = (uint32_t)PKS__SCRATCH_COUNT(&ingest->old_segments, pks__old_segment);
   pks_status status = pks__scratch_append(&ingest->old_segments, &old, sizeof old, error);
   return status ? status : pks__map_insert(&ingest->old_segment_map, key, *number, error);
@@ -86,7 +89,8 @@ static pks_status add_span(consumer *consumer, uint32_t source, uint32_t row, pk
 }
 
 static pks_status add_new_chunk(
-  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, uint32_t *number, pks_error *error) {
+  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, uint32_t *number, pks_error *error
+) {
   pks__ingest *ingest = consumer->ingest;
   uint64_t count = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
   if (count == UINT32_MAX) {
@@ -102,7 +106,8 @@ static pks_status add_new_chunk(
 }
 
 static pks_status consume_chunk(
-  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error) {
+  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
+) {
   pks__ingest *ingest = consumer->ingest;
   pks__catalog_chunk row = {.id = *id, .length = pks__put32(length)};
   pks_status status = pks__rows_append(&consumer->chunk_rows, &row, error);
@@ -159,14 +164,16 @@ static pks_status pass_old_entries(consumer *consumer, const char *path, size_t 
 }
 
 /// Whether the current version lacks this very entry.
-static pks_status compare_with_old(consumer *consumer, const char *path, size_t length, bool *changed, pks_error *error) {
+static pks_status compare_with_old(
+  consumer *consumer, const char *path, size_t length, bool *changed, pks_error *error
+) {
   int order;
   pks_status status = pass_old_entries(consumer, path, length, &order, error);
   *changed = true;
   if (status || order != 0) { return status; }
   const pks__catalog_entry *old = &consumer->old;
-  *changed = old->value_length != consumer->value.length
-             || memcmp(old->value, consumer->value.bytes, old->value_length) != 0;
+  *changed =
+    old->value_length != consumer->value.length || memcmp(old->value, consumer->value.bytes, old->value_length) != 0;
   return next_old_entry(consumer, error);
 }
 
@@ -215,7 +222,8 @@ static pks_status end_asset(consumer *consumer, const pks__source_item *item, pk
   if (!status) { status = compare_with_old(consumer, path, item->path_length, &consumer->asset.changed, error); }
   if (!status) {
     status = pks__tree_writer_put(
-      &consumer->entries, path, item->path_length, consumer->value.bytes, (size_t)consumer->value.length, error);
+      &consumer->entries, path, item->path_length, consumer->value.bytes, (size_t)consumer->value.length, error
+    );
   }
   if (!status) { status = pks__scratch_append(&ingest->assets, &consumer->asset, sizeof consumer->asset, error); }
   ingest->changed_count += consumer->asset.changed;
@@ -230,7 +238,7 @@ static pks_status report(consumer *consumer, pks_error *error) {
   pks__ingest *ingest = consumer->ingest;
   const pks_add_request *request = ingest->request;
   bool due = ingest->bytes_done - consumer->reported_bytes >= PROGRESS_BYTES
-             || consumer->items - consumer->reported_items >= PROGRESS_ITEMS;
+    || consumer->items - consumer->reported_items >= PROGRESS_ITEMS;
   if (!request->progress || !due) { return PKS_OK; }
   consumer->reported_bytes = ingest->bytes_done;
   consumer->reported_items = consumer->items;
@@ -246,7 +254,9 @@ static pks_status report(consumer *consumer, pks_error *error) {
   return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
-static pks_status consume_chunks(consumer *consumer, const pks__block *block, uint32_t first, uint32_t count, pks_error *error) {
+static pks_status consume_chunks(
+  consumer *consumer, const pks__block *block, uint32_t first, uint32_t count, pks_error *error
+) {
   pks_status status = PKS_OK;
   for (uint32_t i = first; !status && i < first + count; i++) {
     const pks__block_chunk *chunk = &block->chunks[i];
@@ -281,8 +291,8 @@ static pks_status make_ring(block_ring *ring, pks__ingest *ingest, pks_error *er
   if (!ring->blocks) { return pks__fail_memory(error); }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < ring->size; i++) {
-    status = pks__block_create(
-      &ring->blocks[i], &ingest->source, &ingest->chunker, ingest->session->store->sha256, error);
+    status =
+      pks__block_create(&ring->blocks[i], &ingest->source, &ingest->chunker, ingest->session->store->sha256, error);
   }
   return status;
 }
@@ -352,7 +362,8 @@ static pks_status finish_catalog(consumer *consumer, pks_error *error) {
   if (!status) { status = pks__tree_writer_finish(&consumer->entries, &ingest->catalog, error); }
   if (!status) {
     status = pks__catalog_put_root(
-      pks__page_store_sink(&ingest->pages), &ingest->info, &ingest->catalog, &ingest->catalog_id, error);
+      pks__page_store_sink(&ingest->pages), &ingest->info, &ingest->catalog, &ingest->catalog_id, error
+    );
   }
   return status;
 }
@@ -394,13 +405,15 @@ static pks_status open_parts(pks__ingest *ingest, bool sync, pks_error *error) {
   }
   if (!status) {
     status = pks__frame_pipeline_open(
-      &ingest->frames, ingest->session, ingest->pool, ingest->request, ingest->chunker.maximum, sync, error);
+      &ingest->frames, ingest->session, ingest->pool, ingest->request, ingest->chunker.maximum, sync, error
+    );
   }
   return status;
 }
 
 pks_status pks__ingest_store(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error) {
+  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error
+) {
   *out = (pks__ingest){.session = session, .base = base, .request = request};
   out->base_pack = pks__generation_find_pack(&base->generation, request->pack);
   out->chunker = pks__chunker_make(session->store->chunk_average);
@@ -411,7 +424,8 @@ pks_status pks__ingest_store(
   // One file without permission is seldom alone: all are reported at once.
   if (status == PKS_IO_ERROR && error && (error->system_error == EACCES || error->system_error == EPERM)) {
     pks__source_report_unreadable(&out->source, request);
-    status = pks__fail(error, PKS_REFUSED, "the folder holds files that cannot be read", request->folder, PKS_NO_OFFSET);
+    status =
+      pks__fail(error, PKS_REFUSED, "the folder holds files that cannot be read", request->folder, PKS_NO_OFFSET);
   }
   // What is left of the source is enough for sure; what is staged so far goes with the transaction.
   if (status == PKS_NO_SPACE && error) { error->needed += out->source.byte_count - out->bytes_done; }

@@ -20,8 +20,8 @@
 
 /// A stretch of chunks that lie one after another.
 typedef struct pks__chunk_span {
-  uint32_t source;     ///< index in `old_segments`, or PKS__SPAN_NEW
-  uint32_t first;      ///< row in that segment, or number of the new chunk
+  uint32_t source;  ///< index in `old_segments`, or PKS__SPAN_NEW
+  uint32_t first;   ///< row in that segment, or number of the new chunk
   uint32_t count;
 } pks__chunk_span;
 #define PKS__SPAN_NEW UINT32_MAX
@@ -30,33 +30,33 @@ typedef struct pks__chunk_span {
 typedef struct pks__ingest_asset {
   uint64_t first_span;
   uint32_t span_count;
-  bool changed;        ///< the pack's current version has no such entry
+  bool changed;  ///< the pack's current version has no such entry
 } pks__ingest_asset;
 
 /// A segment of the store in which known chunks were found.
 typedef struct pks__old_segment {
   pks__segment *segment;
-  uint32_t run, index; ///< how the base knows it
-  uint32_t run_segment;///< its number in the run under construction, UINT32_MAX: not needed yet
+  uint32_t run, index;   ///< how the base knows it
+  uint32_t run_segment;  ///< its number in the run under construction, UINT32_MAX: not needed yet
 } pks__old_segment;
 
 typedef struct pks__ingest {
   pks__session *session;
   pks__view *base;
-  uint32_t base_pack;           ///< the pack's index in `base`, or UINT32_MAX
+  uint32_t base_pack;  ///< the pack's index in `base`, or UINT32_MAX
   const pks_add_request *request;
   pks__chunker chunker;
   pks__source source;
   pks__pool *pool;
   pks__page_store pages;
   pks__frame_pipeline frames;
-  pks__scratch assets;          ///< pks__ingest_asset by item
-  pks__scratch spans;           ///< pks__chunk_span
-  pks__scratch old_segments;    ///< pks__old_segment
-  pks__map old_segment_map;     ///< address -> index
-  pks__scratch new_ids;         ///< pks__id by number of the new chunk
-  pks__map new_chunks;          ///< id prefix -> number
-  pks__scratch removed;         ///< paths the current version has and the source has not: le16 length, bytes
+  pks__scratch assets;        ///< pks__ingest_asset by item
+  pks__scratch spans;         ///< pks__chunk_span
+  pks__scratch old_segments;  ///< pks__old_segment
+  pks__map old_segment_map;   ///< address -> index
+  pks__scratch new_ids;       ///< pks__id by number of the new chunk
+  pks__map new_chunks;        ///< id prefix -> number
+  pks__scratch removed;       ///< paths the current version has and the source has not: le16 length, bytes
   pks__catalog_info info;
   pks__tree catalog;
   pks__id catalog_id, layout_id;
@@ -70,7 +70,8 @@ typedef struct pks__ingest {
 
 /// First pass. `base` is what the new version may reuse.
 pks_status pks__ingest_store(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error);
+  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error
+);
 
 /// Second pass, unless the result says `unchanged`: the layout and the run, written to the session's folder. Everything
 /// is synced if `sync`.

@@ -19,9 +19,7 @@ static bool attempt_fails(void) {
   return ordinal == failing || __atomic_load_n(&fail_sticky, __ATOMIC_RELAXED);
 }
 
-static void count_closed(void) {
-  __atomic_fetch_add(&closed, 1, __ATOMIC_RELAXED);
-}
+static void count_closed(void) { __atomic_fetch_add(&closed, 1, __ATOMIC_RELAXED); }
 
 // Passes on what the system gave for an attempt; an attempt without a block is over at once.
 static void *settle(void *block) {
@@ -30,13 +28,9 @@ static void *settle(void *block) {
 }
 
 // Zero bytes are asked for as one, so that NULL means failure and nothing else.
-static size_t at_least_one(size_t byte_count) {
-  return byte_count > 0 ? byte_count : 1;
-}
+static size_t at_least_one(size_t byte_count) { return byte_count > 0 ? byte_count : 1; }
 
-void *pks__allocate(size_t byte_count) {
-  return settle(attempt_fails() ? NULL : malloc(at_least_one(byte_count)));
-}
+void *pks__allocate(size_t byte_count) { return settle(attempt_fails() ? NULL : malloc(at_least_one(byte_count))); }
 
 void *pks__allocate_zeroed(size_t count, size_t size) {
   uint64_t byte_count;  // sanitizers take a product that calloc has to refuse for a mistake

@@ -7,11 +7,11 @@
 
 #include "base.h"
 
-PKS_NODISCARD void *pks__allocate(size_t byte_count);       ///< uninitialised
+PKS_NODISCARD void *pks__allocate(size_t byte_count);  ///< uninitialised
 PKS_NODISCARD void *pks__allocate_zeroed(size_t count, size_t size);
 PKS_NODISCARD void *pks__reallocate(void *block, size_t byte_count);  ///< on failure `block` stays as it was
-void pks__free(void *block);                                ///< NULL is fine
-PKS_NODISCARD char *pks__copy_text(const char *text);       ///< NUL-terminated copy
+void pks__free(void *block);                                          ///< NULL is fine
+PKS_NODISCARD char *pks__copy_text(const char *text);                 ///< NUL-terminated copy
 
 /// Test hooks; process-wide, not to be changed while other threads allocate.
 typedef struct pks__memory_counts {

@@ -63,7 +63,9 @@ static pks_status choose_path(pks__merge *merge, bool *more, pks_error *error) {
     if (*more && pks__run_entry_compare(entry, merge->path, merge->path_length) >= 0) { continue; }
     *more = true;
     if (!copy_path(merge, entry)) {
-      return pks__fail(error, PKS_CORRUPT, "path is too long", merge->view->runs[run].open->run.table.name, PKS_NO_OFFSET);
+      return pks__fail(
+        error, PKS_CORRUPT, "path is too long", merge->view->runs[run].open->run.table.name, PKS_NO_OFFSET
+      );
     }
   }
   return PKS_OK;

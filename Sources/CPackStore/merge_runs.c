@@ -12,8 +12,8 @@ enum { RUNS_KEPT = 3 };
 /// A run that goes into the new one.
 typedef struct input {
   pks__run *run;
-  uint32_t *segments;     ///< number in the new run by number in this one; UINT32_MAX: not there
-  uint32_t *frames;       ///< likewise; 0 while counting: dead, 1: live
+  uint32_t *segments;  ///< number in the new run by number in this one; UINT32_MAX: not there
+  uint32_t *frames;    ///< likewise; 0 while counting: dead, 1: live
 } input;
 
 typedef struct joiner {
@@ -22,7 +22,7 @@ typedef struct joiner {
   input *inputs;
   pks__run_writer writer;
   pks__merge merge;
-  uint32_t *packs;        ///< new run's pack by rank, UINT32_MAX: none
+  uint32_t *packs;  ///< new run's pack by rank, UINT32_MAX: none
   uint32_t *pack_numbers;
   uint32_t pack_count;
   pks__scratch extents;
@@ -30,7 +30,9 @@ typedef struct joiner {
 
 // MARK: - What to join
 
-static uint64_t run_length(const pks__view *view, uint32_t index) { return view->runs[index].open->run.table.file_length; }
+static uint64_t run_length(const pks__view *view, uint32_t index) {
+  return view->runs[index].open->run.table.file_length;
+}
 
 /// The first run to join; the number of runs when there is nothing to do.
 static uint32_t choose_first(const pks__view *view) {
@@ -74,7 +76,8 @@ static pks_status for_each_record(joiner *joiner, visitor *visit, pks_error *err
 
 /// The frames that extent `index` of a record runs through.
 static pks_status extent_frames(
-  const input *input, const pks__run_entry *entry, uint64_t index, uint32_t *first, uint32_t *last, pks_error *error) {
+  const input *input, const pks__run_entry *entry, uint64_t index, uint32_t *first, uint32_t *last, pks_error *error
+) {
   uint64_t begin = 0, end = entry->size;
   uint32_t skip = entry->skip;
   *first = entry->frame;
@@ -87,7 +90,9 @@ static pks_status extent_frames(
   pks__run_frame_info frame;
   pks_status status = pks__run_frame_at(input->run, *first, &frame, error);
   if (status) { return status; }
-  if (end <= begin) { return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", input->run->table.name, PKS_NO_OFFSET); }
+  if (end <= begin) {
+    return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", input->run->table.name, PKS_NO_OFFSET);
+  }
   return pks__run_frame_find(input->run, *first, frame.raw_start + skip + (end - begin) - 1, last, error);
 }
 
@@ -166,7 +171,9 @@ static pks_status refer_to_segment(joiner *joiner, input *input, uint32_t at, ui
   pks__run_segment_info info;
   pks_status status = pks__run_segment_at(input->run, at, &info, error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&joiner->writer.segments, pks__run_segment); i++) {
-    if (!pks__segment_id_equal(&PKS__SCRATCH_AT(&joiner->writer.segments, pks__run_segment, i)->id, &info.id)) { continue; }
+    if (!pks__segment_id_equal(&PKS__SCRATCH_AT(&joiner->writer.segments, pks__run_segment, i)->id, &info.id)) {
+      continue;
+    }
     *number = (uint32_t)i;
     return PKS_OK;
   }
@@ -254,7 +261,8 @@ static pks_status finish(joiner *joiner, pks__merged_run *out, pks__session *ses
   char path[PKS__INDEX_NAME];
   pks__run_path(merged.name.name, path);
   pks_status status = pks__run_writer_finish(
-    &joiner->writer, strrchr(path, '/') + 1, sync, &merged.name.file_length, &merged.name.trailer_sum, error);
+    &joiner->writer, strrchr(path, '/') + 1, sync, &merged.name.file_length, &merged.name.trailer_sum, error
+  );
   if (status) { return status; }
   merged.pack_numbers = joiner->pack_numbers;
   joiner->pack_numbers = NULL;

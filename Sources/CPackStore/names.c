@@ -10,8 +10,8 @@ typedef struct search {
   const char *path;
   size_t length;
   uint64_t hash;
-  uint32_t rank;             ///< the pack that is asked for, or PKS_ANY_PACK
-  uint32_t seen[SEEN_MAX];   ///< ranks whose newest record was met
+  uint32_t rank;            ///< the pack that is asked for, or PKS_ANY_PACK
+  uint32_t seen[SEEN_MAX];  ///< ranks whose newest record was met
   uint32_t seen_count;
   bool overflowed;
 } search;
@@ -36,8 +36,8 @@ static pks_status search_run(search *search, uint32_t run, pks__hit *out, bool *
   for (;;) {
     pks__run_entry entry;
     bool more;
-    pks_status status = pks__run_find(
-      &view_run->open->run, search->hash, search->path, search->length, &probe, &entry, &more, error);
+    pks_status status =
+      pks__run_find(&view_run->open->run, search->hash, search->path, search->length, &probe, &entry, &more, error);
     if (status || !more) { return status; }
     uint32_t rank = view_run->ranks[entry.pack];
     if (rank == UINT32_MAX || (search->rank != PKS_ANY_PACK && rank != search->rank)) { continue; }
@@ -59,7 +59,8 @@ static pks_status search_all(search *search, pks__hit *out, bool *found, pks_err
 }
 
 pks_status pks__names_find(
-  pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error) {
+  pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error
+) {
   search search = {.view = view, .path = path, .length = length, .hash = pks__path_hash(path, length), .rank = rank};
   pks_status status = search_all(&search, out, found, error);
   if (status || !search.overflowed) { return status; }
@@ -75,7 +76,9 @@ pks_status pks__names_find(
 // MARK: - Files against folders
 
 pks_status pks__names_hidden_by_file(
-  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, pks__hit *by, size_t *by_length, pks_error *error) {
+  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, pks__hit *by, size_t *by_length,
+  pks_error *error
+) {
   *hidden = false;
   if (!view->generation.has_shadows) { return PKS_OK; }
   for (size_t at = 0; at < length; at++) {
@@ -103,7 +106,8 @@ static bool is_below(const pks__merge *merge, const char *folder, size_t length)
 }
 
 pks_status pks__names_hidden_by_folder(
-  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank, pks_error *error) {
+  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank, pks_error *error
+) {
   *hidden = false;
   if (!view->generation.has_shadows || length >= PKS__PATH_MAX) { return PKS_OK; }
   pks__merge merge = {0};
@@ -156,7 +160,8 @@ pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *e
 }
 
 static pks_status implied_folder(
-  pks__view *view, const char *path, size_t length, uint32_t rank, bool *found, pks_error *error) {
+  pks__view *view, const char *path, size_t length, uint32_t rank, bool *found, pks_error *error
+) {
   *found = false;
   if (length >= PKS__PATH_MAX) { return PKS_OK; }
   pks__merge merge = {0};
@@ -169,7 +174,9 @@ static pks_status implied_folder(
   while (!status && !*found) {
     status = pks__merge_next(&merge, &more, error);
     if (status || !more || !is_below(&merge, path, length)) { break; }
-    for (uint32_t i = 0; i < merge.hit_count; i++) { *found = *found || rank == PKS_ANY_PACK || merge.hits[i].rank == rank; }
+    for (uint32_t i = 0; i < merge.hit_count; i++) {
+      *found = *found || rank == PKS_ANY_PACK || merge.hits[i].rank == rank;
+    }
   }
   pks__merge_close(&merge);
   return status;
@@ -177,7 +184,8 @@ static pks_status implied_folder(
 
 /// A file or link that loses to a folder is not there.
 static pks_status is_hidden(
-  pks__view *view, const char *path, size_t length, const pks__hit *hit, bool *hidden, pks_error *error) {
+  pks__view *view, const char *path, size_t length, const pks__hit *hit, bool *hidden, pks_error *error
+) {
   pks__hit by;
   size_t by_length;
   uint32_t by_rank;
@@ -187,7 +195,8 @@ static pks_status is_hidden(
 }
 
 pks_status pks_find(
-  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error) {
+  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
+) {
   pks__view *view = (pks__view *)(uintptr_t)snapshot;
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   if (path_length == 0 || path_length > PKS__PATH_MAX) {
@@ -219,7 +228,7 @@ pks_status pks_find(
   if (!status && !hidden) { status = implied_folder(view, path, path_length, pack, &found, error); }
   if (status) { return status; }
   if (!found) { return pks__fail_at_path(error, PKS_NOT_FOUND, "no such asset", path, path_length); }
-  *out = (pks_asset){
-    .snapshot = snapshot, .path = path, .path_length = (uint32_t)path_length, .kind = PKS_FOLDER, .pack = PKS_ANY_PACK};
+  *out = (pks_asset
+  ){.snapshot = snapshot, .path = path, .path_length = (uint32_t)path_length, .kind = PKS_FOLDER, .pack = PKS_ANY_PACK};
   return PKS_OK;
 }

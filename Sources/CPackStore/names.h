@@ -19,16 +19,20 @@ typedef struct pks__hit {
 /// The record that `path` means in the whole namespace (`rank` PKS_ANY_PACK) or in one pack, without regard to files
 /// that stand where others need folders.
 pks_status pks__names_find(
-  pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error);
+  pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error
+);
 
 /// Whether a file or link at a folder above `path`, of a pack that wins over `rank`, hides it. `*by` is the winner and
 /// `*by_length` how much of `path` it is.
 pks_status pks__names_hidden_by_file(
-  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, pks__hit *by, size_t *by_length, pks_error *error);
+  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, pks__hit *by, size_t *by_length,
+  pks_error *error
+);
 
 /// Whether something below `path`, of a pack that wins over `rank`, needs a folder where `rank` has a file or link.
 pks_status pks__names_hidden_by_folder(
-  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank, pks_error *error);
+  pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank, pks_error *error
+);
 
 /// A public asset of a record. `path` is on loan as the caller says.
 pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const char *path, size_t length);
@@ -38,19 +42,19 @@ pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *e
 
 /// Walks all records of a view in order of paths, merged over runs: for each path and pack the newest.
 typedef struct pks__merge_place {
-  uint64_t offset;          ///< of the record in `entry`; the section's length at the end
+  uint64_t offset;  ///< of the record in `entry`; the section's length at the end
   pks__run_entry entry;
 } pks__merge_place;
 
 typedef struct pks__merge {
   pks__view *view;
-  pks__merge_place *places; ///< one per run
-  char *path;               ///< the path of the group, PKS__PATH_MAX bytes
+  pks__merge_place *places;  ///< one per run
+  char *path;                ///< the path of the group, PKS__PATH_MAX bytes
   size_t path_length;
-  pks__hit *hits;           ///< the group's records by rank, the absent ones left out
+  pks__hit *hits;  ///< the group's records by rank, the absent ones left out
   uint32_t hit_count;
   uint32_t hit_capacity;
-  bool keeps_absent;        ///< records that say "absent" are hits too
+  bool keeps_absent;  ///< records that say "absent" are hits too
 } pks__merge;
 
 pks_status pks__merge_open(pks__merge *out, pks__view *view, pks_error *error);

@@ -5,7 +5,9 @@
 /// Pages are small and read by writers alone; a level above the default costs nothing that anyone would notice.
 enum { PAGE_LEVEL = 9 };
 
-pks_status pks__page_store_open(pks__page_store *out, pks__session *session, pks__view *base, bool sync, pks_error *error) {
+pks_status pks__page_store_open(
+  pks__page_store *out, pks__session *session, pks__view *base, bool sync, pks_error *error
+) {
   *out = (pks__page_store){.base = base, .encoder = pks__encoder_create(PAGE_LEVEL)};
   pks__segment_series_init(&out->series, session, PKS__SEGMENT_METADATA, sync);
   pks__scratch_init(&out->ids, &session->scratch);
@@ -33,7 +35,9 @@ static bool is_written(const pks__page_store *pages, const pks__id *id) {
   return false;
 }
 
-static pks_status write_page(pks__page_store *pages, const void *page, size_t length, const pks__id *id, pks_error *error) {
+static pks_status write_page(
+  pks__page_store *pages, const void *page, size_t length, const pks__id *id, pks_error *error
+) {
   size_t capacity = pks__encode_capacity(length);
   pages->encoded.length = 0;
   pks_status status = pks__scratch_reserve(&pages->encoded, capacity, error);
@@ -43,8 +47,9 @@ static pks_status write_page(pks__page_store *pages, const void *page, size_t le
   uint32_t segment, frame, end = (uint32_t)length, codec = stored ? PKS__CODEC_ZSTD : PKS__CODEC_RAW;
   pks__frame_row row;
   status = pks__segment_series_append(
-    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, 1, id, &end, 1, &segment,
-    &frame, &row, error);
+    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, 1, id, &end, 1,
+    &segment, &frame, &row, error
+  );
   if (!status) { status = pks__segment_series_boundary(&pages->series, true, true, error); }
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&pages->ids, pks__id);
   if (!status) { status = pks__scratch_append(&pages->ids, id, sizeof *id, error); }

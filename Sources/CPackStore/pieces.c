@@ -46,7 +46,8 @@ pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *mo
 
 /// Narrows `[*low, *high)` to the frame that was found last or the one after it, if one of them is at `offset`.
 static pks_status try_hint(
-  pks__segment *segment, uint64_t offset, uint32_t hint, uint32_t *low, uint32_t *high, pks_error *error) {
+  pks__segment *segment, uint64_t offset, uint32_t hint, uint32_t *low, uint32_t *high, pks_error *error
+) {
   for (uint32_t at = hint; at < segment->frame_count && at - hint < 2; at++) {
     pks__frame frame;
     pks_status status = pks__segment_frame(segment, at, &frame, error);
@@ -60,21 +61,28 @@ static pks_status try_hint(
 }
 
 pks_status pks__segment_find_frame(
-  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error) {
+  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error
+) {
   uint32_t low = 0, high = segment->frame_count;
   pks_status status = try_hint(segment, wanted->offset, *index, &low, &high, error);
   while (!status && high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
     status = pks__segment_frame(segment, middle, out, error);
     if (status) { return status; }
-    if (out->offset <= wanted->offset) { low = middle; } else { high = middle; }
+    if (out->offset <= wanted->offset) {
+      low = middle;
+    } else {
+      high = middle;
+    }
   }
   if (!status && low < high) { status = pks__segment_frame(segment, low, out, error); }
   if (status) { return status; }
   bool same = low < high && out->offset == wanted->offset && out->stored_length == wanted->stored_length
-              && out->raw_length == wanted->raw_length && out->codec == wanted->codec && out->sum == wanted->sum;
+    && out->raw_length == wanted->raw_length && out->codec == wanted->codec && out->sum == wanted->sum;
   if (!same) {
-    return pks__fail(error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->offset);
+    return pks__fail(
+      error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->offset
+    );
   }
   *index = low;
   return PKS_OK;

@@ -11,17 +11,17 @@
 
 typedef struct pks__piece {
   pks__run_frame_info frame;
-  uint32_t begin, end;   ///< raw bytes of the frame
+  uint32_t begin, end;  ///< raw bytes of the frame
 } pks__piece;
 
 typedef struct pks__piece_walk {
   pks__run *run;
   const pks__run_entry *entry;
   uint64_t next_extent;
-  uint64_t offset;       ///< bytes of the file that were handed out
-  uint64_t left;         ///< bytes of the present extent that were not
+  uint64_t offset;  ///< bytes of the file that were handed out
+  uint64_t left;    ///< bytes of the present extent that were not
   uint32_t next_frame;
-  uint32_t skip;         ///< in the next frame
+  uint32_t skip;  ///< in the next frame
 } pks__piece_walk;
 
 /// The pieces of a file's record. `entry` stays where it is as long as the walk.
@@ -40,6 +40,7 @@ pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *mo
 /// of their frames, so `*index`, the frame found last (0 at first), is tried before the rest is searched. CORRUPT when
 /// there is none or it is another. Needs the table.
 pks_status pks__segment_find_frame(
-  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error);
+  pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error
+);
 
 #endif

@@ -52,7 +52,8 @@ void pks__unpin_generation(const pks_vfs *vfs, pks__file lock, uint64_t generati
 }
 
 pks_status pks__pinned_generation(
-  const pks_vfs *vfs, pks__file lock, uint64_t first, uint64_t end, bool *pinned, uint64_t *found, pks_error *error) {
+  const pks_vfs *vfs, pks__file lock, uint64_t first, uint64_t end, bool *pinned, uint64_t *found, pks_error *error
+) {
   *pinned = false;
   if (first >= end) { return PKS_OK; }
   int failure = vfs->lock_held(vfs->context, lock, first, end - first, pinned, found);

@@ -26,7 +26,8 @@ void pks__unpin_generation(const pks_vfs *vfs, pks__file lock, uint64_t generati
 
 /// Whether anybody reads a generation in [first, end): `*found` is one such.
 pks_status pks__pinned_generation(
-  const pks_vfs *vfs, pks__file lock, uint64_t first, uint64_t end, bool *pinned, uint64_t *found, pks_error *error);
+  const pks_vfs *vfs, pks__file lock, uint64_t first, uint64_t end, bool *pinned, uint64_t *found, pks_error *error
+);
 
 /// Takes a session's lock at once; `*taken` is false when a living process has it.
 pks_status pks__pin_session(const pks_vfs *vfs, pks__file lock, uint64_t session, bool *taken, pks_error *error);

@@ -22,16 +22,23 @@ static pks_status extent_position(pks__run *run, uint32_t frame, uint32_t skip, 
 }
 
 static pks_status bad_extents(const pks__run *run, const pks__run_entry *entry, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", run->table.name, run->records.offset + entry->offset);
+  return pks__fail(
+    error, PKS_CORRUPT, "extents do not cover the asset", run->table.name, run->records.offset + entry->offset
+  );
 }
 
 /// The extent that holds byte `offset` of the file: the first that ends behind it.
 static pks_status find_extent(
-  pks__run *run, const pks__run_entry *entry, uint64_t offset, uint64_t *index, pks_error *error) {
+  pks__run *run, const pks__run_entry *entry, uint64_t offset, uint64_t *index, pks_error *error
+) {
   uint64_t low = 0, high = entry->extent_count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (pks__get64(entry->extents[middle].end) > offset) { high = middle; } else { low = middle + 1; }
+    if (pks__get64(entry->extents[middle].end) > offset) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   *index = low;
   return low < entry->extent_count ? PKS_OK : bad_extents(run, entry, error);
@@ -39,7 +46,8 @@ static pks_status find_extent(
 
 /// The stretch of the file from `offset` to the end of its extent.
 static pks_status find_stretch(
-  pks__run *run, const pks__run_entry *entry, uint64_t offset, stretch *out, pks_error *error) {
+  pks__run *run, const pks__run_entry *entry, uint64_t offset, stretch *out, pks_error *error
+) {
   uint64_t begin = 0, end = entry->size;
   uint32_t frame = entry->frame, skip = entry->skip;
   if (entry->extents) {
@@ -62,7 +70,8 @@ static pks_status find_stretch(
 /// Reads `length` bytes of a stretch, frame by frame.
 static pks_status read_stretch(
   pks__view *view, uint32_t run_number, pks__frame_reader *reader, const stretch *from, uint64_t length, uint8_t *out,
-  pks_error *error) {
+  pks_error *error
+) {
   pks__run *run = &view->runs[run_number].open->run;
   uint32_t index;
   pks_status status = pks__run_frame_find(run, from->first_frame, from->position, &index, error);
@@ -114,7 +123,9 @@ pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, si
   pks_status status = need_file(asset, &hit, error);
   if (status) { return status; }
   if (!pks__range_fits(offset, length, asset->size)) {
-    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "range past the end of the asset", asset->path, asset->path_length);
+    return pks__fail_at_path(
+      error, PKS_INVALID_ARGUMENT, "range past the end of the asset", asset->path, asset->path_length
+    );
   }
   if (length == 0) { return PKS_OK; }
   pks__view *view = (pks__view *)(uintptr_t)asset->snapshot;
@@ -149,7 +160,8 @@ static _Atomic(uint64_t) *checked_frames(pks__open_run *open) {
 
 /// Checks frames [first, ...) until `end` of the running sum, each once per process; `*bytes` is where the first lies.
 static pks_status check_mapped(
-  pks__view *view, uint32_t run_number, const stretch *whole, const uint8_t **bytes, pks_error *error) {
+  pks__view *view, uint32_t run_number, const stretch *whole, const uint8_t **bytes, pks_error *error
+) {
   pks__open_run *open = view->runs[run_number].open;
   _Atomic(uint64_t) *checked = checked_frames(open);
   if (!checked) { return pks__fail_memory(error); }
@@ -170,7 +182,9 @@ static pks_status check_mapped(
     }
     bool goes_on = !*bytes || (info.segment == first_segment && data + info.offset == next);
     if (info.codec != PKS__CODEC_RAW || !goes_on) {
-      return pks__fail(error, PKS_CORRUPT, "the index calls an asset contiguous that is not", segment->name, info.offset);
+      return pks__fail(
+        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", segment->name, info.offset
+      );
     }
     bool done = atomic_load_explicit(&checked[index / 64], memory_order_acquire) >> (index % 64) & 1;
     if (!done) {
@@ -197,13 +211,17 @@ pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *e
     return PKS_OK;
   }
   if (!asset->contiguous) {
-    return pks__fail_at_path(error, PKS_NOT_CONTIGUOUS, "the asset is not stored raw in one piece", asset->path, asset->path_length);
+    return pks__fail_at_path(
+      error, PKS_NOT_CONTIGUOUS, "the asset is not stored raw in one piece", asset->path, asset->path_length
+    );
   }
   pks__view *view = (pks__view *)(uintptr_t)asset->snapshot;
   stretch whole;
   const uint8_t *bytes = NULL;
   status = find_stretch(&view->runs[hit.run].open->run, &hit.entry, 0, &whole, error);
-  if (!status && whole.length != asset->size) { status = bad_extents(&view->runs[hit.run].open->run, &hit.entry, error); }
+  if (!status && whole.length != asset->size) {
+    status = bad_extents(&view->runs[hit.run].open->run, &hit.entry, error);
+  }
   if (!status) { status = check_mapped(view, hit.run, &whole, &bytes, error); }
   if (status) { return with_asset(status, asset, error); }
   *out = (pks_bytes){.bytes = bytes, .count = (size_t)asset->size};

@@ -6,9 +6,12 @@
 // MARK: - Opening
 
 /// A section that must hold `count` rows of `row_size` bytes at `stored`.
-static bool read_section(const pks__table *table, pks_le64 stored, uint64_t count, uint64_t row_size, pks__section *out) {
+static bool read_section(
+  const pks__table *table, pks_le64 stored, uint64_t count, uint64_t row_size, pks__section *out
+) {
   out->offset = pks__get64(stored);
-  return !pks__mul_overflows(count, row_size, &out->length) && pks__range_fits(out->offset, out->length, table->body_length);
+  return !pks__mul_overflows(count, row_size, &out->length)
+    && pks__range_fits(out->offset, out->length, table->body_length);
 }
 
 static bool read_header(pks__run *run, const pks__run_header *header) {
@@ -23,15 +26,17 @@ static bool read_header(pks__run *run, const pks__run_header *header) {
   uint64_t records_length = pks__get64(header->records_length);
   uint64_t record_pages = records_length / PKS__PAGE + 1;
   return pks__get32(header->version) <= PKS__FORMAT_VERSION && run->chunk_bits <= 28 && run->frame_count < UINT32_MAX
-         && run->bucket_count > 0 && run->bucket_count <= UINT32_MAX && run->chunk_count <= UINT32_MAX
-         && read_section(table, header->buckets, run->bucket_count, sizeof(pks__bucket), &run->buckets)
-         && read_section(table, header->records, records_length, 1, &run->records)
-         && read_section(table, header->starts, record_pages, sizeof(pks_le16), &run->starts)
-         && read_section(table, header->folders, pks__get64(header->folders_length), 1, &run->folders)
-         && read_section(table, header->frames, (uint64_t)run->frame_count + 1, sizeof(pks__run_frame), &run->frames)
-         && read_section(table, header->segments, run->segment_count, sizeof(pks__run_segment), &run->segments)
-         && read_section(table, header->chunk_directory, ((uint64_t)1 << run->chunk_bits) + 1, sizeof(pks_le32), &run->chunk_directory)
-         && read_section(table, header->chunk_rows, run->chunk_count, sizeof(pks__chunk_row), &run->chunk_rows);
+    && run->bucket_count > 0 && run->bucket_count <= UINT32_MAX && run->chunk_count <= UINT32_MAX
+    && read_section(table, header->buckets, run->bucket_count, sizeof(pks__bucket), &run->buckets)
+    && read_section(table, header->records, records_length, 1, &run->records)
+    && read_section(table, header->starts, record_pages, sizeof(pks_le16), &run->starts)
+    && read_section(table, header->folders, pks__get64(header->folders_length), 1, &run->folders)
+    && read_section(table, header->frames, (uint64_t)run->frame_count + 1, sizeof(pks__run_frame), &run->frames)
+    && read_section(table, header->segments, run->segment_count, sizeof(pks__run_segment), &run->segments)
+    && read_section(
+           table, header->chunk_directory, ((uint64_t)1 << run->chunk_bits) + 1, sizeof(pks_le32), &run->chunk_directory
+    )
+    && read_section(table, header->chunk_rows, run->chunk_count, sizeof(pks__chunk_row), &run->chunk_rows);
 }
 
 pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error) {
@@ -58,12 +63,14 @@ void pks__run_close(pks__run *run) { pks__table_close(&run->table); }
 
 static pks_status corrupt_at(const pks__run *run, uint64_t body_offset, pks_error *error) {
   return pks__fail(
-    error, PKS_CORRUPT, "index contradicts itself", run->table.name, run->table.body_offset + body_offset);
+    error, PKS_CORRUPT, "index contradicts itself", run->table.name, run->table.body_offset + body_offset
+  );
 }
 
 /// `length` checked bytes at `offset` of a section.
 static inline pks_status section_bytes(
-  pks__run *run, const pks__section *section, uint64_t offset, uint64_t length, const uint8_t **out, pks_error *error) {
+  pks__run *run, const pks__section *section, uint64_t offset, uint64_t length, const uint8_t **out, pks_error *error
+) {
   if (__builtin_expect(!pks__range_fits(offset, length, section->length), 0)) {
     return corrupt_at(run, section->offset, error);
   }
@@ -87,7 +94,8 @@ static pks_status read_folder(pks__run *run, uint32_t at, pks__run_entry *entry,
 
 /// What follows the name: a target, extents or nothing. `offset` is where, and becomes the offset of the next record.
 static pks_status read_tail(
-  pks__run *run, const pks__record *record, uint64_t *offset, pks__run_entry *entry, pks_error *error) {
+  pks__run *run, const pks__record *record, uint64_t *offset, pks__run_entry *entry, pks_error *error
+) {
   uint64_t length = 0;
   if (entry->kind == PKS__RECORD_LINK) {
     length = entry->size;
@@ -98,13 +106,18 @@ static pks_status read_tail(
     return PKS_OK;
   } else if (entry->kind == PKS__RECORD_FILE) {
     entry->extent_count = pks__get64(record->place.extent_count);
-    if (pks__mul_overflows(entry->extent_count, sizeof(pks__extent), &length)) { return corrupt_at(run, run->records.offset + *offset, error); }
+    if (pks__mul_overflows(entry->extent_count, sizeof(pks__extent), &length)) {
+      return corrupt_at(run, run->records.offset + *offset, error);
+    }
   }
   const uint8_t *bytes;
   pks_status status = section_bytes(run, &run->records, *offset, length, &bytes, error);
   if (status) { return status; }
-  if (entry->kind == PKS__RECORD_LINK) { entry->target = bytes; }
-  else { entry->extents = (const pks__extent *)(const void *)bytes; }
+  if (entry->kind == PKS__RECORD_LINK) {
+    entry->target = bytes;
+  } else {
+    entry->extents = (const pks__extent *)(const void *)bytes;
+  }
   *offset += length;
   return PKS_OK;
 }
@@ -122,7 +135,9 @@ pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out
     .name_length = pks__get16(record->name_length),
     .size = pks__get64(record->size),
   };
-  if (record->kind > PKS__RECORD_FOLDER || entry.pack >= run->pack_count) { return corrupt_at(run, run->records.offset + offset, error); }
+  if (record->kind > PKS__RECORD_FOLDER || entry.pack >= run->pack_count) {
+    return corrupt_at(run, run->records.offset + offset, error);
+  }
   uint64_t at = offset + sizeof *record;
   status = section_bytes(run, &run->records, at, entry.name_length, &bytes, error);
   if (status) { return status; }
@@ -155,8 +170,8 @@ int pks__run_entry_compare(const pks__run_entry *entry, const char *path, size_t
 static bool entry_is_at(const pks__run_entry *entry, const char *path, size_t length) {
   size_t folder = entry->folder_length, slash = folder > 0;
   return folder + slash + entry->name_length == length
-         && memcmp(entry->name, path + folder + slash, entry->name_length) == 0
-         && (folder == 0 || (path[folder] == '/' && memcmp(entry->folder, path, folder) == 0));
+    && memcmp(entry->name, path + folder + slash, entry->name_length) == 0
+    && (folder == 0 || (path[folder] == '/' && memcmp(entry->folder, path, folder) == 0));
 }
 
 // MARK: - Look-up
@@ -176,8 +191,9 @@ static uint64_t slot_value(const pks__bucket *bucket, uint32_t slot) {
 }
 
 pks_status pks__run_find(
-  pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out, bool *found,
-  pks_error *error) {
+  pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
+  bool *found, pks_error *error
+) {
   uint64_t fingerprint = hash & 0xfff, first = bucket_of(hash, run->bucket_count);
   *found = false;
   for (; probe->steps < run->bucket_count; probe->steps++, probe->slot = 0) {
@@ -205,7 +221,9 @@ pks_status pks__run_find(
 // MARK: - Order
 
 /// Where the first record begins in a page of the records section, or in the first page after it that has one.
-static pks_status first_record_from(pks__run *run, uint64_t page, uint64_t page_end, uint64_t *offset, pks_error *error) {
+static pks_status first_record_from(
+  pks__run *run, uint64_t page, uint64_t page_end, uint64_t *offset, pks_error *error
+) {
   for (; page < page_end; page++) {
     const uint8_t *bytes;
     pks_le16 start;
@@ -235,7 +253,11 @@ pks_status pks__run_seek(pks__run *run, const char *path, size_t length, uint64_
       if (status) { return status; }
       after = pks__run_entry_compare(&entry, path, length) >= 0;
     }
-    if (after) { high = middle; } else { low = middle; }
+    if (after) {
+      high = middle;
+    } else {
+      low = middle;
+    }
   }
   uint64_t at;
   pks_status status = first_record_from(run, low, run->starts.length / sizeof(pks_le16), &at, error);
@@ -253,7 +275,9 @@ pks_status pks__run_seek(pks__run *run, const char *path, size_t length, uint64_
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error) {
   const uint8_t *bytes;
   if (index >= run->frame_count) { return corrupt_at(run, run->frames.offset, error); }
-  pks_status status = section_bytes(run, &run->frames, (uint64_t)index * sizeof(pks__run_frame), 2 * sizeof(pks__run_frame), &bytes, error);
+  pks_status status = section_bytes(
+    run, &run->frames, (uint64_t)index * sizeof(pks__run_frame), 2 * sizeof(pks__run_frame), &bytes, error
+  );
   if (status) { return status; }
   const pks__run_frame *row = (const pks__run_frame *)(const void *)bytes;
   uint64_t place = pks__get64(row->place), start = pks__get64(row->raw_start), end = pks__get64(row[1].raw_start);
@@ -266,8 +290,8 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
     .segment = pks__get32(row->segment),
     .sum = pks__get64(row->sum),
   };
-  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.codec <= PKS__CODEC_ZSTD && frame.segment < run->segment_count
-              && (frame.codec != PKS__CODEC_RAW || frame.stored_length == frame.raw_length);
+  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.codec <= PKS__CODEC_ZSTD
+    && frame.segment < run->segment_count && (frame.codec != PKS__CODEC_RAW || frame.stored_length == frame.raw_length);
   if (!fits) { return corrupt_at(run, run->frames.offset + (uint64_t)index * sizeof *row, error); }
   *out = frame;
   return PKS_OK;
@@ -291,7 +315,11 @@ pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position,
     uint32_t middle = low + (high - low) / 2;
     pks_status status = pks__run_frame_at(run, middle, &frame, error);
     if (status) { return status; }
-    if (frame.raw_start + frame.raw_length > position) { high = middle; } else { low = middle + 1; }
+    if (frame.raw_start + frame.raw_length > position) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   *index = low;
   return PKS_OK;
@@ -299,8 +327,9 @@ pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position,
 
 pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_info *out, pks_error *error) {
   const uint8_t *bytes;
-  pks_status status =
-    section_bytes(run, &run->segments, (uint64_t)index * sizeof(pks__run_segment), sizeof(pks__run_segment), &bytes, error);
+  pks_status status = section_bytes(
+    run, &run->segments, (uint64_t)index * sizeof(pks__run_segment), sizeof(pks__run_segment), &bytes, error
+  );
   if (status) { return status; }
   const pks__run_segment *row = (const pks__run_segment *)(const void *)bytes;
   out->id = row->id;
@@ -322,7 +351,11 @@ static pks_status split_number(pks__run *run, uint32_t number, uint32_t *segment
     uint32_t middle = low + (high - low) / 2;
     pks_status status = pks__run_segment_at(run, middle, &info, error);
     if (status) { return status; }
-    if (info.first_chunk <= number) { low = middle; } else { high = middle; }
+    if (info.first_chunk <= number) {
+      low = middle;
+    } else {
+      high = middle;
+    }
   }
   pks_status status = pks__run_segment_at(run, low, &info, error);
   if (status) { return status; }
@@ -335,18 +368,22 @@ static pks_status split_number(pks__run *run, uint32_t number, uint32_t *segment
 }
 
 pks_status pks__run_find_chunk(
-  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error) {
+  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
+) {
   const uint8_t *bytes;
   *found = false;
   if (run->chunk_count == 0) { return PKS_OK; }
   uint64_t slot = run->chunk_bits ? prefix >> (64 - run->chunk_bits) : 0;
-  pks_status status = section_bytes(run, &run->chunk_directory, slot * sizeof(pks_le32), 2 * sizeof(pks_le32), &bytes, error);
+  pks_status status =
+    section_bytes(run, &run->chunk_directory, slot * sizeof(pks_le32), 2 * sizeof(pks_le32), &bytes, error);
   if (status) { return status; }
   const pks_le32 *bounds = (const pks_le32 *)(const void *)bytes;
   uint32_t first = pks__get32(bounds[0]), end = pks__get32(bounds[1]);
   if (first > end || end > run->chunk_count) { return corrupt_at(run, run->chunk_directory.offset, error); }
   status = section_bytes(
-    run, &run->chunk_rows, (uint64_t)first * sizeof(pks__chunk_row), (uint64_t)(end - first) * sizeof(pks__chunk_row), &bytes, error);
+    run, &run->chunk_rows, (uint64_t)first * sizeof(pks__chunk_row), (uint64_t)(end - first) * sizeof(pks__chunk_row),
+    &bytes, error
+  );
   if (status) { return status; }
   const pks__chunk_row *rows = (const pks__chunk_row *)(const void *)bytes;
   for (uint32_t at = *probe; at < end - first; at++) {

@@ -39,19 +39,19 @@ void pks__run_close(pks__run *run);  ///< a zeroed one is fine
 
 /// A record, decoded; names, target and extents are on loan until the run closes.
 typedef struct pks__run_entry {
-  uint64_t offset, next;      ///< in the records section
+  uint64_t offset, next;  ///< in the records section
   pks__record_kind kind;
   uint8_t flags;
-  uint16_t pack;              ///< within the run
+  uint16_t pack;  ///< within the run
   const char *folder;
   uint16_t folder_length;
   const char *name;
   uint16_t name_length;
   uint64_t size;
-  const uint8_t *target;      ///< of a link, `size` bytes
+  const uint8_t *target;  ///< of a link, `size` bytes
   uint64_t extent_count;
-  const pks__extent *extents; ///< NULL with PKS__FLAG_ONE_EXTENT
-  uint32_t frame, skip;       ///< with PKS__FLAG_ONE_EXTENT
+  const pks__extent *extents;  ///< NULL with PKS__FLAG_ONE_EXTENT
+  uint32_t frame, skip;        ///< with PKS__FLAG_ONE_EXTENT
 } pks__run_entry;
 
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
@@ -60,10 +60,14 @@ pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out
 uint64_t pks__path_hash(const char *path, size_t length);
 
 /// Walks the records of a path (one per pack that has it): zero `*probe`, call until `*found` is false.
-typedef struct pks__run_probe { uint64_t steps; uint32_t slot; } pks__run_probe;
+typedef struct pks__run_probe {
+  uint64_t steps;
+  uint32_t slot;
+} pks__run_probe;
 pks_status pks__run_find(
-  pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out, bool *found,
-  pks_error *error);
+  pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
+  bool *found, pks_error *error
+);
 
 /// The offset of the first record whose path is not before `path`; the section's length when there is none. O(log
 /// records).
@@ -100,6 +104,7 @@ pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_i
 /// Walks the chunks whose id begins like `prefix` does; a hit is a hint, to be compared with the id in the segment.
 /// Zero `*probe`, call until `*found` is false. `*segment` is within the run, `*row` within the segment.
 pks_status pks__run_find_chunk(
-  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error);
+  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
+);
 
 #endif

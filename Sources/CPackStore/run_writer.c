@@ -3,20 +3,28 @@
 #include "checksum.h"
 #include "file_writer.h"
 
-typedef struct record_key { uint64_t hash, offset; } record_key;
-typedef struct chunk_key { uint64_t prefix; uint32_t number; uint32_t unused; } chunk_key;
+typedef struct record_key {
+  uint64_t hash, offset;
+} record_key;
+typedef struct chunk_key {
+  uint64_t prefix;
+  uint32_t number;
+  uint32_t unused;
+} chunk_key;
 
 enum { SECTION_ALIGNMENT = 64, RECORDS_PER_BUCKET = 7, CHUNKS_PER_PREFIX = 16 };
 
 void pks__run_writer_init(pks__run_writer *writer, pks__scratch_folder *home, uint32_t pack_count) {
   *writer = (pks__run_writer){.home = home, .pack_count = pack_count};
-  pks__scratch *all[] = {&writer->records, &writer->starts, &writer->keys, &writer->folders, &writer->frames, &writer->segments, &writer->chunks};
+  pks__scratch *all[] = {&writer->records, &writer->starts,   &writer->keys,  &writer->folders,
+                         &writer->frames,  &writer->segments, &writer->chunks};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   pks__map_init(&writer->folder_map, home);
 }
 
 void pks__run_writer_free(pks__run_writer *writer) {
-  pks__scratch *all[] = {&writer->records, &writer->starts, &writer->keys, &writer->folders, &writer->frames, &writer->segments, &writer->chunks};
+  pks__scratch *all[] = {&writer->records, &writer->starts,   &writer->keys,  &writer->folders,
+                         &writer->frames,  &writer->segments, &writer->chunks};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   pks__map_free(&writer->folder_map);
 }
@@ -28,7 +36,8 @@ bool pks__run_writer_is_empty(const pks__run_writer *writer) {
 // MARK: - Adding
 
 pks_status pks__run_writer_add_segment(
-  pks__run_writer *writer, const pks__run_segment_info *info, uint32_t *number, pks_error *error) {
+  pks__run_writer *writer, const pks__run_segment_info *info, uint32_t *number, pks_error *error
+) {
   pks__run_segment row = {
     .id = info->id,
     .first_chunk = pks__put32(writer->listed_chunks),
@@ -46,7 +55,8 @@ pks_status pks__run_writer_add_chunk(pks__run_writer *writer, uint64_t prefix, u
 }
 
 pks_status pks__run_writer_add_frame(
-  pks__run_writer *writer, const pks__run_frame_info *info, uint32_t *number, pks_error *error) {
+  pks__run_writer *writer, const pks__run_frame_info *info, uint32_t *number, pks_error *error
+) {
   pks__run_frame row = {
     .raw_start = pks__put64(info->raw_length),
     .place = pks__put64(pks__place_make(info->offset, info->codec)),
@@ -60,7 +70,8 @@ pks_status pks__run_writer_add_frame(
 
 /// Where the folder's path lies in the folders section; it is added when it is new.
 static pks_status folder_offset(
-  pks__run_writer *writer, const char *folder, size_t length, uint32_t *offset, pks_error *error) {
+  pks__run_writer *writer, const char *folder, size_t length, uint32_t *offset, pks_error *error
+) {
   uint64_t hash = pks__path_hash(folder, length), probe = 0;
   pks_le16 stored_length = pks__put16((uint16_t)length);
   while (pks__map_next(&writer->folder_map, hash, &probe, offset)) {
@@ -138,7 +149,8 @@ pks_status pks__run_writer_add(pks__run_writer *writer, const pks__run_item *ite
 
 /// Appends a section at the next multiple of a cache line; `*offset` is where.
 static pks_status add_section(
-  pks__scratch *body, const void *bytes, uint64_t length, pks_le64 *offset, pks_error *error) {
+  pks__scratch *body, const void *bytes, uint64_t length, pks_le64 *offset, pks_error *error
+) {
   uint64_t begin = pks__align_up(body->length, SECTION_ALIGNMENT);
   pks_status status = pks__scratch_append(body, NULL, begin - body->length, error);
   if (!status) { status = pks__scratch_append(body, bytes, length, error); }
@@ -167,7 +179,9 @@ static pks_status add_buckets(pks__run_writer *writer, pks__scratch *body, pks__
   pks_status status = add_section(body, NULL, count * sizeof(pks__bucket), &header->buckets, error);
   if (status) { return status; }
   pks__bucket *buckets = (pks__bucket *)(void *)(body->bytes + pks__get64(header->buckets));
-  for (uint64_t i = 0; i < records; i++) { put_in_bucket(buckets, count, PKS__SCRATCH_AT(&writer->keys, record_key, i)); }
+  for (uint64_t i = 0; i < records; i++) {
+    put_in_bucket(buckets, count, PKS__SCRATCH_AT(&writer->keys, record_key, i));
+  }
   return PKS_OK;
 }
 
@@ -250,7 +264,8 @@ static pks_status lay_out(pks__run_writer *writer, pks__scratch *body, pks_error
 }
 
 pks_status pks__run_writer_finish(
-  pks__run_writer *writer, const char *path, bool sync, uint64_t *file_length, uint64_t *trailer_sum, pks_error *error) {
+  pks__run_writer *writer, const char *path, bool sync, uint64_t *file_length, uint64_t *trailer_sum, pks_error *error
+) {
   pks__scratch body, tail;
   pks__scratch_init(&body, writer->home);
   pks__scratch_init(&tail, writer->home);

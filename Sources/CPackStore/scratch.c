@@ -48,7 +48,9 @@ static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_err
 
 pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_error *error) {
   uint64_t needed;
-  if (pks__add_overflows(scratch->length, byte_count, &needed) || needed > SIZE_MAX / 4) { return pks__fail_memory(error); }
+  if (pks__add_overflows(scratch->length, byte_count, &needed) || needed > SIZE_MAX / 4) {
+    return pks__fail_memory(error);
+  }
   if (needed <= scratch->capacity) { return PKS_OK; }
   uint64_t capacity = pks__max64(scratch->capacity, 4096);
   while (capacity < needed) { capacity *= 2; }
@@ -86,9 +88,7 @@ enum { FIRST_SLOTS = 256 };
 
 static uint64_t slot_count(const pks__map *map) { return map->slots.length / sizeof(slot); }
 
-static uint64_t home_slot(uint64_t key, uint64_t mask) {
-  return (key * 0x9e3779b97f4a7c15u >> 20) & mask;
-}
+static uint64_t home_slot(uint64_t key, uint64_t mask) { return (key * 0x9e3779b97f4a7c15u >> 20) & mask; }
 
 void pks__map_init(pks__map *map, pks__scratch_folder *home) {
   *map = (pks__map){0};

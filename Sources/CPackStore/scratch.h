@@ -20,9 +20,9 @@ typedef struct pks__scratch_folder {
 /// Zero-initialised: an empty array. One thread at a time.
 typedef struct pks__scratch {
   pks__scratch_folder *home;
-  uint8_t *bytes;      ///< moves when the array grows
-  uint64_t length;     ///< bytes in use
-  uint64_t capacity;   ///< bytes there is room for
+  uint8_t *bytes;     ///< moves when the array grows
+  uint64_t length;    ///< bytes in use
+  uint64_t capacity;  ///< bytes there is room for
   bool mapped;
 } pks__scratch;
 

@@ -10,7 +10,9 @@
 // MARK: - Opening and closing
 
 pks_status pks__segment_open(
-  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id, pks_error *error) {
+  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks_error *error
+) {
   pks__segment *segment = pks__allocate_zeroed(1, sizeof *segment);
   if (!segment) { return pks__fail_memory(error); }
   segment->vfs = vfs;
@@ -30,8 +32,11 @@ pks_status pks__segment_open(
   if (!status) {
     pks__file_info info;
     int failure = vfs->info_of(vfs->context, segment->file, &info);
-    if (failure) { status = pks__fail_system(error, failure, "cannot open", path); }
-    else { segment->file_length = info.size; }
+    if (failure) {
+      status = pks__fail_system(error, failure, "cannot open", path);
+    } else {
+      segment->file_length = info.size;
+    }
   }
   if (status) {
     pks__segment_close(segment);
@@ -56,7 +61,9 @@ void pks__segment_close(pks__segment *segment) {
 /// A column's place within the body, or NULL when it does not fit.
 static const void *column(const pks__table *table, pks_le64 stored, uint64_t count, uint64_t row_size) {
   uint64_t offset = pks__get64(stored), length;
-  if (pks__mul_overflows(count, row_size, &length) || !pks__range_fits(offset, length, table->body_length)) { return NULL; }
+  if (pks__mul_overflows(count, row_size, &length) || !pks__range_fits(offset, length, table->body_length)) {
+    return NULL;
+  }
   return table->body + offset;
 }
 
@@ -84,7 +91,11 @@ pks_status pks__segment_need_table(pks__segment *segment, pks_error *error) {
     pks__table table = {0};
     const uint8_t *data;
     status = pks__segment_map_data(segment, &data, error);
-    if (!status) { status = pks__table_open_mapped(&table, segment->vfs, segment->name, data, segment->file_length, PKS__TABLE_SEGMENT, error); }
+    if (!status) {
+      status = pks__table_open_mapped(
+        &table, segment->vfs, segment->name, data, segment->file_length, PKS__TABLE_SEGMENT, error
+      );
+    }
     if (!status) { status = read_columns(segment, &table, error); }
     if (status) {
       pks__table_close(&table);
@@ -124,12 +135,13 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
     .sum = pks__get64(row->sum),
   };
   bool fits = first < next && next <= segment->chunk_count && frame.codec <= PKS__CODEC_ZSTD
-              && pks__range_fits(frame.offset, frame.stored_length, segment->frames_end);
+    && pks__range_fits(frame.offset, frame.stored_length, segment->frames_end);
   if (!fits) { return bad_row(segment, row, error); }
   status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
   if (status) { return status; }
   frame.raw_length = pks__get32(segment->ends[next - 1]);
-  bool lengths = frame.raw_length <= PKS__FRAME_RAW_MAX && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
+  bool lengths = frame.raw_length <= PKS__FRAME_RAW_MAX
+    && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
   if (!lengths) { return bad_row(segment, row, error); }
   *out = frame;
   return PKS_OK;
@@ -143,7 +155,11 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
     uint32_t middle = low + (high - low) / 2;
     pks_status status = check_row(segment, &segment->frames[middle], sizeof *segment->frames, error);
     if (status) { return status; }
-    if (pks__get32(segment->frames[middle].first_chunk) <= row) { low = middle; } else { high = middle; }
+    if (pks__get32(segment->frames[middle].first_chunk) <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
   }
   pks__frame frame;
   pks_status status = pks__segment_frame(segment, low, &frame, error);
@@ -171,7 +187,8 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 // MARK: - Frames
 
 pks_status pks__segment_read_stored(
-  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error) {
+  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
+) {
   size_t got = 0;
   int failure = segment->vfs->read_at(segment->vfs->context, segment->file, offset, out, stored_length, &got);
   if (failure) {
@@ -179,7 +196,9 @@ pks_status pks__segment_read_stored(
     if (error) { error->offset = offset; }
     return status;
   }
-  if (got != stored_length) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got); }
+  if (got != stored_length) {
+    return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
+  }
   if (pks__checksum(out, stored_length) != sum) {
     return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
   }
@@ -191,7 +210,8 @@ pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks
   if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
   if (!data) {
     void *address = NULL;
-    int failure = segment->vfs->map(segment->vfs->context, segment->file, (size_t)segment->file_length, false, &address);
+    int failure =
+      segment->vfs->map(segment->vfs->context, segment->file, (size_t)segment->file_length, false, &address);
     if (failure) { return pks__fail_system(error, failure, "cannot map", segment->name); }
     uint8_t *expected = NULL;
     if (atomic_compare_exchange_strong(&segment->data, &expected, address)) {

@@ -19,26 +19,28 @@
 typedef struct pks__segment {
   const pks_vfs *vfs;
   pks__segment_id id;
-  char name[64];           ///< path in the store, for messages
+  char name[64];  ///< path in the store, for messages
   pks__file file;
   uint64_t file_length;
-  pks__table table;        ///< mapped once `has_table`
+  pks__table table;  ///< mapped once `has_table`
   _Atomic(bool) has_table;
-  _Atomic(bool) is_gone;   ///< the file was collected while it is open here
-  uint32_t kind;           ///< the rest once `has_table`
+  _Atomic(bool) is_gone;  ///< the file was collected while it is open here
+  uint32_t kind;          ///< the rest once `has_table`
   uint32_t frame_count;
   uint32_t chunk_count;
   uint64_t frames_end;
   const pks__frame_row *frames;
   const pks__id *ids;
   const pks_le32 *ends;
-  pks__mutex *mutex;       ///< guards the mapping of the table and of the data
-  _Atomic(uint8_t *) data; ///< the whole file mapped, for borrowed raw assets
+  pks__mutex *mutex;        ///< guards the mapping of the table and of the data
+  _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets
 } pks__segment;
 
 /// Opens `path` (under `folder`), which holds the segment `id`. PURGED when there is no such file.
 pks_status pks__segment_open(
-  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id, pks_error *error);
+  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks_error *error
+);
 void pks__segment_close(pks__segment *segment);  ///< NULL is fine
 
 /// Maps the table unless that was done before. The columns' places are checked; their rows are not.
@@ -72,7 +74,8 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 
 /// Reads a frame's stored bytes and checks their sum.
 pks_status pks__segment_read_stored(
-  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error);
+  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
+);
 
 /// The whole file, mapped for as long as the segment is open.
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error);

@@ -11,9 +11,9 @@ typedef struct pks__listed_segment {
 } pks__listed_segment;
 
 typedef struct pks__segment_list {
-  pks__scratch rows;    ///< pks__listed_segment; in the heap: readers have no folder for temporary files
-  pks__map by_id;       ///< beginning of an id -> number
-  uint32_t **numbers;   ///< per run, per segment of the run: its number; NULL for a run that was not added
+  pks__scratch rows;   ///< pks__listed_segment; in the heap: readers have no folder for temporary files
+  pks__map by_id;      ///< beginning of an id -> number
+  uint32_t **numbers;  ///< per run, per segment of the run: its number; NULL for a run that was not added
   uint32_t run_count;
 } pks__segment_list;
 

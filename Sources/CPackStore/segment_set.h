@@ -6,8 +6,8 @@
 #include "scratch.h"
 
 typedef struct pks__segment_set {
-  pks__scratch ids;   ///< pks__segment_id
-  pks__map indices;   ///< beginning of an id -> index in `ids`
+  pks__scratch ids;  ///< pks__segment_id
+  pks__map indices;  ///< beginning of an id -> index in `ids`
 } pks__segment_set;
 
 void pks__segment_set_init(pks__segment_set *set, pks__scratch_folder *home);

@@ -8,7 +8,8 @@
 enum { COLUMN_ALIGNMENT = 64 };
 
 pks_status pks__segment_writer_open(
-  pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error) {
+  pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
+) {
   pks__segment_writer writer = {.kind = kind};
   pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, error);
   if (status) { return status; }
@@ -36,7 +37,8 @@ uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer) {
 
 pks_status pks__segment_writer_append(
   pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error) {
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error
+) {
   PKS_ASSERT(chunk_count > 0 && stored_length > 0);
   pks_status status = pks__file_writer_align(&writer->file, alignment, error);
   if (status) { return status; }
@@ -83,7 +85,9 @@ static pks_status build_body(pks__segment_writer *writer, pks__scratch *body, pk
 }
 
 static pks_status append_table(
-  pks__segment_writer *writer, pks_sha256 *sha256, pks__scratch *body, pks__scratch *tail, pks__segment_id *id, pks_error *error) {
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__scratch *body, pks__scratch *tail, pks__segment_id *id,
+  pks_error *error
+) {
   pks_status status = build_body(writer, body, error);
   if (!status) { status = pks__file_writer_align(&writer->file, PKS__PAGE, error); }
   if (!status) { status = pks__table_finish(body, writer->file.length, PKS__TABLE_SEGMENT, tail, error); }
@@ -99,7 +103,9 @@ static pks_status append_table(
 }
 
 pks_status pks__segment_writer_seal(
-  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file, pks_error *error) {
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file,
+  pks_error *error
+) {
   pks__scratch body, tail;
   pks__scratch_init(&body, writer->frames.home);
   pks__scratch_init(&tail, writer->frames.home);

@@ -20,13 +20,15 @@ typedef struct pks__segment_writer {
 
 /// Creates the file `path` in the scratch folder's session.
 pks_status pks__segment_writer_open(
-  pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error);
+  pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
+);
 
 /// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of
 /// two) is that of the frame's file offset. `*index` is the frame's number, `*row` what was recorded.
 pks_status pks__segment_writer_append(
   pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error);
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error
+);
 
 uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer);
 uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
@@ -34,7 +36,9 @@ uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
 /// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the
 /// caller, who syncs and closes it. The writer is closed whatever it returns.
 pks_status pks__segment_writer_seal(
-  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file, pks_error *error);
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file,
+  pks_error *error
+);
 
 void pks__segment_writer_abandon(pks__segment_writer *writer);  ///< a zeroed or closed writer is fine
 

@@ -9,7 +9,7 @@
 // MARK: - Sweeping
 
 typedef struct name_list {
-  pks__scratch names;   ///< NUL-terminated, back to back
+  pks__scratch names;  ///< NUL-terminated, back to back
   pks_status status;
   pks_error *error;
 } name_list;
@@ -62,7 +62,9 @@ static pks_status sweep(pks__session *session, pks_error *error) {
     uint64_t id;
     if (snprintf(path, sizeof path, PKS__TMP_FOLDER "/%s", name) >= (int)sizeof path) { continue; }
     // The creation's last step, the rename of the control file, may have left the old name when the power went.
-    if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)store->vfs->unlink(store->vfs->context, store->root, path, false); }
+    if (strcmp(name, PKS__CONTROL_FILE) == 0) {
+      (void)store->vfs->unlink(store->vfs->context, store->root, path, false);
+    }
     if (!pks__hex_parse64(name, &id) || id >> PKS__SESSION_BITS != 0) { continue; }
     bool taken;
     status = pks__pin_session(store->vfs, session->lock, id, &taken, error);
@@ -165,23 +167,26 @@ void pks__segment_series_free(pks__segment_series *series) {
 }
 
 static pks_status open_segment(pks__segment_series *series, pks_error *error) {
-  (void)snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->session->scratch.next_number++);
-  pks_status status = pks__segment_writer_open(
-    &series->writer, &series->session->scratch, series->working_name, series->kind, error);
+  (void
+  )snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->session->scratch.next_number++);
+  pks_status status =
+    pks__segment_writer_open(&series->writer, &series->session->scratch, series->working_name, series->kind, error);
   series->is_open = status == PKS_OK;
   return status;
 }
 
 pks_status pks__segment_series_append(
   pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row,
-  pks_error *error) {
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
+  pks__frame_row *row, pks_error *error
+) {
   pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
   if (status) { return status; }
   *segment = series->sealed_count;
   *frame = pks__segment_writer_frame_count(&series->writer);
   status = pks__segment_writer_append(
-    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error);
+    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error
+  );
   if (!status) { series->stored_bytes += stored_length; }
   return status;
 }
@@ -208,7 +213,8 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   sealed->info.chunk_count = pks__segment_writer_chunk_count(&series->writer);
   series->is_open = false;
   status = pks__segment_writer_seal(
-    &series->writer, session->store->sha256, &sealed->info.id, &sealed->info.file_length, &sealed->file, error);
+    &series->writer, session->store->sha256, &sealed->info.id, &sealed->info.file_length, &sealed->file, error
+  );
   char name[PKS__SEGMENT_NAME];
   if (!status) {
     pks__segment_name(&sealed->info.id, name);

@@ -12,10 +12,10 @@
 
 typedef struct pks__session {
   pks_store *store;
-  pks__file lock;             ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  pks__file lock;  ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
   uint64_t id;
   pks__file folder;
-  char path[PKS__INDEX_NAME]; ///< "tmp/<id>"
+  char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
   pks__scratch_folder scratch;
   pks__pool *syncs;
 } pks__session;
@@ -28,9 +28,9 @@ void pks__session_close(pks__session *session);
 // MARK: - Sealed segments
 
 typedef struct pks__sealed_segment {
-  pks__task task;             ///< the sync
+  pks__task task;  ///< the sync
   pks__run_segment_info info;
-  pks__file file;             ///< PKS__NO_FILE once synced
+  pks__file file;  ///< PKS__NO_FILE once synced
   const pks_vfs *vfs;
   int sync_failure;
 } pks__sealed_segment;
@@ -44,9 +44,9 @@ typedef struct pks__segment_series {
   bool is_open;
   pks__segment_writer writer;
   char working_name[32];
-  pks__sealed_segment **sealed;   ///< in order
+  pks__sealed_segment **sealed;  ///< in order
   uint32_t sealed_count, sealed_capacity;
-  uint64_t stored_bytes;          ///< of sealed files, and of frames in the open one
+  uint64_t stored_bytes;  ///< of sealed files, and of frames in the open one
 } pks__segment_series;
 
 enum {
@@ -62,8 +62,9 @@ void pks__segment_series_free(pks__segment_series *series);
 /// recorded.
 pks_status pks__segment_series_append(
   pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row,
-  pks_error *error);
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
+  pks__frame_row *row, pks_error *error
+);
 /// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.
 pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error);
 /// Seals the open segment and waits for all syncs.

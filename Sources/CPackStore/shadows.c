@@ -7,13 +7,15 @@
 
 typedef struct shadow_search {
   pks__view *view;
-  uint32_t own_rank;              ///< of the pack that is being added, PKS_ANY_PACK if it is new
-  char folder[PKS__PATH_MAX + 1]; ///< the folder whose parts were looked at last
+  uint32_t own_rank;               ///< of the pack that is being added, PKS_ANY_PACK if it is new
+  char folder[PKS__PATH_MAX + 1];  ///< the folder whose parts were looked at last
   size_t folder_length;
 } shadow_search;
 
 /// Whether another pack has a file or link at `path`.
-static pks_status other_has_file(shadow_search *search, const char *path, size_t length, bool *found, pks_error *error) {
+static pks_status other_has_file(
+  shadow_search *search, const char *path, size_t length, bool *found, pks_error *error
+) {
   for (uint32_t rank = 0; rank < search->view->generation.pack_count; rank++) {
     pks__hit hit;
     bool has;
@@ -42,7 +44,8 @@ static pks_status check_folders(shadow_search *search, const char *path, size_t 
 
 /// Whether another pack has something below `path`, which is a file or link here.
 static pks_status check_below(
-  shadow_search *search, pks__merge *merge, const char *path, size_t length, bool *found, pks_error *error) {
+  shadow_search *search, pks__merge *merge, const char *path, size_t length, bool *found, pks_error *error
+) {
   char prefix[PKS__PATH_MAX + 1];
   if (length >= PKS__PATH_MAX) { return PKS_OK; }
   memcpy(prefix, path, length);
@@ -57,7 +60,8 @@ static pks_status check_below(
 }
 
 pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error) {
-  shadow_search search = {.view = view, .own_rank = pks__generation_find_pack(&view->generation, ingest->request->pack)};
+  shadow_search search = {
+    .view = view, .own_rank = pks__generation_find_pack(&view->generation, ingest->request->pack)};
   pks__merge merge = {0};
   *found = false;
   pks_status status = pks__merge_open(&merge, view, error);

@@ -6,16 +6,16 @@
 
 /// A name in a folder that is being listed.
 typedef struct listed {
-  uint64_t name;          ///< offset in the names
+  uint64_t name;  ///< offset in the names
   uint32_t length;
-  uint8_t kind;           ///< pks__file_kind
+  uint8_t kind;  ///< pks__file_kind
   bool executable;
   uint64_t size;
 } listed;
 
 /// A folder on the way down to the present one.
 typedef struct level {
-  uint64_t names_begin;   ///< the names and entries of this folder and below are dropped when it is done
+  uint64_t names_begin;  ///< the names and entries of this folder and below are dropped when it is done
   uint64_t entries_begin;
   uint64_t next;          ///< entry to visit next
   uint64_t items_before;  ///< to see whether anything was in it
@@ -31,7 +31,7 @@ typedef struct scan {
   char path[PKS__PATH_MAX + 3];  ///< room for "/."
   size_t path_length;
   bool refused;
-  uint64_t seen;          ///< for progress
+  uint64_t seen;  ///< for progress
   pks_status status;
   pks_error *error;
 } scan;
@@ -81,7 +81,9 @@ static bool examine(scan *scan, listed *entry) {
   pks__file_info info;
   int failure = source->vfs->info(source->vfs->context, source->root, scan->path, follow, &info);
   if (failure) {
-    notice(scan, follow && (failure == ENOENT || failure == ELOOP) ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure);
+    notice(
+      scan, follow && (failure == ENOENT || failure == ELOOP) ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure
+    );
     return false;
   }
   bool is_own = info.kind == PKS__KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
@@ -235,7 +237,8 @@ static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kin
   if (!status && kind == PKS__RECORD_LINK) {
     char target[PKS__LINK_TARGET_MAX + 1];
     size_t length = 0;
-    int failure = source->vfs->read_link(source->vfs->context, source->root, scan->path, target, sizeof target, &length);
+    int failure =
+      source->vfs->read_link(source->vfs->context, source->root, scan->path, target, sizeof target, &length);
     if (failure || length == 0 || length > PKS__LINK_TARGET_MAX) {
       notice(scan, PKS_NOTICE_UNREADABLE, failure);
       return PKS_OK;
@@ -280,7 +283,8 @@ static pks_status visit_folder(scan *scan) {
 static pks_status report_scan(scan *scan) {
   const pks_add_request *request = scan->request;
   if (++scan->seen % 1000 != 0 || !request->progress) { return PKS_OK; }
-  pks_progress progress = {.phase = PKS_PHASE_SCAN, .files_done = scan->source->file_count, .bytes_done = scan->source->byte_count};
+  pks_progress progress = {
+    .phase = PKS_PHASE_SCAN, .files_done = scan->source->file_count, .bytes_done = scan->source->byte_count};
   if (request->progress(request->context, &progress)) { return PKS_OK; }
   return pks__fail(scan->error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
@@ -360,7 +364,9 @@ static pks_status open_root(pks__source *source, const char *folder, pks_error *
 }
 
 pks_status pks__source_scan(
-  pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own, pks_error *error) {
+  pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own,
+  pks_error *error
+) {
   pks__source source = {.vfs = home->vfs, .root = PKS__NO_FILE, .follows = request->links == PKS_LINKS_FOLLOW};
   pks__scratch_init(&source.items, home);
   pks__scratch_init(&source.texts, home);
@@ -412,7 +418,8 @@ void pks__source_report_unreadable(const pks__source *source, const pks_add_requ
       source->vfs->close(source->vfs->context, file);
     } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
       request->notice(
-        request->context, PKS_NOTICE_UNREADABLE, pks__source_path(source, item), item->path_length, failure.system_error);
+        request->context, PKS_NOTICE_UNREADABLE, pks__source_path(source, item), item->path_length, failure.system_error
+      );
     }
   }
 }

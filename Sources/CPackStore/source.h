@@ -10,30 +10,34 @@
 #include "vfs.h"
 
 typedef struct pks__source_item {
-  uint64_t text;          ///< where its path begins in the texts; a link's target follows the path
-  uint64_t size;          ///< of the file or the target, bytes
+  uint64_t text;  ///< where its path begins in the texts; a link's target follows the path
+  uint64_t size;  ///< of the file or the target, bytes
   uint32_t path_length;
-  uint8_t kind;           ///< pks__record_kind
+  uint8_t kind;  ///< pks__record_kind
   bool executable;
 } pks__source_item;
 
 typedef struct pks__source {
   const pks_vfs *vfs;
   pks__file root;
-  bool follows;           ///< links were followed
-  pks__scratch items;     ///< pks__source_item
+  bool follows;        ///< links were followed
+  pks__scratch items;  ///< pks__source_item
   pks__scratch texts;
   uint64_t file_count;
-  uint64_t byte_count;    ///< of all files
+  uint64_t byte_count;  ///< of all files
 } pks__source;
 
 /// Scans `request->folder`. `own_device` and `own_inode` are the store's directory: it is left out if it lies within.
 /// REFUSED after everything was reported; NOT_FOUND, WRONG_KIND for the folder itself.
 pks_status pks__source_scan(
-  pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own, pks_error *error);
+  pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own,
+  pks_error *error
+);
 void pks__source_close(pks__source *source);  ///< a zeroed one is fine
 
-static inline uint64_t pks__source_count(const pks__source *source) { return PKS__SCRATCH_COUNT(&source->items, pks__source_item); }
+static inline uint64_t pks__source_count(const pks__source *source) {
+  return PKS__SCRATCH_COUNT(&source->items, pks__source_item);
+}
 static inline const pks__source_item *pks__source_at(const pks__source *source, uint64_t index) {
   return PKS__SCRATCH_AT(&source->items, const pks__source_item, index);
 }

@@ -27,11 +27,11 @@ _Static_assert(PKS__PACKS_MAX <= UINT16_MAX, "a rank plus one fits a mark");
 typedef struct measurement {
   pks__view *view;
   pks__segment_list segments;
-  marks *marks;           ///< by number in `segments`
+  marks *marks;  ///< by number in `segments`
   pks_usage all;
-  pks_usage *usages;      ///< by rank
-  uint64_t *ends;         ///< by rank: where its files end in `files`; while they are placed: where the next one goes
-  uint64_t *files;        ///< records of files that have bytes, by rank: run << 40 | offset
+  pks_usage *usages;  ///< by rank
+  uint64_t *ends;     ///< by rank: where its files end in `files`; while they are placed: where the next one goes
+  uint64_t *files;    ///< records of files that have bytes, by rank: run << 40 | offset
   uint64_t index_bytes, segment_count, segment_bytes;
 } measurement;
 
@@ -85,7 +85,11 @@ static uint32_t first_chunk_after(const pks_le32 *ends, uint32_t count, uint32_t
   uint32_t low = 0, high = count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (pks__get32(ends[middle]) > begin) { high = middle; } else { low = middle + 1; }
+    if (pks__get32(ends[middle]) > begin) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   return low;
 }
@@ -97,7 +101,9 @@ static uint64_t stored_until(const pks__frame *frame, uint32_t raw_end) {
 
 /// Counts the copy that counts for a chunk; `*done` is false when that is the chunk itself.
 /// A chunk that is not counted yet is new or such a copy.
-static pks_status count_other_copy(measurement *m, marks *own, uint32_t own_row, uint32_t rank, bool *done, pks_error *error) {
+static pks_status count_other_copy(
+  measurement *m, marks *own, uint32_t own_row, uint32_t rank, bool *done, pks_error *error
+) {
   const pks__id *id;
   pks__chunk_ref ref;
   bool found = false;
@@ -112,7 +118,10 @@ static pks_status count_other_copy(measurement *m, marks *own, uint32_t own_row,
   if (!status) { status = pks__segment_chunk(marks->segment, ref.row, &place, error); }
   if (!status) { status = pks__segment_frame(marks->segment, place.frame, &frame, error); }
   if (status) { return status; }
-  count_chunk(m, marks, ref.row, rank, place.end - place.begin, stored_until(&frame, place.end) - stored_until(&frame, place.begin));
+  count_chunk(
+    m, marks, ref.row, rank, place.end - place.begin,
+    stored_until(&frame, place.end) - stored_until(&frame, place.begin)
+  );
   *done = true;
   return PKS_OK;
 }
@@ -133,13 +142,17 @@ static pks_status count_piece(measurement *m, uint32_t run, uint32_t rank, const
   for (; i < frame.chunk_count && begin < piece->end; i++) {
     uint32_t end = pks__get32(ends[i]);
     if (end <= begin || end > frame.raw_length) {
-      return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at);
+      return pks__fail(
+        error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at
+      );
     }
     uint32_t row = frame.first_chunk + i;
     bool done = false;
     if (marks->counted_by[row] == 0) { status = count_other_copy(m, marks, row, rank, &done, error); }
     if (status) { return status; }
-    if (!done) { count_chunk(m, marks, row, rank, end - begin, stored_until(&frame, end) - stored_until(&frame, begin)); }
+    if (!done) {
+      count_chunk(m, marks, row, rank, end - begin, stored_until(&frame, end) - stored_until(&frame, begin));
+    }
     begin = end;
   }
   return PKS_OK;
@@ -191,7 +204,8 @@ static void place_record(measurement *m, const pks__hit *hit) {
 
 /// Every pack's record of every path, those that lose to others too.
 static pks_status for_each_record(
-  measurement *m, void (*visit)(measurement *m, const pks__hit *hit), pks_error *error) {
+  measurement *m, void (*visit)(measurement *m, const pks__hit *hit), pks_error *error
+) {
   pks__merge merge = {0};
   pks_status status = pks__merge_open(&merge, m->view, error);
   if (!status) { status = pks__merge_seek(&merge, "", 0, error); }
@@ -234,13 +248,17 @@ static bool add_size(void *context, const char *name, size_t length, pks__file_k
   (void)length;
   folder_size *size = context;
   pks__file_info info;
-  if (kind == PKS__KIND_FOLDER || size->vfs->info(size->vfs->context, size->folder, name, false, &info) != 0) { return true; }
+  if (kind == PKS__KIND_FOLDER || size->vfs->info(size->vfs->context, size->folder, name, false, &info) != 0) {
+    return true;
+  }
   size->count++;
   size->bytes += info.size;
   return true;
 }
 
-static pks_status measure_folder(const pks_store *store, const char *path, uint64_t *count, uint64_t *bytes, pks_error *error) {
+static pks_status measure_folder(
+  const pks_store *store, const char *path, uint64_t *count, uint64_t *bytes, pks_error *error
+) {
   folder_size size = {.vfs = store->vfs};
   int failure = size.vfs->open(size.vfs->context, store->root, path, PKS__OPEN_FOLDER, &size.folder);
   if (!failure) {
@@ -291,7 +309,9 @@ pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_us
   pks_status status = open_measurement(&m, error);
   if (!status) { status = sort_files(&m, error); }
   if (!status) { status = count_chunks(&m, error); }
-  if (!status) { status = measure_folder(m.view->store, PKS__SEGMENTS_FOLDER, &m.segment_count, &m.segment_bytes, error); }
+  if (!status) {
+    status = measure_folder(m.view->store, PKS__SEGMENTS_FOLDER, &m.segment_count, &m.segment_bytes, error);
+  }
   if (!status) { status = measure_folder(m.view->store, PKS__INDEX_FOLDER, &index_count, &m.index_bytes, error); }
   if (!status) {
     m.all.own_unique_bytes = m.all.unique_bytes;

@@ -19,7 +19,8 @@ static void copy_name(pks_error *error, const char *name, size_t length) {
 }
 
 pks_status pks__fail_at_path(
-  pks_error *error, pks_status status, const char *text, const char *path, size_t path_length) {
+  pks_error *error, pks_status status, const char *text, const char *path, size_t path_length
+) {
   PKS_ASSERT(status != PKS_OK);
   if (error) {
     error->status = status;

@@ -10,7 +10,9 @@
 pks_status pks__fail(pks_error *error, pks_status status, const char *text, const char *file, uint64_t offset);
 
 /// The same for `file` bytes that are not NUL-terminated.
-pks_status pks__fail_at_path(pks_error *error, pks_status status, const char *text, const char *path, size_t path_length);
+pks_status pks__fail_at_path(
+  pks_error *error, pks_status status, const char *text, const char *path, size_t path_length
+);
 
 /// The same for a failed call of the seam: ENOSPC and EDQUOT become NO_SPACE, ENOMEM OUT_OF_MEMORY, all else IO_ERROR.
 pks_status pks__fail_system(pks_error *error, int system_error, const char *text, const char *file);

@@ -15,7 +15,8 @@ enum { DEFAULT_CHUNK_AVERAGE = 16384 };
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE, PKS__CONTROL_FILE, PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER, "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,       PKS__CONTROL_FILE, PKS__INDEX_FOLDER,
+                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
@@ -39,7 +40,8 @@ static pks_status check_vacant(pks_store *store, const char *path, pks_error *er
 }
 
 static pks_status write_file(
-  const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error) {
+  const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error
+) {
   pks__file file = PKS__NO_FILE;
   int failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
   if (failure == EEXIST) {
@@ -63,7 +65,8 @@ static pks_status sync_folder(const pks_vfs *vfs, pks__file root, const char *pa
   return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }
 
-/// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so names
+/// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so
+/// names
 /// are made anew. The root is synced before, lest a control file that was taken back comes to life without them.
 static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
@@ -76,9 +79,7 @@ static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   (void)vfs->unlink(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
   (void)vfs->unlink(vfs->context, store->root, generation, false);
   static const char *const folders[] = {PKS__TMP_FOLDER, PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
-  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
-    (void)vfs->unlink(vfs->context, store->root, folders[i], true);
-  }
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) { (void)vfs->unlink(vfs->context, store->root, folders[i], true); }
   return PKS_OK;
 }
 
@@ -212,14 +213,16 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
 static bool options_make_sense(const pks_options *options) {
   uint32_t average = options->chunk_average;
   return average == 0
-         || ((average & (average - 1)) == 0 && average >= PKS__CHUNK_AVERAGE_MIN && average <= PKS__CHUNK_AVERAGE_MAX);
+    || ((average & (average - 1)) == 0 && average >= PKS__CHUNK_AVERAGE_MIN && average <= PKS__CHUNK_AVERAGE_MAX);
 }
 
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
   static const pks_options defaults;
   if (!options) { options = &defaults; }
   if (!options_make_sense(options)) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "average chunk is not a power of two in [1024, 1048576]", NULL, PKS_NO_OFFSET);
+    return pks__fail(
+      error, PKS_INVALID_ARGUMENT, "average chunk is not a power of two in [1024, 1048576]", NULL, PKS_NO_OFFSET
+    );
   }
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
@@ -231,7 +234,8 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   store->thread_count = options->thread_count ? options->thread_count : processors;
   store->mutex = pks__mutex_create();
   store->opening = pks__mutex_create();
-  pks_status status = store->mutex && store->opening ? open_files(store, path, options, error) : pks__fail_memory(error);
+  pks_status status =
+    store->mutex && store->opening ? open_files(store, path, options, error) : pks__fail_memory(error);
   if (!status) {
     // A store whose current generation does not open is not open; taking the view now also warms it.
     pks__view *view;
@@ -317,8 +321,11 @@ pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, p
   pks_status status = pks__segment_open(&segment, store->vfs, store->root, path, id, error);
   if (status) { return status; }
   status = pks__store_add_segment(store, &segment, error);
-  if (status) { pks__segment_close(segment); }
-  else { *out = segment; }
+  if (status) {
+    pks__segment_close(segment);
+  } else {
+    *out = segment;
+  }
   return status;
 }
 

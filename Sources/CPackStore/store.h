@@ -49,8 +49,8 @@ struct pks_snapshot {
   bool is_pinned;
   pks__generation generation;
   uint32_t run_count;
-  pks__view_run *runs;   ///< oldest first
-  pks_snapshot *next;    ///< in the store's list
+  pks__view_run *runs;  ///< oldest first
+  pks_snapshot *next;   ///< in the store's list
 };
 typedef struct pks_snapshot pks__view;
 
@@ -66,18 +66,18 @@ typedef struct pks__frame_reader pks__frame_reader;
 struct pks_store {
   const pks_vfs *vfs;
   pks__file root;
-  pks__file lock;           ///< PKS__NO_FILE on media without a lock file
+  pks__file lock;  ///< PKS__NO_FILE on media without a lock file
   pks__file control;
-  pks_sha256 *sha256;       ///< NULL when the caller gave none
-  bool may_write;           ///< there is SHA-256, and the media can be written
+  pks_sha256 *sha256;  ///< NULL when the caller gave none
+  bool may_write;      ///< there is SHA-256, and the media can be written
   uint32_t chunk_average;
   uint32_t thread_count;
   uint8_t store_id[16];
   uint8_t boot_id[16];
   pks__mutex *mutex;
-  pks__mutex *opening;      ///< one thread at a time opens a new generation; taken before `mutex`
+  pks__mutex *opening;  ///< one thread at a time opens a new generation; taken before `mutex`
   pks__view *views;
-  pks__view *current;       ///< one reference of the store's own: the view of the newest generation seen
+  pks__view *current;  ///< one reference of the store's own: the view of the newest generation seen
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
   pks__frame_reader *idle_readers;
@@ -92,7 +92,8 @@ pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t num
 /// A view of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder
 /// `session`, under their run path. Takes the generation over, whatever it returns.
 pks_status pks__view_create(
-  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error);
+  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error
+);
 void pks__view_release(pks__view *view);  ///< NULL is fine
 
 /// The open segment that run number `run` of the view knows as `index`. It stays open as long as the view.
@@ -101,7 +102,7 @@ pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks_
 /// A stored chunk.
 typedef struct pks__chunk_ref {
   uint32_t run;
-  uint32_t segment_index;   ///< within the run
+  uint32_t segment_index;  ///< within the run
   pks__segment *segment;
   uint32_t row;
 } pks__chunk_ref;
@@ -109,7 +110,8 @@ typedef struct pks__chunk_ref {
 /// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two
 /// for a hit.
 pks_status pks__view_find_chunk(
-  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error);
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
+);
 
 /// Finds catalog and layout pages in the view's metadata segments. The context is the view.
 pks__page_source pks__view_pages(pks__view *view);

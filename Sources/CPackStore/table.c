@@ -37,12 +37,13 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   }
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;
-  if (pks__get32(trailer.kind) != (uint32_t)kind || pks__get64(trailer.file_length) != file_length || !aligned
-      || !pks__range_fits(offset, length, at)) {
+  if (pks__get32(trailer.kind) != (uint32_t)kind || pks__get64(trailer.file_length) != file_length || !aligned || !pks__range_fits(offset, length, at)) {
     return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
   }
   uint64_t pages = length / PKS__PAGE, sums = (pages + group_count(pages)) * sizeof(pks_le64);
-  if (at - offset - length != sums) { return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at); }
+  if (at - offset - length != sums) {
+    return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
+  }
   table->body_offset = offset;
   table->body = table->mapping + offset;
   table->body_length = length;
@@ -85,7 +86,8 @@ static pks_status open_mapping(pks__table *table, pks__table_kind kind, pks_erro
 }
 
 pks_status pks__table_open(
-  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error) {
+  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error
+) {
   pks__table table = {.vfs = vfs};
   (void)snprintf(table.name, sizeof table.name, "%s", path);
   pks_status status = map_file(&table, folder, path, error);
@@ -96,7 +98,8 @@ pks_status pks__table_open(
 
 pks_status pks__table_open_mapped(
   pks__table *out, const pks_vfs *vfs, const char *name, const uint8_t *mapping, uint64_t file_length,
-  pks__table_kind kind, pks_error *error) {
+  pks__table_kind kind, pks_error *error
+) {
   pks__table table = {.vfs = vfs, .mapping = mapping, .file_length = file_length};
   (void)snprintf(table.name, sizeof table.name, "%s", name);
   pks_status status = open_mapping(&table, kind, error);
@@ -114,9 +117,7 @@ void pks__table_close(pks__table *table) {
 
 // MARK: - Checking
 
-static bool is_checked(const pks__table *table, uint64_t bit) {
-  return table->checked[bit / 64] >> (bit % 64) & 1;
-}
+static bool is_checked(const pks__table *table, uint64_t bit) { return table->checked[bit / 64] >> (bit % 64) & 1; }
 
 static void set_checked(pks__table *table, uint64_t bit) {
   __atomic_fetch_or((uint64_t *)(void *)&table->checked[bit / 64], (uint64_t)1 << (bit % 64), __ATOMIC_RELEASE);
@@ -160,8 +161,7 @@ pks_status pks__table_check_all(pks__table *table, pks_error *error) {
 
 // MARK: - Writing
 
-static pks_status append_sums(
-  pks__scratch *out, const uint8_t *bytes, uint64_t length, pks_error *error) {
+static pks_status append_sums(pks__scratch *out, const uint8_t *bytes, uint64_t length, pks_error *error) {
   for (uint64_t at = 0; at < length; at += PKS__PAGE) {
     size_t piece = (size_t)pks__min64(PKS__PAGE, length - at);
     pks_le64 sum = pks__put64(pks__checksum(bytes + at, piece));
@@ -172,7 +172,8 @@ static pks_status append_sums(
 }
 
 pks_status pks__table_finish(
-  pks__scratch *body, uint64_t body_offset, pks__table_kind kind, pks__scratch *sums_and_trailer, pks_error *error) {
+  pks__scratch *body, uint64_t body_offset, pks__table_kind kind, pks__scratch *sums_and_trailer, pks_error *error
+) {
   PKS_ASSERT(body_offset % PKS__PAGE == 0 && body->length > 0);
   pks__scratch *out = sums_and_trailer;
   uint64_t padded = pks__align_up(body->length, PKS__PAGE), begin = out->length;

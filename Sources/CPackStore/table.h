@@ -12,8 +12,8 @@
 
 typedef struct pks__table {
   const pks_vfs *vfs;
-  char name[64];             ///< for messages: the file's path in the store
-  const uint8_t *mapping;    ///< the whole file
+  char name[64];           ///< for messages: the file's path in the store
+  const uint8_t *mapping;  ///< the whole file
   bool owns_mapping;
   uint64_t file_length;
   uint64_t body_offset;
@@ -21,18 +21,20 @@ typedef struct pks__table {
   uint64_t body_length;
   const pks_le64 *page_sums;
   const pks_le64 *group_sums;
-  uint64_t trailer_sum;      ///< stands for the whole table: it covers the group sums, which cover the rest
-  _Atomic(uint64_t) *checked; ///< bit per page of the body, then bit per group
+  uint64_t trailer_sum;        ///< stands for the whole table: it covers the group sums, which cover the rest
+  _Atomic(uint64_t) *checked;  ///< bit per page of the body, then bit per group
 } pks__table;
 
 /// Opens and maps the table at the end of `path`. CORRUPT when it is not a table of that kind, NEWER_FORMAT when of a
 /// later version.
 pks_status pks__table_open(
-  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error);
+  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error
+);
 /// The same for a file that the caller has mapped, and keeps mapped longer than the table is open.
 pks_status pks__table_open_mapped(
   pks__table *out, const pks_vfs *vfs, const char *name, const uint8_t *mapping, uint64_t file_length,
-  pks__table_kind kind, pks_error *error);
+  pks__table_kind kind, pks_error *error
+);
 void pks__table_close(pks__table *table);  ///< a zeroed one is fine
 
 /// Slow path of `pks__table_check`.
@@ -58,6 +60,7 @@ pks_status pks__table_check_all(pks__table *table, pks_error *error);
 /// Ends a file with a table: pads `body` (which begins at `body_offset` of the file, a multiple of 4096) to whole pages
 /// and appends it, its sums and the trailer to `out`, in the form they take in the file.
 pks_status pks__table_finish(
-  pks__scratch *body, uint64_t body_offset, pks__table_kind kind, pks__scratch *sums_and_trailer, pks_error *error);
+  pks__scratch *body, uint64_t body_offset, pks__table_kind kind, pks__scratch *sums_and_trailer, pks_error *error
+);
 
 #endif

@@ -8,7 +8,7 @@
 // and whoever sees DONE sees all that the task did and may reuse its memory.
 
 #if !defined(__APPLE__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE 1  // signal masks, under -std=c11
+  #define _GNU_SOURCE 1  // signal masks, under -std=c11
 #endif
 
 #include "threads.h"
@@ -37,13 +37,9 @@ void pks__mutex_destroy(pks__mutex *mutex) {
   pks__free(mutex);
 }
 
-void pks__mutex_lock(pks__mutex *mutex) {
-  PKS_ASSERT(pthread_mutex_lock(&mutex->lock) == 0);
-}
+void pks__mutex_lock(pks__mutex *mutex) { PKS_ASSERT(pthread_mutex_lock(&mutex->lock) == 0); }
 
-void pks__mutex_unlock(pks__mutex *mutex) {
-  PKS_ASSERT(pthread_mutex_unlock(&mutex->lock) == 0);
-}
+void pks__mutex_unlock(pks__mutex *mutex) { PKS_ASSERT(pthread_mutex_unlock(&mutex->lock) == 0); }
 
 enum { TASK_QUEUED = 1, TASK_RUNNING = 2, TASK_DONE = 3 };
 
@@ -58,22 +54,18 @@ struct pks__pool {
   pthread_cond_t work_came;   // workers wait here
   pthread_cond_t task_ended;  // the caller of `finish` waits here: for its task, or for work to help with
   pks__task *oldest;
-  pks__task *newest;          // meaningless while `oldest` is NULL
-  const pks__task *awaited;   // of the caller of `finish` that sleeps; NULL when none does
+  pks__task *newest;         // meaningless while `oldest` is NULL
+  const pks__task *awaited;  // of the caller of `finish` that sleeps; NULL when none does
   bool finishing;
   bool stopping;
   uint32_t thread_count;
-  uint32_t started;           // of `workers`
-  worker workers[];           // `thread_count - 1`; worker 0 is whoever calls `finish`
+  uint32_t started;  // of `workers`
+  worker workers[];  // `thread_count - 1`; worker 0 is whoever calls `finish`
 };
 
-static uint32_t state_of(const pks__task *task) {
-  return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
-}
+static uint32_t state_of(const pks__task *task) { return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE); }
 
-static void set_state(pks__task *task, uint32_t state) {
-  __atomic_store_n(&task->state, state, __ATOMIC_RELEASE);
-}
+static void set_state(pks__task *task, uint32_t state) { __atomic_store_n(&task->state, state, __ATOMIC_RELEASE); }
 
 static pks__task *take_oldest(pks__pool *pool) {
   pks__task *task = pool->oldest;
@@ -145,8 +137,7 @@ no_work_came:
 pks__pool *pks__pool_create(uint32_t thread_count) {
   PKS_ASSERT(thread_count >= 1);
   uint64_t byte_count;
-  if (pks__mul_overflows(thread_count - 1, sizeof(worker), &byte_count)
-      || pks__add_overflows(byte_count, sizeof(pks__pool), &byte_count) || byte_count > SIZE_MAX) {
+  if (pks__mul_overflows(thread_count - 1, sizeof(worker), &byte_count) || pks__add_overflows(byte_count, sizeof(pks__pool), &byte_count) || byte_count > SIZE_MAX) {
     return NULL;
   }
   pks__pool *pool = pks__allocate_zeroed(1, (size_t)byte_count);
@@ -177,9 +168,7 @@ void pks__pool_destroy(pks__pool *pool) {
   pks__free(pool);
 }
 
-uint32_t pks__pool_thread_count(const pks__pool *pool) {
-  return pool->thread_count;
-}
+uint32_t pks__pool_thread_count(const pks__pool *pool) { return pool->thread_count; }
 
 void pks__pool_submit(pks__pool *pool, pks__task *task) {
   task->next = NULL;

@@ -17,9 +17,10 @@ void pks__mutex_unlock(pks__mutex *mutex);
 
 /// Work for a pool. The owner keeps the task alive and untouched from `submit` until `finish` returned it.
 typedef struct pks__task {
-  void (*run)(struct pks__task *task, uint32_t worker);  ///< `worker` < thread count: an index into per-worker resources
-  struct pks__task *next;                                ///< the pool's
-  uint32_t state;                                        ///< the pool's
+  void (*run
+  )(struct pks__task *task, uint32_t worker);  ///< `worker` < thread count: an index into per-worker resources
+  struct pks__task *next;                      ///< the pool's
+  uint32_t state;                              ///< the pool's
 } pks__task;
 
 typedef struct pks__pool pks__pool;

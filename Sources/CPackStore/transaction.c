@@ -60,7 +60,7 @@ bool pks__pack_is_same(const char *name, const pks__generation *before, const pk
   if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
   const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
   return a->number == b->number && a->versions[0].number == b->versions[0].number
-         && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog);
+    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog);
 }
 
 static pks_status apply_add(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
@@ -75,8 +75,7 @@ static pks_status apply_add(const pks__staged_change *change, pks__generation *t
   return status;
 }
 
-pks_status pks__change_apply(
-  const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
+pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
   if (change->kind == PKS__CHANGE_ADD) {
     pks_status status = apply_add(change, to, keep, error);
     if (status || !change->set_priority) { return status; }
@@ -133,7 +132,8 @@ pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority
 
 static pks_status check_request(const pks_add_request *request, pks_error *error) {
   const char *text = NULL;
-  bool bad_frame = request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
+  bool bad_frame =
+    request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
     text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
   } else if (!request->folder) {
@@ -148,13 +148,16 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
 
 /// The version's number, and whether it may be used.
 static pks_status choose_number(
-  const pks__view *view, uint32_t pack, const pks_add_request *request, uint64_t *number, pks_error *error) {
+  const pks__view *view, uint32_t pack, const pks_add_request *request, uint64_t *number, pks_error *error
+) {
   const pks__pack_state *state = pack == UINT32_MAX ? NULL : &view->generation.packs[pack];
   *number = request->version;
   if (!request->version) { *number = state ? state->versions[0].number + 1 : 1; }
   for (uint32_t i = 0; state && i < state->version_count; i++) {
     if (state->versions[i].number != *number) { continue; }
-    return pks__fail(error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET);
+    return pks__fail(
+      error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET
+    );
   }
   return PKS_OK;
 }
@@ -191,8 +194,11 @@ static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *fo
 }
 
 static pks_status stage_version(
-  pks_txn *txn, pks__ingest *ingest, const pks_add_request *request, uint64_t number, pks_add_result *result, pks_error *error) {
-  pks__staged_change change = {.kind = PKS__CHANGE_ADD, .set_priority = request->set_priority, .priority = request->priority};
+  pks_txn *txn, pks__ingest *ingest, const pks_add_request *request, uint64_t number, pks_add_result *result,
+  pks_error *error
+) {
+  pks__staged_change change = {
+    .kind = PKS__CHANGE_ADD, .set_priority = request->set_priority, .priority = request->priority};
   (void)snprintf(change.pack, sizeof change.pack, "%s", request->pack);
   pks_status status = pks__ingest_assemble(ingest, txn->options.durability == PKS_DURABLE, error);
   if (!status) { status = find_shadows(txn, ingest, &change.has_shadows, error); }
@@ -217,7 +223,8 @@ static pks_status stage_version(
 
 /// Says that the pack is as it was; a new priority is staged all the same.
 static pks_status stage_unchanged(
-  pks_txn *txn, const pks__ingest *ingest, const pks_add_request *request, pks_add_result *result, pks_error *error) {
+  pks_txn *txn, const pks__ingest *ingest, const pks_add_request *request, pks_add_result *result, pks_error *error
+) {
   const pks__pack_state *pack = &present_view(txn)->generation.packs[ingest->base_pack];
   *result = ingest->result;
   result->version = pks__version_public(&pack->versions[0]);

@@ -4,17 +4,21 @@
 /// what it reuses) and a session folder; it holds no lock that a writer or reader waits for.
 ///
 /// Commit. What happens, in order, and why a crash at any point leaves the old or the new generation whole:
-///   0  staged segments and runs are synced                          nothing refers to them yet
-///   1  the writer's lock is taken; CONTROL is read                  if the generation moved on, the staged changes are applied to the newer one
-///   2  what no generation needs any more is unlinked                only what neither slot that may come to count refers to
-///   3  segments are renamed into `segments/`, the folder is synced  names without a reference: the next collection takes them if we die
-///   4  runs and the new generation's file, likewise, into `index/`
-///   5  the control slot that may be lost is written and synced      the switch
-///   6  the lock is released
-/// A failure before 5 leaves the old generation; files already moved are unreferenced and go with the next collection.
-/// From 5 on nothing is undone: a slot whose sync failed may or may not last, and both outcomes are whole. With
-/// PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later durable
-/// commit syncs all that such commits left.
+///   0  Staged segments and runs are synced. Nothing refers to them yet.
+///   1  The writer's lock is taken and CONTROL is read. If the generation moved on, the staged changes are applied to
+///      the newer one.
+///   2  What is needed neither by the current generation, nor by that of the slot that stays, nor by a pinned one, is
+///      unlinked.
+///   3  Segments are renamed into `segments/`, and the folder is synced. Nothing names them yet: if we die now, the
+///      next collection takes them.
+///   4  Runs and the new generation's file go into `index/` in the same way.
+///   5  The control slot that may be lost is written and synced: the switch.
+///   6  The lock is released.
+/// A failure before 5 leaves the old generation; files already moved go with the next collection. From 5 on nothing is
+/// undone: a slot whose sync failed may or may not last, and both outcomes are whole.
+///
+/// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later
+/// durable commit syncs all that such commits left.
 #ifndef PKS_TRANSACTION_H
 #define PKS_TRANSACTION_H
 
@@ -30,7 +34,7 @@ typedef struct pks__staged_change {
   char pack[PKS__PACK_NAME_MAX + 1];
   bool set_priority;
   int32_t priority;
-  pks__version version;       ///< PKS__CHANGE_ADD
+  pks__version version;  ///< PKS__CHANGE_ADD
   pks__run_name run;
   bool has_shadows;
 } pks__staged_change;
@@ -38,11 +42,11 @@ typedef struct pks__staged_change {
 struct pks_txn {
   pks_store *store;
   pks_txn_options options;
-  pks__view *base;            ///< the newest generation when the transaction began
-  pks__view *view;            ///< base and what is staged
+  pks__view *base;  ///< the newest generation when the transaction began
+  pks__view *view;  ///< base and what is staged
   pks__session session;
-  pks__scratch changes;       ///< pks__staged_change
-  pks__scratch segments;      ///< pks__segment *: staged, one reference each
+  pks__scratch changes;   ///< pks__staged_change
+  pks__scratch segments;  ///< pks__segment *: staged, one reference each
 };
 
 /// Applies a staged change to a generation. NOT_FOUND when the pack is not there to be changed.

@@ -29,7 +29,7 @@ enum {
   PKS__TREE_PAGE_MAX = 32768,     ///< a page is split when it reaches this size
   PKS__TREE_PAGE_LIMIT = 65536,   ///< no page is larger: the last item may overshoot the maximum
   PKS__TREE_LEVELS = 12,
-  PKS__TREE_VALUE_MAX = 8192,     ///< bytes of one value
+  PKS__TREE_VALUE_MAX = 8192,  ///< bytes of one value
 };
 
 /// Stores pages under their identity.
@@ -56,8 +56,8 @@ typedef struct pks__tree {
 typedef struct pks__tree_level {
   pks__scratch page;
   pks__scratch last_key;
-  uint32_t items;      ///< in the page
-  uint64_t below;      ///< leaf items below the page
+  uint32_t items;  ///< in the page
+  uint64_t below;  ///< leaf items below the page
   bool has_flushed;
 } pks__tree_level;
 
@@ -74,7 +74,8 @@ void pks__tree_writer_free(pks__tree_writer *writer);
 
 /// Appends to a map; keys come in strictly rising bytewise order (asserted).
 pks_status pks__tree_writer_put(
-  pks__tree_writer *writer, const void *key, size_t key_length, const void *value, size_t value_length, pks_error *error);
+  pks__tree_writer *writer, const void *key, size_t key_length, const void *value, size_t value_length, pks_error *error
+);
 /// Appends a row to a list.
 pks_status pks__tree_writer_append(pks__tree_writer *writer, const void *row, pks_error *error);
 /// Writes what is left and names the root. The writer is empty afterwards and can be used again.
@@ -86,7 +87,7 @@ typedef struct pks__tree_place {
   pks__scratch page;
   pks__scratch key;
   pks__reader reader;
-  uint32_t left;       ///< items of the page not read yet
+  uint32_t left;  ///< items of the page not read yet
 } pks__tree_place;
 
 /// Walks a tree in order. Bad pages are CORRUPT; memory is one page a level.
@@ -103,7 +104,8 @@ typedef struct pks__tree_cursor {
 } pks__tree_cursor;
 
 void pks__tree_cursor_init(
-  pks__tree_cursor *cursor, pks__page_source source, pks__tree_kind kind, uint16_t row_size, const pks__tree *tree);
+  pks__tree_cursor *cursor, pks__page_source source, pks__tree_kind kind, uint16_t row_size, const pks__tree *tree
+);
 void pks__tree_cursor_free(pks__tree_cursor *cursor);
 /// The next item, or `*more` false after the last.
 pks_status pks__tree_cursor_next(pks__tree_cursor *cursor, bool *more, pks_error *error);
@@ -116,6 +118,7 @@ static inline const char *pks__tree_cursor_key(const pks__tree_cursor *cursor, s
 /// Calls `visit` for every page of the tree, inner pages included.
 pks_status pks__tree_visit_pages(
   pks__page_source source, const pks__id *root, uint32_t height,
-  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error);
+  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error
+);
 
 #endif

@@ -3,9 +3,10 @@
 enum { HEADER_SIZE = 8, CHILD_SIZE = PKS__ID_SIZE + 8 };
 
 void pks__tree_cursor_init(
-  pks__tree_cursor *cursor, pks__page_source source, pks__tree_kind kind, uint16_t row_size, const pks__tree *tree) {
-  *cursor = (pks__tree_cursor){
-    .source = source, .kind = kind, .row_size = row_size, .height = tree->height, .root = tree->root};
+  pks__tree_cursor *cursor, pks__page_source source, pks__tree_kind kind, uint16_t row_size, const pks__tree *tree
+) {
+  *cursor = (pks__tree_cursor
+  ){.source = source, .kind = kind, .row_size = row_size, .height = tree->height, .root = tree->root};
 }
 
 void pks__tree_cursor_free(pks__tree_cursor *cursor) {
@@ -32,7 +33,7 @@ static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks_
   uint16_t row_size = pks__read16(&place->reader);
   place->left = pks__read32(&place->reader);
   bool fits = !place->reader.failed && kind == cursor->kind && stored_level == level && row_size == cursor->row_size
-              && place->page.length <= PKS__TREE_PAGE_LIMIT;
+    && place->page.length <= PKS__TREE_PAGE_LIMIT;
   return fits ? PKS_OK : corrupt_page(id, error);
 }
 
@@ -52,7 +53,8 @@ static pks_status read_key(pks__tree_place *place, pks_error *error) {
 
 /// Moves one item ahead in the page of `level`; `*body` is its value, row or child.
 static pks_status next_in_page(
-  pks__tree_cursor *cursor, uint32_t level, const uint8_t **body, size_t *body_length, pks_error *error) {
+  pks__tree_cursor *cursor, uint32_t level, const uint8_t **body, size_t *body_length, pks_error *error
+) {
   pks__tree_place *place = &cursor->places[level];
   PKS_ASSERT(place->left > 0);
   place->left--;
@@ -108,7 +110,8 @@ pks_status pks__tree_cursor_next(pks__tree_cursor *cursor, bool *more, pks_error
 /// Visits the children of one page, which lie at `level - 1`.
 static pks_status visit_below(
   pks__page_source source, const pks__id *id, uint32_t level,
-  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error) {
+  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error
+) {
   pks_status status = visit(context, id, error);
   if (status || level == 0) { return status; }
   pks__tree_cursor cursor = {.source = source};
@@ -135,7 +138,8 @@ static pks_status visit_below(
 
 pks_status pks__tree_visit_pages(
   pks__page_source source, const pks__id *root, uint32_t height,
-  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error) {
+  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error
+) {
   if (height >= PKS__TREE_LEVELS) { return corrupt_page(root, error); }
   return visit_below(source, root, height, visit, context, error);
 }

@@ -49,7 +49,8 @@ static pks_status flush_page(pks__tree_writer *writer, uint32_t at, pks__id *id,
 
 static pks_status put_item(
   pks__tree_writer *writer, uint32_t at, const uint8_t *key, size_t key_length, const uint8_t *body, size_t body_length,
-  bool with_length, uint64_t below, pks_error *error);
+  bool with_length, uint64_t below, pks_error *error
+);
 
 /// Writes the page of a level and hands it to the level above.
 static pks_status close_page(pks__tree_writer *writer, uint32_t at, pks_error *error) {
@@ -67,7 +68,8 @@ static pks_status close_page(pks__tree_writer *writer, uint32_t at, pks_error *e
   level->items = 0;
   level->below = 0;
   return put_item(
-    writer, at + 1, level->last_key.bytes, (size_t)level->last_key.length, child, sizeof child, false, count, error);
+    writer, at + 1, level->last_key.bytes, (size_t)level->last_key.length, child, sizeof child, false, count, error
+  );
 }
 
 static pks_status begin_page(pks__tree_writer *writer, uint32_t at, pks_error *error) {
@@ -78,7 +80,8 @@ static pks_status begin_page(pks__tree_writer *writer, uint32_t at, pks_error *e
 
 static pks_status put_item(
   pks__tree_writer *writer, uint32_t at, const uint8_t *key, size_t key_length, const uint8_t *body, size_t body_length,
-  bool with_length, uint64_t below, pks_error *error) {
+  bool with_length, uint64_t below, pks_error *error
+) {
   PKS_ASSERT(at < PKS__TREE_LEVELS);
   pks__tree_level *level = &writer->levels[at];
   pks_status status = level->page.length == 0 ? begin_page(writer, at, error) : PKS_OK;
@@ -98,7 +101,8 @@ static pks_status put_item(
 }
 
 pks_status pks__tree_writer_put(
-  pks__tree_writer *writer, const void *key, size_t key_length, const void *value, size_t value_length, pks_error *error) {
+  pks__tree_writer *writer, const void *key, size_t key_length, const void *value, size_t value_length, pks_error *error
+) {
   PKS_ASSERT(writer->kind == PKS__TREE_MAP && value_length <= PKS__TREE_VALUE_MAX && key_length > 0);
   return put_item(writer, 0, key, key_length, value, value_length, true, 1, error);
 }

@@ -50,17 +50,17 @@ typedef struct verification {
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);
   void *context;
   pks_verify_totals totals;
-  pks_error found;          ///< by the check under way
-  pks_error reported;       ///< the last fault
-  pks__run *runs;           ///< opened anew; zeroed: not sound
+  pks_error found;     ///< by the check under way
+  pks_error reported;  ///< the last fault
+  pks__run *runs;      ///< opened anew; zeroed: not sound
   bool runs_are_sound, pages_are_sound;
   pks__segment_list segments;
-  segment_state *states;    ///< by number in `segments`
+  segment_state *states;  ///< by number in `segments`
   uint64_t bytes_done, bytes_total, bytes_shown;
   pks__decoder *decoder;
-  pks__scratch stored, raw; ///< of a frame
-  uint64_t *record_counts;  ///< by rank: records of the namespace
-  char *path;               ///< PKS__PATH_MAX bytes: of the record or entry before
+  pks__scratch stored, raw;  ///< of a frame
+  uint64_t *record_counts;   ///< by rank: records of the namespace
+  char *path;                ///< PKS__PATH_MAX bytes: of the record or entry before
   size_t path_length;
 } verification;
 
@@ -82,7 +82,7 @@ static bool ends_walk(const pks_error *error) {
 static bool is_repeated(const verification *v) {
   const pks_error *found = &v->found, *before = &v->reported;
   return v->totals.fault_count > 0 && found->text == before->text && found->offset == before->offset
-         && found->offset != PKS_NO_OFFSET && strcmp(found->file, before->file) == 0;
+    && found->offset != PKS_NO_OFFSET && strcmp(found->file, before->file) == 0;
 }
 
 /// Reports `v->found`, unless it must end the walk: then its status is returned.
@@ -195,7 +195,9 @@ static pks_status check_generation(verification *v, const pks__control *control)
   pks__generation_path(number, path);
   v->totals.files_checked++;
   pks_status status = read_file(v, path);
-  if (!status) { status = pks__generation_decode(v->stored.bytes, (size_t)v->stored.length, path, &generation, &v->found); }
+  if (!status) {
+    status = pks__generation_decode(v->stored.bytes, (size_t)v->stored.length, path, &generation, &v->found);
+  }
   if (status) { return settle(v, status); }
   v->totals.bytes_checked += v->stored.length;
   if (generation.number != number) { report(v, "not the generation that its name says", path, PKS_NO_OFFSET); }
@@ -254,7 +256,8 @@ static pks_status is_contiguous(verification *v, pks__run *run, const pks__run_e
     pks_status status = pks__piece_walk_next(&walk, &piece, &more, &v->found);
     if (status || !more) { return status; }
     uint64_t begin = piece.frame.offset + piece.begin;
-    *contiguous = piece.frame.codec == PKS__CODEC_RAW && (first || (begin == expected && piece.frame.segment == segment));
+    *contiguous =
+      piece.frame.codec == PKS__CODEC_RAW && (first || (begin == expected && piece.frame.segment == segment));
     expected = piece.frame.offset + piece.end;
     segment = piece.frame.segment;
   }
@@ -265,8 +268,11 @@ static pks_status is_contiguous(verification *v, pks__run *run, const pks__run_e
 static pks_status check_record(verification *v, pks__run *run, const pks__run_entry *entry) {
   bool is_file = entry->kind == PKS__RECORD_FILE, fits = true;
   uint8_t known = is_file ? PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS : 0;
-  if (entry->kind == PKS__RECORD_LINK) { fits = entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX; }
-  else if (!is_file) { fits = entry->size == 0; }
+  if (entry->kind == PKS__RECORD_LINK) {
+    fits = entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX;
+  } else if (!is_file) {
+    fits = entry->size == 0;
+  }
   if ((entry->flags & ~known) || !fits) { return bad_record(v, "bad record", run, entry); }
   if (!is_file) { return PKS_OK; }
   pks__piece_walk walk = pks__piece_walk_make(run, entry);
@@ -300,7 +306,9 @@ static bool check_starts(const pks__run *run, uint64_t offset, uint64_t *next_pa
   uint64_t page = offset / PKS__PAGE, count = run->starts.length / sizeof *starts;
   bool fits = true;
   if (page < *next_page) { return true; }
-  for (; *next_page < page && *next_page < count; ++*next_page) { fits = fits && pks__get16(starts[*next_page]) == 0xffff; }
+  for (; *next_page < page && *next_page < count; ++*next_page) {
+    fits = fits && pks__get16(starts[*next_page]) == 0xffff;
+  }
   if (offset == run->records.length) {
     for (; *next_page < count; ++*next_page) { fits = fits && pks__get16(starts[*next_page]) == 0xffff; }
     return fits;
@@ -317,17 +325,25 @@ static pks_status check_records(verification *v, pks__run *run) {
     pks_status status = pks__run_entry_at(run, offset, &entry, &v->found);
     // What follows a record that does not decode cannot be found.
     if (status) { return settle(v, status); }
-    if (!take_path(v, &entry, count == 0, pack)) { report(v, "record is out of order", run->table.name, record_place(run, offset)); }
+    if (!take_path(v, &entry, count == 0, pack)) {
+      report(v, "record is out of order", run->table.name, record_place(run, offset));
+    }
     pack = entry.pack;
-    if (!check_starts(run, offset, &next_page)) { report(v, "table of page starts is wrong", run->table.name, record_place(run, offset)); }
+    if (!check_starts(run, offset, &next_page)) {
+      report(v, "table of page starts is wrong", run->table.name, record_place(run, offset));
+    }
     status = check_record(v, run, &entry);
     if (!status) { status = check_lookup(v, run, &entry); }
     if (status) { name_asset(v, v->path, v->path_length); }
     status = settle(v, status);
     if (status) { return status; }
   }
-  if (!check_starts(run, offset, &next_page)) { report(v, "table of page starts is wrong", run->table.name, record_place(run, offset)); }
-  if (count != run->record_count) { report(v, "index run has another number of records than it says", run->table.name, 0); }
+  if (!check_starts(run, offset, &next_page)) {
+    report(v, "table of page starts is wrong", run->table.name, record_place(run, offset));
+  }
+  if (count != run->record_count) {
+    report(v, "index run has another number of records than it says", run->table.name, 0);
+  }
   return PKS_OK;
 }
 
@@ -349,7 +365,9 @@ static pks_status check_run_rows(verification *v, pks__run *run) {
     if (!fits) { report(v, "bad row of a segment", run->table.name, at); }
     chunks += info.chunk_count;
   }
-  if (chunks != run->chunk_count) { report(v, "index run has another number of chunks than it says", run->table.name, 0); }
+  if (chunks != run->chunk_count) {
+    report(v, "index run has another number of chunks than it says", run->table.name, 0);
+  }
   return PKS_OK;
 }
 
@@ -366,9 +384,12 @@ static pks_status check_run(verification *v, uint32_t number) {
     const pks__table *table = &run->table;
     v->totals.bytes_checked += table->file_length;
     bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
-                    && run->pack_count == ref->pack_count && table->body_offset == 0;
-    if (!expected) { report(v, "not the run that the generation names", path, PKS_NO_OFFSET); }
-    else { status = check_table(v, &run->table); }
+      && run->pack_count == ref->pack_count && table->body_offset == 0;
+    if (!expected) {
+      report(v, "not the run that the generation names", path, PKS_NO_OFFSET);
+    } else {
+      status = check_table(v, &run->table);
+    }
     if (!status && faults == v->totals.fault_count) { status = check_run_rows(v, run); }
     if (!status && faults == v->totals.fault_count) { status = check_records(v, run); }
   }
@@ -398,7 +419,9 @@ static pks_status check_chunks(verification *v, const pks__segment *segment, con
     pks__id id;
     v->view->store->sha256(raw + begin, end - begin, id.bytes);
     v->totals.chunks_checked++;
-    if (!pks__id_equal(&id, &segment->ids[row])) { report(v, "chunk is not what its name says", segment->name, frame->offset); }
+    if (!pks__id_equal(&id, &segment->ids[row])) {
+      report(v, "chunk is not what its name says", segment->name, frame->offset);
+    }
     begin = end;
   }
   return PKS_OK;
@@ -420,7 +443,8 @@ static pks_status check_frame(verification *v, pks__segment *segment, const pks_
   v->stored.length = 0;
   pks_status status = pks__scratch_reserve(&v->stored, frame->stored_length, &v->found);
   if (status) { return status; }
-  status = pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found);
+  status =
+    pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found);
   v->totals.frames_checked++;
   if (status) { return settle(v, status); }
   return v->deep ? check_chunks(v, segment, frame) : PKS_OK;
@@ -462,7 +486,9 @@ static pks_status check_header(verification *v, const pks__segment *segment) {
   v->totals.bytes_checked += sizeof stored;
   int failure = vfs->read_at(vfs->context, segment->file, 0, &stored, sizeof stored, &got);
   if (failure) { return settle(v, pks__fail_system(&v->found, failure, "cannot read", segment->name)); }
-  if (got != sizeof stored || memcmp(&stored, &header, sizeof stored) != 0) { report(v, "bad segment header", segment->name, 0); }
+  if (got != sizeof stored || memcmp(&stored, &header, sizeof stored) != 0) {
+    report(v, "bad segment header", segment->name, 0);
+  }
   return PKS_OK;
 }
 
@@ -473,7 +499,9 @@ static pks_status check_segment_table(verification *v, pks__segment *segment, co
   uint64_t faults = v->totals.fault_count;
   pks_status status = check_table(v, table);
   if (status || faults != v->totals.fault_count) { return status; }
-  if (segment->kind != info->kind) { report(v, "segment is of another kind than the index says", segment->name, table->body_offset); }
+  if (segment->kind != info->kind) {
+    report(v, "segment is of another kind than the index says", segment->name, table->body_offset);
+  }
   if (v->view->store->sha256) {
     uint8_t digest[PKS__ID_SIZE];
     v->view->store->sha256(table->body, (size_t)table->body_length, digest);
@@ -483,11 +511,16 @@ static pks_status check_segment_table(verification *v, pks__segment *segment, co
   return PKS_OK;
 }
 
-static pks_status check_open_segment(verification *v, pks__segment *segment, const pks__run_segment_info *info, bool *sound) {
+static pks_status check_open_segment(
+  verification *v, pks__segment *segment, const pks__run_segment_info *info, bool *sound
+) {
   uint64_t faults = v->totals.fault_count;
   *sound = false;
   if (segment->file_length != info->file_length) {
-    report(v, "segment has another length than the index says", segment->name, pks__min64(segment->file_length, info->file_length));
+    report(
+      v, "segment has another length than the index says", segment->name,
+      pks__min64(segment->file_length, info->file_length)
+    );
     return PKS_OK;
   }
   pks_status status = settle(v, pks__segment_need_table(segment, &v->found));
@@ -571,7 +604,9 @@ static pks_status check_frames_exist(verification *v, uint32_t number) {
   return PKS_OK;
 }
 
-static pks_status check_chunk_found(verification *v, pks__run *run, pks__segment *segment, uint32_t index, uint32_t row) {
+static pks_status check_chunk_found(
+  verification *v, pks__run *run, pks__segment *segment, uint32_t index, uint32_t row
+) {
   const pks__id *id;
   pks_status status = pks__segment_chunk_id(segment, row, &id, &v->found);
   uint32_t probe = 0;
@@ -580,7 +615,8 @@ static pks_status check_chunk_found(verification *v, pks__run *run, pks__segment
     status = pks__run_find_chunk(run, pks__id_prefix(id), &probe, &found_segment, &found_row, &found, &v->found);
     if (!status && found && found_segment == index && found_row == row) { return PKS_OK; }
   }
-  return status ? status : pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find a chunk", run->table.name, PKS_NO_OFFSET);
+  return status ? status
+                : pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find a chunk", run->table.name, PKS_NO_OFFSET);
 }
 
 /// Whether every chunk that the run lists is found by its id.
@@ -648,7 +684,10 @@ static pks_status check_namespace(verification *v) {
   if (!status) { status = pks__merge_seek(&merge, "", 0, &v->found); }
   for (bool more = true; !status && more;) {
     status = pks__merge_next(&merge, &more, &v->found);
-    if (status) { status = settle(v, status); break; }
+    if (status) {
+      status = settle(v, status);
+      break;
+    }
     for (uint32_t i = 0; !status && more && i < merge.hit_count; i++) { status = check_hit(v, &merge, &merge.hits[i]); }
     if (!status && ++count % PROGRESS_ENTRIES == 0) { status = show_progress(v, true); }
   }
@@ -662,7 +701,7 @@ static pks_status check_namespace(verification *v) {
 typedef struct chunk_walk {
   pks__piece_walk pieces;
   uint32_t run;
-  pks__segment *segment;   ///< of the present piece; NULL: it cannot be used
+  pks__segment *segment;  ///< of the present piece; NULL: it cannot be used
   uint32_t row, begin, end;
 } chunk_walk;
 
@@ -685,7 +724,11 @@ static pks_status next_piece(verification *v, chunk_walk *walk, bool *usable) {
   uint32_t low = frame.first_chunk, high = frame.first_chunk + frame.chunk_count - 1;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (pks__get32(walk->segment->ends[middle]) > piece.begin) { high = middle; } else { low = middle + 1; }
+    if (pks__get32(walk->segment->ends[middle]) > piece.begin) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   walk->row = low;
   return PKS_OK;
@@ -705,7 +748,8 @@ static pks_status compare_chunk(verification *v, chunk_walk *walk, const pks__ca
   pks_status status = pks__segment_chunk(walk->segment, walk->row, &place, &v->found);
   if (!status) { status = pks__segment_chunk_id(walk->segment, walk->row, &id, &v->found); }
   if (status) { return status; }
-  bool same = place.begin == walk->begin && place.end <= walk->end && place.end - place.begin == length && pks__id_equal(id, &chunk->id);
+  bool same = place.begin == walk->begin && place.end <= walk->end && place.end - place.begin == length
+    && pks__id_equal(id, &chunk->id);
   if (!same) { return pks__bad_extents(&walk->pieces, &v->found); }
   walk->row++;
   walk->begin = place.end;
@@ -740,7 +784,8 @@ static pks_status compare_entry(verification *v, uint32_t rank, const pks__catal
   pks_status status = pks__names_find(v->view, entry->path, entry->path_length, rank, &hit, &found, &v->found);
   if (status) { return status; }
   if (!found || !is_record_of(entry, &hit.entry)) {
-    const char *text = found ? "the index says something else than the catalog" : "the index lacks an asset of the catalog";
+    const char *text =
+      found ? "the index says something else than the catalog" : "the index lacks an asset of the catalog";
     return pks__fail(&v->found, PKS_CORRUPT, text, NULL, PKS_NO_OFFSET);
   }
   return entry->kind == PKS__RECORD_FILE ? compare_chunks(v, entry, &hit) : PKS_OK;
@@ -752,7 +797,9 @@ static pks_status compare_entry(verification *v, uint32_t rank, const pks__catal
 static pks_status check_layout_extent(verification *v, const pks__layout_extent *extent) {
   static const char bad[] = "layout extent does not fit its segment";
   uint32_t number = pks__segment_list_find(&v->segments, &extent->segment);
-  if (number == PKS__NO_SEGMENT) { return pks__fail(&v->found, PKS_CORRUPT, "layout extent names no segment", NULL, PKS_NO_OFFSET); }
+  if (number == PKS__NO_SEGMENT) {
+    return pks__fail(&v->found, PKS_CORRUPT, "layout extent names no segment", NULL, PKS_NO_OFFSET);
+  }
   pks__segment *segment;
   pks_status status = use_segment(v, number, &segment);
   if (status || !segment) { return status; }
@@ -830,8 +877,8 @@ typedef struct version_walk {
   const pks__version *version;
   bool is_current;
   pks__tree_cursor catalog, layout;
-  bool has_layout;           ///< the layout is at an entry
-  bool layout_is_lost;       ///< damaged, reported, and not looked at any more
+  bool has_layout;      ///< the layout is at an entry
+  bool layout_is_lost;  ///< damaged, reported, and not looked at any more
   pks__catalog_info counted;
 } version_walk;
 
@@ -840,7 +887,9 @@ static pks_status settle_version(verification *v, const version_walk *walk, pks_
   if (!status || ends_walk(&v->found)) { return status; }
   char name[PKS__PACK_NAME_MAX + 32];
   int length = snprintf(
-    name, sizeof name, "%s version %llu", v->view->generation.packs[walk->rank].name, (unsigned long long)walk->version->number);
+    name, sizeof name, "%s version %llu", v->view->generation.packs[walk->rank].name,
+    (unsigned long long)walk->version->number
+  );
   name_also(v, "pack", name, (size_t)length);
   return settle(v, status);
 }
@@ -850,7 +899,9 @@ static void report_version(verification *v, const version_walk *walk, const char
 }
 
 /// Settles a failure that concerns one asset of the version.
-static pks_status settle_entry(verification *v, const version_walk *walk, const pks__catalog_entry *entry, pks_status status) {
+static pks_status settle_entry(
+  verification *v, const version_walk *walk, const pks__catalog_entry *entry, pks_status status
+) {
   if (status) { name_asset(v, entry->path, entry->path_length); }
   return settle_version(v, walk, status);
 }
@@ -873,7 +924,9 @@ static pks_status check_layout_entry(verification *v, version_walk *walk, const 
   if (!path || length != entry->path_length || memcmp(path, entry->path, length) != 0) {
     walk->has_layout = false;
     walk->layout_is_lost = true;
-    return settle_entry(v, walk, entry, pks__fail(&v->found, PKS_CORRUPT, "the layout lacks an asset", NULL, PKS_NO_OFFSET));
+    return settle_entry(
+      v, walk, entry, pks__fail(&v->found, PKS_CORRUPT, "the layout lacks an asset", NULL, PKS_NO_OFFSET)
+    );
   }
   pks_status status = settle_entry(v, walk, entry, check_extents(v, &walk->layout, entry->size));
   return status ? status : step_layout(v, walk);
@@ -895,7 +948,9 @@ static pks_status check_chunk_rows(verification *v, const pks__catalog_entry *en
     left -= length;
   }
   pks__chunk_cursor_free(&cursor);
-  return status || left == 0 ? status : pks__fail(&v->found, PKS_CORRUPT, "chunks do not add up to the file", NULL, PKS_NO_OFFSET);
+  return status || left == 0
+    ? status
+    : pks__fail(&v->found, PKS_CORRUPT, "chunks do not add up to the file", NULL, PKS_NO_OFFSET);
 }
 
 /// Counts an entry, and sees that it comes after the one before.
@@ -917,20 +972,24 @@ static pks_status check_entry(verification *v, version_walk *walk, const pks__ca
   pks_status status = settle_entry(v, walk, entry, count_entry(v, walk, entry));
   if (!status && is_file) { status = settle_entry(v, walk, entry, check_chunk_rows(v, entry)); }
   if (!status && is_file && entry->size > 0) { status = check_layout_entry(v, walk, entry); }
-  if (!status && walk->is_current && v->deep) { status = settle_entry(v, walk, entry, compare_entry(v, walk->rank, entry)); }
+  if (!status && walk->is_current && v->deep) {
+    status = settle_entry(v, walk, entry, compare_entry(v, walk->rank, entry));
+  }
   return status;
 }
 
 static bool has_counts(const pks__version *version, const pks__catalog_info *info) {
   return version->file_count == info->file_count && version->link_count == info->link_count
-         && version->folder_count == info->folder_count && version->logical_bytes == info->logical_bytes;
+    && version->folder_count == info->folder_count && version->logical_bytes == info->logical_bytes;
 }
 
 static void check_counts(verification *v, const version_walk *walk) {
   const pks__catalog_info *counted = &walk->counted;
   uint64_t entries = counted->file_count + counted->link_count + counted->folder_count;
   if (walk->has_layout) { report_version(v, walk, "the layout has an asset that the catalog has not"); }
-  if (!has_counts(walk->version, counted)) { report_version(v, walk, "the catalog has other numbers than the generation says"); }
+  if (!has_counts(walk->version, counted)) {
+    report_version(v, walk, "the catalog has other numbers than the generation says");
+  }
   if (walk->is_current && v->deep && entries != v->record_counts[walk->rank]) {
     report_version(v, walk, "the index has another number of assets than the catalog");
   }
@@ -958,8 +1017,11 @@ static pks_status walk_catalog(verification *v, version_walk *walk) {
 static void check_layout_segments(verification *v, const version_walk *walk, const pks__scratch *segments) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
     uint32_t number = pks__segment_list_find(&v->segments, PKS__SCRATCH_AT(segments, const pks__segment_id, i));
-    if (number == PKS__NO_SEGMENT) { report_version(v, walk, "the layout names a segment that the index does not know"); }
-    else { need_segment(v, number, NULL, 0); }
+    if (number == PKS__NO_SEGMENT) {
+      report_version(v, walk, "the layout names a segment that the index does not know");
+    } else {
+      need_segment(v, number, NULL, 0);
+    }
   }
 }
 
@@ -983,7 +1045,9 @@ static pks_status open_layout(verification *v, version_walk *walk) {
   status = settle_version(v, walk, status);
   if (!walk->layout_is_lost) {
     check_layout_segments(v, walk, &segments);
-    if (!pks__id_equal(&catalog, &walk->version->catalog)) { report_version(v, walk, "the layout is of another version"); }
+    if (!pks__id_equal(&catalog, &walk->version->catalog)) {
+      report_version(v, walk, "the layout is of another version");
+    }
     pks__tree_cursor_init(&walk->layout, pages, PKS__TREE_MAP, 0, &map);
     status = step_layout(v, walk);
   }
@@ -1003,7 +1067,9 @@ static pks_status check_version(verification *v, uint32_t rank, uint32_t index) 
     bool is_readable = !status;
     status = settle_version(v, &walk, status);
     if (is_readable) {
-      if (!has_counts(version, &info)) { report_version(v, &walk, "the catalog says other numbers than the generation"); }
+      if (!has_counts(version, &info)) {
+        report_version(v, &walk, "the catalog says other numbers than the generation");
+      }
       pks__tree_cursor_init(&walk.catalog, pages, PKS__TREE_MAP, 0, &map);
       status = walk_catalog(v, &walk);
     }
@@ -1062,7 +1128,9 @@ static pks_status check_all(verification *v) {
   if (status || !v->runs_are_sound) { return status; }
   status = check_namespace(v);
   for (uint32_t rank = 0; v->pages_are_sound && rank < generation->pack_count; rank++) {
-    for (uint32_t i = 0; !status && i < generation->packs[rank].version_count; i++) { status = check_version(v, rank, i); }
+    for (uint32_t i = 0; !status && i < generation->packs[rank].version_count; i++) {
+      status = check_version(v, rank, i);
+    }
   }
   return status;
 }
@@ -1070,7 +1138,8 @@ static pks_status check_all(verification *v) {
 pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_error *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
-  pks_error *error) {
+  pks_error *error
+) {
   if (deep && !snapshot->store->sha256) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "a deep check needs the option sha256", NULL, PKS_NO_OFFSET);
   }

@@ -6,11 +6,14 @@
 /// reorders what was not synced.
 ///
 /// Rules
-/// - Paths are relative to an open folder, `/`-separated, NUL-terminated; "." is the folder itself. Only `open_root` takes any path.
+/// - Paths are relative to an open folder, `/`-separated, NUL-terminated; "." is the folder itself. Only `open_root`
+///   takes any path.
 /// - Handles are small non-negative integers of the implementation; PKS__NO_FILE is none. Handles are close-on-exec.
-/// - Calls return 0 or a positive `errno` value (`PKS__E...` are errno's). EINTR, short reads and short writes are handled below
+/// - Calls return 0 or a positive `errno` value (`PKS__E...` are errno's). EINTR, short reads and short writes are
+///   handled below
 ///   this seam: `read_at` gives all bytes up to the end of the file, `write_at` writes all or fails.
-/// - Durability: bytes are durable after `sync` of the file; a name (created, renamed, unlinked) after `sync` of its folder.
+/// - Durability: bytes are durable after `sync` of the file; a name (created, renamed, unlinked) after `sync` of its
+///   folder.
 ///   After a failed `sync` nothing about that file may be assumed and the descriptor must not be synced again.
 /// - All calls are thread-safe on different handles; `read_at`, `write_at` on one handle too.
 #ifndef PKS_VFS_H
@@ -26,12 +29,12 @@ enum { PKS__NO_FILE = -1 };
 /// No mode follows a symbolic link in the last part: ELOOP, or ENOTDIR for PKS__OPEN_FOLDER, or EEXIST for
 /// PKS__OPEN_CREATE.
 typedef enum pks__open_mode {
-  PKS__OPEN_READ,        ///< an existing regular file; EISDIR for a folder, EINVAL for other kinds, never blocks
-  PKS__OPEN_READ_FOLLOW, ///< the same, following links
-  PKS__OPEN_READ_WRITE,  ///< an existing regular file
-  PKS__OPEN_CREATE,      ///< a new regular file, mode 0666 & ~umask, read and write; EEXIST when the name is taken
-  PKS__OPEN_LOCK,        ///< read and write, created when missing: for lock files
-  PKS__OPEN_FOLDER,      ///< an existing folder, for relative paths, `list` and `sync`
+  PKS__OPEN_READ,         ///< an existing regular file; EISDIR for a folder, EINVAL for other kinds, never blocks
+  PKS__OPEN_READ_FOLLOW,  ///< the same, following links
+  PKS__OPEN_READ_WRITE,   ///< an existing regular file
+  PKS__OPEN_CREATE,       ///< a new regular file, mode 0666 & ~umask, read and write; EEXIST when the name is taken
+  PKS__OPEN_LOCK,         ///< read and write, created when missing: for lock files
+  PKS__OPEN_FOLDER,       ///< an existing folder, for relative paths, `list` and `sync`
 } pks__open_mode;
 
 typedef enum pks__file_kind {
@@ -43,10 +46,10 @@ typedef enum pks__file_kind {
 
 typedef struct pks__file_info {
   pks__file_kind kind;
-  bool executable;      ///< any execute bit of a regular file
-  uint64_t size;        ///< bytes; of a link, the length of its target
-  uint64_t stored;      ///< bytes that the file system allotted
-  uint64_t device;      ///< with `inode`: identity of the file, to see that a folder walk does not enter the store itself
+  bool executable;  ///< any execute bit of a regular file
+  uint64_t size;    ///< bytes; of a link, the length of its target
+  uint64_t stored;  ///< bytes that the file system allotted
+  uint64_t device;  ///< with `inode`: identity of the file, to see that a folder walk does not enter the store itself
   uint64_t inode;
   int64_t modified_ns;  ///< modification time, nanoseconds since 1970; compared only with itself, never stored
 } pks__file_info;
@@ -81,7 +84,7 @@ typedef struct pks_vfs {
   /// Hints: bytes will be read soon (`will_need`), or will not be read again. Errors are nobody's concern.
   void (*advise)(void *context, pks__file file, uint64_t offset, uint64_t byte_count, bool will_need);
 
-  int (*make_folder)(void *context, pks__file folder, const char *path);  ///< EEXIST when there
+  int (*make_folder)(void *context, pks__file folder, const char *path);             ///< EEXIST when there
   int (*rename)(void *context, pks__file folder, const char *from, const char *to);  ///< within one root; replaces
   int (*unlink)(void *context, pks__file folder, const char *path, bool is_folder);
 

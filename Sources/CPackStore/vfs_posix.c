@@ -3,18 +3,19 @@
 // What is special here, and why
 // - Everything is relative to an open folder, so that a renamed or swapped parent cannot lead a path elsewhere.
 // - No descriptor is ever 0, 1 or 2: a host that closed those would have its prints land in a store's files.
-// - Locks belong to the opening, not to the process: classic `F_SETLK` locks vanish when any descriptor of the file closes.
+// - Locks belong to the opening, not to the process: classic `F_SETLK` locks vanish when any descriptor of the file
+//   closes.
 // - `sync` failures are final (see `vfs.h`); nothing here tries again but after EINTR, which reports no damage.
 
 #if defined(__APPLE__)
-#ifndef _DARWIN_C_SOURCE
-#define _DARWIN_C_SOURCE 1
-#endif
+  #ifndef _DARWIN_C_SOURCE
+    #define _DARWIN_C_SOURCE 1
+  #endif
 #elif !defined(_GNU_SOURCE)
-#define _GNU_SOURCE 1
+  #define _GNU_SOURCE 1
 #endif
 #ifndef _FILE_OFFSET_BITS
-#define _FILE_OFFSET_BITS 64
+  #define _FILE_OFFSET_BITS 64
 #endif
 
 #include "vfs.h"
@@ -31,15 +32,16 @@
 #include <unistd.h>
 
 #if defined(__linux__)
-#include <sched.h>
-#include <sys/random.h>
+  #include <sched.h>
+  #include <sys/random.h>
 #elif defined(__APPLE__)
-#include <sys/random.h>
-#include <sys/sysctl.h>
+  #include <sys/random.h>
+  #include <sys/sysctl.h>
 #endif
 
 #if !defined(F_OFD_SETLK) || !defined(F_OFD_SETLKW) || !defined(F_OFD_GETLK)
-#error "open-file-description locks are needed: classic POSIX locks are lost whenever the process closes any descriptor of the file"
+  #error                                                                                                               \
+    "open-file-description locks are needed: classic POSIX locks are lost whenever the process closes any descriptor of the file"
 #endif
 
 _Static_assert(sizeof(off_t) == 8, "files beyond 2 GiB need a 64-bit off_t");
@@ -47,20 +49,14 @@ _Static_assert(sizeof(off_t) == 8, "files beyond 2 GiB need a 64-bit off_t");
 // The kernels' own limit for one call is just under 2 GiB (macOS refuses more).
 enum { IO_STEP = 1 << 30 };
 
-static size_t io_step(size_t byte_count) {
-  return pks__min_size(byte_count, IO_STEP);
-}
+static size_t io_step(size_t byte_count) { return pks__min_size(byte_count, IO_STEP); }
 
-static bool is_offset(uint64_t offset, uint64_t length) {
-  return pks__range_fits(offset, length, INT64_MAX);
-}
+static bool is_offset(uint64_t offset, uint64_t length) { return pks__range_fits(offset, length, INT64_MAX); }
 
 // MARK: Opening
 
 // Linux closes the descriptor even when it reports EINTR: closing again could hit one that another thread just opened.
-static void close_descriptor(int descriptor) {
-  (void)close(descriptor);
-}
+static void close_descriptor(int descriptor) { (void)close(descriptor); }
 
 // Moves a descriptor out of the range 0 to 2.
 static int keep_above_standard(int *descriptor) {
@@ -194,12 +190,12 @@ static pks__file_info info_from(const struct stat *status) {
   struct timespec modified = status->st_mtim;
 #endif
   pks__file_info info = {
-      .kind = PKS__KIND_OTHER,
-      .size = (uint64_t)status->st_size,
-      .stored = (uint64_t)status->st_blocks * 512,
-      .device = (uint64_t)status->st_dev,
-      .inode = (uint64_t)status->st_ino,
-      .modified_ns = (int64_t)((uint64_t)modified.tv_sec * 1000000000u + (uint64_t)modified.tv_nsec),
+    .kind = PKS__KIND_OTHER,
+    .size = (uint64_t)status->st_size,
+    .stored = (uint64_t)status->st_blocks * 512,
+    .device = (uint64_t)status->st_dev,
+    .inode = (uint64_t)status->st_ino,
+    .modified_ns = (int64_t)((uint64_t)modified.tv_sec * 1000000000u + (uint64_t)modified.tv_nsec),
   };
   if (S_ISREG(status->st_mode)) {
     info.kind = PKS__KIND_FILE;
@@ -229,7 +225,9 @@ static int posix_info_of(void *context, pks__file file, pks__file_info *out) {
 }
 
 // A target that fills the room to the last byte may have been cut: refused, which leaves a byte for the NUL.
-static int posix_read_link(void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length) {
+static int posix_read_link(
+  void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length
+) {
   (void)context;
   ssize_t got = readlinkat(folder, path, out, capacity);
   if (got < 0) { return errno; }
@@ -413,7 +411,9 @@ static int posix_lock(void *context, pks__file file, uint64_t offset, uint64_t l
   return errno == EACCES ? EAGAIN : errno;  // POSIX lets a system say either for a lock that is taken
 }
 
-static int posix_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first) {
+static int posix_lock_held(
+  void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first
+) {
   (void)context;
   struct flock range = lock_range(offset, length, F_WRLCK);
   int result;
@@ -469,9 +469,7 @@ static uint32_t allowed_processors(void) {
   return count > 0 ? (uint32_t)count : 0;
 }
 #else
-static uint32_t allowed_processors(void) {
-  return 0;
-}
+static uint32_t allowed_processors(void) { return 0; }
 #endif
 
 static uint32_t posix_processor_count(void *context) {
@@ -542,33 +540,33 @@ static int posix_free_bytes(void *context, pks__file folder, uint64_t *out) {
 
 const pks_vfs *pks__vfs_posix(void) {
   static const pks_vfs machine = {
-      .context = NULL,
-      .open_root = posix_open_root,
-      .open = posix_open,
-      .close = posix_close,
-      .info = posix_info,
-      .info_of = posix_info_of,
-      .read_link = posix_read_link,
-      .list = posix_list,
-      .read_at = posix_read_at,
-      .write_at = posix_write_at,
-      .preallocate = posix_preallocate,
-      .sync = posix_sync,
-      .advise = posix_advise,
-      .make_folder = posix_make_folder,
-      .rename = posix_rename,
-      .unlink = posix_unlink,
-      .map = posix_map,
-      .unmap = posix_unmap,
-      .lock = posix_lock,
-      .lock_held = posix_lock_held,
-      .now_ns = posix_now_ns,
-      .monotonic_ns = posix_monotonic_ns,
-      .random = posix_random,
-      .processor_count = posix_processor_count,
-      .boot_id = posix_boot_id,
-      .process_id = posix_process_id,
-      .free_bytes = posix_free_bytes,
+    .context = NULL,
+    .open_root = posix_open_root,
+    .open = posix_open,
+    .close = posix_close,
+    .info = posix_info,
+    .info_of = posix_info_of,
+    .read_link = posix_read_link,
+    .list = posix_list,
+    .read_at = posix_read_at,
+    .write_at = posix_write_at,
+    .preallocate = posix_preallocate,
+    .sync = posix_sync,
+    .advise = posix_advise,
+    .make_folder = posix_make_folder,
+    .rename = posix_rename,
+    .unlink = posix_unlink,
+    .map = posix_map,
+    .unmap = posix_unmap,
+    .lock = posix_lock,
+    .lock_held = posix_lock_held,
+    .now_ns = posix_now_ns,
+    .monotonic_ns = posix_monotonic_ns,
+    .random = posix_random,
+    .processor_count = posix_processor_count,
+    .boot_id = posix_boot_id,
+    .process_id = posix_process_id,
+    .free_bytes = posix_free_bytes,
   };
   return &machine;
 }

@@ -44,7 +44,8 @@ static pks__open_run *find_open_run(pks_store *store, uint64_t name) {
 }
 
 static pks_status open_run(
-  pks_store *store, const pks__run_ref *ref, pks__file session, pks__open_run **out, pks_error *error) {
+  pks_store *store, const pks__run_ref *ref, pks__file session, pks__open_run **out, pks_error *error
+) {
   *out = find_open_run(store, ref->name.name);
   if (*out) { return PKS_OK; }
   char path[PKS__INDEX_NAME];
@@ -61,8 +62,10 @@ static pks_status open_run(
   if (!status) {
     const pks__table *table = &open->run.table;
     bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
-                    && open->run.pack_count == ref->pack_count;
-    if (!expected) { status = pks__fail(error, PKS_CORRUPT, "not the run that the generation names", path, PKS_NO_OFFSET); }
+      && open->run.pack_count == ref->pack_count;
+    if (!expected) {
+      status = pks__fail(error, PKS_CORRUPT, "not the run that the generation names", path, PKS_NO_OFFSET);
+    }
   }
   if (!status) {
     open->segments = pks__allocate_zeroed((size_t)open->run.segment_count + 1, sizeof *open->segments);
@@ -79,7 +82,8 @@ static pks_status open_run(
 // MARK: - Making a view
 
 static pks_status open_view_run(
-  pks__view *view, const pks__run_ref *ref, pks__file session, pks__view_run *out, pks_error *error) {
+  pks__view *view, const pks__run_ref *ref, pks__file session, pks__view_run *out, pks_error *error
+) {
   pks_status status = open_run(view->store, ref, session, &out->open, error);
   if (status) { return status; }
   out->ranks = pks__allocate((size_t)(ref->pack_count + 1) * sizeof *out->ranks);
@@ -91,7 +95,8 @@ static pks_status open_view_run(
 }
 
 pks_status pks__view_create(
-  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error) {
+  pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error
+) {
   pks__view *view = pks__allocate_zeroed(1, sizeof *view);
   pks__view_run *runs = pks__allocate_zeroed((size_t)generation->run_count + 1, sizeof *runs);
   if (!view || !runs) {
@@ -152,7 +157,8 @@ void pks__view_release(pks__view *view) {
 
 /// Reads a generation's file. With a slot, it must be the file that the slot names; without, its own checksum decides.
 static pks_status read_generation(
-  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error) {
+  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error
+) {
   const pks_vfs *vfs = store->vfs;
   char path[PKS__INDEX_NAME];
   pks__generation_path(number, path);
@@ -169,8 +175,11 @@ static pks_status read_generation(
   }
   if (!failure && !status) {
     bytes = pks__allocate((size_t)info.size + 1);
-    if (!bytes) { status = pks__fail_memory(error); }
-    else { failure = vfs->read_at(vfs->context, file, 0, bytes, (size_t)info.size, &got); }
+    if (!bytes) {
+      status = pks__fail_memory(error);
+    } else {
+      failure = vfs->read_at(vfs->context, file, 0, bytes, (size_t)info.size, &got);
+    }
   }
   vfs->close(vfs->context, file);
   if (failure) { status = pks__fail_system(error, failure, "cannot read", path); }
@@ -186,8 +195,11 @@ static pks_status read_generation(
 static pks__view *retain_current(pks_store *store, uint64_t generation) {
   pks__mutex_lock(store->mutex);
   pks__view *view = store->current;
-  if (view && view->generation.number == generation) { view->references++; }
-  else { view = NULL; }
+  if (view && view->generation.number == generation) {
+    view->references++;
+  } else {
+    view = NULL;
+  }
   pks__mutex_unlock(store->mutex);
   return view;
 }
@@ -261,7 +273,9 @@ pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t num
 pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks__segment **out, pks_error *error) {
   pks__open_run *open = view->runs[run].open;
   if (index >= open->run.segment_count) {
-    return pks__fail(error, PKS_CORRUPT, "index names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET);
+    return pks__fail(
+      error, PKS_CORRUPT, "index names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET
+    );
   }
   pks__segment *segment = atomic_load_explicit(&open->segments[index], memory_order_acquire);
   if (!segment) {
@@ -280,7 +294,9 @@ pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks_
 }
 
 /// Whether a hint is the chunk that is looked for.
-static pks_status confirm(pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error) {
+static pks_status confirm(
+  pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error
+) {
   *confirmed = false;
   pks_status status = pks__segment_need_table(hint->segment, error);
   if (status) { return status; }
@@ -292,7 +308,8 @@ static pks_status confirm(pks__chunk_ref *hint, const pks__id *id, pks__segment_
 }
 
 pks_status pks__view_find_chunk(
-  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error) {
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
+) {
   uint64_t prefix = pks__id_prefix(id);
   *found = false;
   for (uint32_t at = view->run_count; at > 0; at--) {
@@ -300,7 +317,8 @@ pks_status pks__view_find_chunk(
     uint32_t probe = 0;
     for (bool more = true; more;) {
       pks_status status = pks__run_find_chunk(
-        &view->runs[hint.run].open->run, prefix, &probe, &hint.segment_index, &hint.row, &more, error);
+        &view->runs[hint.run].open->run, prefix, &probe, &hint.segment_index, &hint.row, &more, error
+      );
       if (!status && more) { status = pks__view_segment(view, hint.run, hint.segment_index, &hint.segment, error); }
       // A segment that was purged has no chunks any more.
       if (status == PKS_PURGED) { continue; }

@@ -31,7 +31,7 @@ func withRequest<Result>(
   request.version = options.version ?? 0
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
-  request.level = options.level
+  request.level = options.level ?? 0
   request.layout = options.layout.core
   request.links = options.links.core
   request.portable = options.isPortable

@@ -9,8 +9,9 @@ public struct InstallOptions: Hashable, Sendable {
   /// new pack gets 0.
   public var priority: Int32?
 
-  /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read.
-  public var level: Int32 = 3
+  /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read. Nil: 3, or 4 with
+  /// the sequential layout.
+  public var level: Int32?
 
   /// How assets are read later.
   public var layout: Layout = .random

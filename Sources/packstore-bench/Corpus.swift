@@ -21,7 +21,8 @@ struct Corpus {
   }
 
   var summary: String {
-    let secondSummary = secondVersion.map { "; second version \($0.files.count) files, \(megabytes($0.byteCount)) MB" } ?? ""
+    let secondSummary =
+      secondVersion.map { "; second version \($0.files.count) files, \(megabytes($0.byteCount)) MB" } ?? ""
     return "\(folder.files.count) files, \(megabytes(folder.byteCount)) MB\(secondSummary)"
   }
 }

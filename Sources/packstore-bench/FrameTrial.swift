@@ -50,14 +50,16 @@ extension FrameTrial {
       for frame in setting.frames {
         let rawFrame = UnsafeRawBufferPointer(rebasing: raw[frame])
         let length = try encoder.encode(rawFrame, into: room.bytes)
-        encodedFrames.append(length.map { UnsafeRawBufferPointer(rebasing: room.bytes[..<$0]) } ?? rawFrame, isRaw: length == nil)
+        encodedFrames.append(
+          length.map { UnsafeRawBufferPointer(rebasing: room.bytes[..<$0]) } ?? rawFrame, isRaw: length == nil)
       }
     }
 
     let decoder = ZstdDecoder(dictionary: setting.dictionary)
     let out = Buffer(byteCount: longest)
     func decodeFrame(_ index: Int) throws {
-      try encodedFrames.decode(index, with: decoder, into: UnsafeMutableRawBufferPointer(rebasing: out.bytes[..<setting.frames[index].count]))
+      try encodedFrames.decode(
+        index, with: decoder, into: UnsafeMutableRawBufferPointer(rebasing: out.bytes[..<setting.frames[index].count]))
     }
     let decode = try Timing.ofThread { for index in setting.frames.indices { try decodeFrame(index) } }
     let random = try Timing.ofThread { for index in randomFrames { try decodeFrame(index) } }.timing

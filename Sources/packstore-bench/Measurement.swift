@@ -20,7 +20,8 @@ struct Timing: Codable {
   private static func measure<Result>(
     _ processorClock: clockid_t, _ body: () throws -> Result
   ) rethrows -> (result: Result, timing: Timing) {
-    let wall = seconds(of: CLOCK_MONOTONIC), cpu = seconds(of: processorClock)
+    let wall = seconds(of: CLOCK_MONOTONIC)
+    let cpu = seconds(of: processorClock)
     let result = try body()
     return (result, Timing(wall: seconds(of: CLOCK_MONOTONIC) - wall, cpu: seconds(of: processorClock) - cpu))
   }

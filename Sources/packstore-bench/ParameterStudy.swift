@@ -33,7 +33,9 @@ enum ParameterStudy {
     ]
     return sizes.flatMap { frameSize, parameters in
       let frames = stride(from: 0, to: byteCount, by: frameSize).map { $0..<min($0 + frameSize, byteCount) }
-      return parameters.map { FrameSetting(label: "\(binarySize(frameSize)), \($0.description)", parameters: $0, frames: frames) }
+      return parameters.map {
+        FrameSetting(label: "\(binarySize(frameSize)), \($0.description)", parameters: $0, frames: frames)
+      }
     }
   }
 
@@ -42,7 +44,8 @@ enum ParameterStudy {
     let files = tree.files.filter { $0.byteCount >= largeAssetByteCount }
     let byteCount = files.reduce(0) { $0 + $1.byteCount }
     let every = max(1, (byteCount + sampleByteCount - 1) / sampleByteCount)
-    var sample = Data(), position = 0
+    var sample = Data()
+    var position = 0
     for file in files {
       let contents = try file.contents()
       var offset = 0

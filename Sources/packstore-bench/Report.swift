@@ -20,11 +20,16 @@ struct ReportDestination {
 
   /// Writes the Markdown to its file, or to the standard output if there is none, and the figures to the JSON file if there is one.
   func write(_ markdown: String, _ figures: some Encodable) throws {
-    if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) } else { print(markdown, terminator: "") }
+    if let markdownFile {
+      try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile))
+    } else {
+      print(markdown, terminator: "")
+    }
     guard let jsonFile else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     try (try encoder.encode(figures) + Data("\n".utf8)).write(to: URL(fileURLWithPath: jsonFile))
   }
 }

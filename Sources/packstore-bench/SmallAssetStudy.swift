@@ -11,34 +11,48 @@ enum SmallAssetStudy {
     note("\(corpus.name), small assets: \(inOrder.assets.count) distinct files, \(megabytes(inOrder.bytes.count)) MB")
     let byExtension = try SmallAssets(corpus.folder, byteLimit: byteLimit, byExtension: true)
 
-    return try FrameTrial.measure(try settings(for: inOrder), of: inOrder.bytes, rounds: rounds) { frames(ofRandomAssetsIn: inOrder, $0) }
+    return try FrameTrial.measure(try settings(for: inOrder), of: inOrder.bytes, rounds: rounds) {
+      frames(ofRandomAssetsIn: inOrder, $0)
+    }
       + FrameTrial.measure(settingsByExtension(byExtension), of: byExtension.bytes, rounds: rounds) {
         frames(ofRandomAssetsIn: byExtension, $0)
       }
   }
 
   private static func settings(for assets: SmallAssets) throws -> [FrameSetting] {
-    let standard = ZstdParameters(), fine = ZstdParameters(minimumMatch: 4)
-    let small = try assets.trainDictionary(64 << 10), large = try assets.trainDictionary(112 << 10)
+    let standard = ZstdParameters()
+    let fine = ZstdParameters(minimumMatch: 4)
+    let small = try assets.trainDictionary(64 << 10)
+    let large = try assets.trainDictionary(112 << 10)
     var settings = [FrameSetting(label: "a frame each", parameters: standard, frames: assets.assets)]
     for (dictionary, size) in [(small, 64), (large, 112)] {
       settings.append(
-        .init(label: "a frame each, dictionary \(size) KiB", parameters: standard, frames: assets.assets, dictionary: dictionary))
+        .init(
+          label: "a frame each, dictionary \(size) KiB", parameters: standard, frames: assets.assets,
+          dictionary: dictionary))
     }
     for size in [8, 16, 32, 64, 128] {
       let frames = assets.sharedFrames(size << 10, pieceLength: pieceLength)
       settings.append(.init(label: "shared \(size) KiB", parameters: standard, frames: frames))
       settings.append(.init(label: "shared \(size) KiB, minMatch 4", parameters: fine, frames: frames))
       if size <= 32 {
-        settings.append(.init(label: "shared \(size) KiB, dictionary 112 KiB", parameters: standard, frames: frames, dictionary: large))
+        settings.append(
+          .init(
+            label: "shared \(size) KiB, dictionary 112 KiB", parameters: standard, frames: frames, dictionary: large))
       }
     }
     let shared = assets.sharedFrames(32 << 10, pieceLength: pieceLength)
     for level: Int32 in [6, 12] {
       let parameters = ZstdParameters(level: level)
-      settings.append(.init(label: "a frame each, dictionary 112 KiB, level \(level)", parameters: parameters, frames: assets.assets, dictionary: large))
+      settings.append(
+        .init(
+          label: "a frame each, dictionary 112 KiB, level \(level)", parameters: parameters, frames: assets.assets,
+          dictionary: large))
       settings.append(.init(label: "shared 32 KiB, level \(level)", parameters: parameters, frames: shared))
-      settings.append(.init(label: "shared 32 KiB, dictionary 112 KiB, level \(level)", parameters: parameters, frames: shared, dictionary: large))
+      settings.append(
+        .init(
+          label: "shared 32 KiB, dictionary 112 KiB, level \(level)", parameters: parameters, frames: shared,
+          dictionary: large))
     }
     return settings
   }
@@ -83,7 +97,8 @@ private struct SmallAssets {
   /// Trained on files spread evenly over all, a hundred times the dictionary's size together.
   func trainDictionary(_ capacity: Int) throws -> Data {
     let stride = max(1, bytes.count / (100 * capacity))
-    var samples = Data(), lengths: [Int] = []
+    var samples = Data()
+    var lengths: [Int] = []
     for index in Swift.stride(from: 0, to: assets.count, by: stride) {
       samples.append(bytes[assets[index]])
       lengths.append(assets[index].count)
@@ -94,7 +109,8 @@ private struct SmallAssets {
   /// Frames of neighbouring pieces, as the core forms them: a piece that does not fit begins the next frame.
   func sharedFrames(_ limit: Int, pieceLength: Int) -> [Range<Int>] {
     var frames: [Range<Int>] = []
-    var begin = 0, end = 0
+    var begin = 0
+    var end = 0
     for asset in assets {
       for pieceBegin in stride(from: asset.lowerBound, to: asset.upperBound, by: pieceLength) {
         let pieceEnd = min(pieceBegin + pieceLength, asset.upperBound)
@@ -117,7 +133,8 @@ extension Corpus.File {
 extension [Int] {
   /// The first index whose element satisfies `predicate`, in an array where all that do come last.
   fileprivate func partitioningIndex(where predicate: (Int) -> Bool) -> Int {
-    var low = 0, high = count
+    var low = 0
+    var high = count
     while low < high {
       let middle = (low + high) / 2
       if predicate(self[middle]) { high = middle } else { low = middle + 1 }

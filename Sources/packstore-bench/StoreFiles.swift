@@ -22,7 +22,8 @@ struct StoreFiles: Codable {
     for name in try FileManager.default.contentsOfDirectory(atPath: path + "/index") where known.insert(name).inserted {
       indexByteCount += try Self.byteCount(of: path + "/index/" + name)
     }
-    for name in try FileManager.default.contentsOfDirectory(atPath: path + "/segments") where known.insert(name).inserted {
+    for name in try FileManager.default.contentsOfDirectory(atPath: path + "/segments")
+    where known.insert(name).inserted {
       add(try SegmentSummary(ofFileAt: path + "/segments/" + name))
     }
   }
@@ -64,7 +65,9 @@ private struct SegmentSummary {
 
   private static func read(_ byteCount: Int, at offset: Int, of file: FileHandle) throws -> Data {
     try file.seek(toOffset: UInt64(offset))
-    guard let bytes = try file.read(upToCount: byteCount), bytes.count == byteCount else { throw CocoaError(.fileReadCorruptFile) }
+    guard let bytes = try file.read(upToCount: byteCount), bytes.count == byteCount else {
+      throw CocoaError(.fileReadCorruptFile)
+    }
     return bytes
   }
 }

@@ -20,17 +20,20 @@ struct Sweep: ParsableCommand {
   var folders: [String] = []
 
   @Option(
-    name: .customLong("folder"), help: .init("A folder and its name in the report. May be repeated.", valueName: "name=folder"),
+    name: .customLong("folder"),
+    help: .init("A folder and its name in the report. May be repeated.", valueName: "name=folder"),
     transform: CorpusArgument.folder)
   var namedFolders: [CorpusArgument] = []
 
   @Option(
-    name: .customLong("pair"), help: .init("Two versions of a folder and their name. May be repeated.", valueName: "name=folder:folder2"),
+    name: .customLong("pair"),
+    help: .init("Two versions of a folder and their name. May be repeated.", valueName: "name=folder:folder2"),
     transform: CorpusArgument.pair)
   var pairs: [CorpusArgument] = []
 
   @Option(
-    help: .init("What to vary, separated by commas: \(SweepStudy.allCases.map(\.rawValue).joined(separator: ", ")). By default all.",
+    help: .init(
+      "What to vary, separated by commas: \(SweepStudy.allCases.map(\.rawValue).joined(separator: ", ")). By default all.",
       valueName: "list"),
     transform: SweepStudy.list)
   var studies = SweepStudy.allCases
@@ -38,7 +41,8 @@ struct Sweep: ParsableCommand {
   @Option(help: .init("How often what takes little time is measured.", valueName: "n"))
   var rounds = 2
 
-  @Option(help: .init("Where temporary stores go (default: the system's folder for temporary files).", valueName: "folder"))
+  @Option(
+    help: .init("Where temporary stores go (default: the system's folder for temporary files).", valueName: "folder"))
   var work: String?
 
   @Option(help: .init("Where the table goes (default: the standard output).", valueName: "file"))
@@ -47,9 +51,13 @@ struct Sweep: ParsableCommand {
   @Option(help: .init("Where all figures go as JSON.", valueName: "file"))
   var json: String?
 
+  @Flag(help: "Keep what --json holds from an earlier run, and measure what it lacks.")
+  var resume = false
+
   func validate() throws {
     guard folders.count <= 2 else { throw ValidationError("more than two folders need --folder and --pair") }
     guard !corpusArguments.isEmpty else { throw ValidationError("a folder is needed") }
+    guard !resume || json != nil else { throw ValidationError("--resume needs --json") }
     guard rounds >= 1 else { throw ValidationError("--rounds starts at 1") }
   }
 
@@ -64,13 +72,21 @@ struct Sweep: ParsableCommand {
   func run() throws {
     let environment = Environment()
     let work = try TemporaryFolder(in: work)
-    let corpora = try corpusArguments.map { argument in
+    var corpora = try resume ? earlierCorpora() : []
+    for argument in corpusArguments {
       let corpus = try Corpus(argument)
       note("\(corpus.name): \(corpus.summary)")
       try corpus.warm()
-      return try SweepCorpus.measure(corpus, studies, rounds: rounds, in: work.path)
+      let position = corpora.firstIndex { $0.name == corpus.name && $0.summary == corpus.summary }
+      let earlier = position.map { corpora.remove(at: $0) }
+      let measured = try SweepCorpus.measure(corpus, studies, rounds: rounds, in: work.path, keeping: earlier)
+      corpora.insert(measured, at: position ?? corpora.endIndex)
     }
     let report = SweepReport(environment: environment, rounds: rounds, corpora: corpora)
     try ReportDestination(markdownFile: output, jsonFile: json).write(report.markdown, report)
+  }
+
+  private func earlierCorpora() throws -> [SweepCorpus] {
+    try JSONDecoder().decode(SweepReport.self, from: Data(contentsOf: URL(fileURLWithPath: json!))).corpora
   }
 }

@@ -45,7 +45,8 @@ extension SweepCorpus {
     guard !results.isEmpty else { return nil }
     var table = Table(
       [
-        "chunk / frame / shared / level", "stored MB", "frames", "tables", "metadata", "index", "frame count", "new MB", "wall s", "store s",
+        "chunk / frame / shared / level", "stored MB", "frames", "tables", "metadata", "index", "frame count", "new MB",
+        "wall s", "store s",
         "memory MB", "read MB/s", "random us",
       ])
     table.rows = results.map(\.row)
@@ -54,7 +55,9 @@ extension SweepCorpus {
 
   private static func table(of trials: [FrameTrial]) -> Table? {
     guard !trials.isEmpty else { return nil }
-    var table = Table(["frames", "MB with rows", "frames MB", "frame count", "dictionary KB", "encode MB/s", "decode MB/s", "random us"])
+    var table = Table([
+      "frames", "MB with rows", "frames MB", "frame count", "dictionary KB", "encode MB/s", "decode MB/s", "random us",
+    ])
     table.rows = trials.map(\.row)
     return table
   }
@@ -63,8 +66,10 @@ extension SweepCorpus {
 extension SweepResult {
   fileprivate var row: [String] {
     [
-      [point.chunkAverage, point.frameSize, point.sharedFrameSize].map(binarySize).joined(separator: " / ") + " / \(point.level)",
-      megabytes(first.byteCount), megabytes(first.frameByteCount), megabytes(first.tableByteCount, 2), megabytes(first.metadataByteCount, 2),
+      [point.chunkAverage, point.frameSize, point.sharedFrameSize].map(binarySize).joined(separator: " / ")
+        + " / \(point.level)",
+      megabytes(first.byteCount), megabytes(first.frameByteCount), megabytes(first.tableByteCount, 2),
+      megabytes(first.metadataByteCount, 2),
       megabytes(first.indexByteCount, 2), "\(first.frameCount)",
       second.map { megabytes($0.byteCount, 2) } ?? "-",
       decimals(ingest.wall, 2), decimals(ingest.cpu, 2), peakMemory.map { megabytes($0, 0) } ?? "-",
@@ -76,7 +81,8 @@ extension SweepResult {
 extension FrameTrial {
   fileprivate var row: [String] {
     [
-      label, megabytes(byteCount, 2), megabytes(frameByteCount, 2), "\(frameCount)", decimals(Double(dictionaryByteCount) / 1e3, 0),
+      label, megabytes(byteCount, 2), megabytes(frameByteCount, 2), "\(frameCount)",
+      decimals(Double(dictionaryByteCount) / 1e3, 0),
       decimals(encodeMegabytesPerSecond, 0), decimals(decodeMegabytesPerSecond, 0),
       randomDecode.map { decimals($0.cpu * 1e6, 1) } ?? "-",
     ]

@@ -65,7 +65,9 @@ extension SweepResult {
     }.timing
   }
 
-  private static func readBack(_ tree: Corpus.Tree, at path: String) throws -> (all: Timing, byteCount: Int, random: Timing) {
+  private static func readBack(_ tree: Corpus.Tree, at path: String) throws -> (
+    all: Timing, byteCount: Int, random: Timing
+  ) {
     var options = Store.Options.readOnly
     options.threadCount = 1
     let store = try Store(at: path, options: options)
@@ -82,12 +84,17 @@ extension SweepResult {
     return (all.timing, all.result, try readAtRandom(snapshot, into: buffer.bytes))
   }
 
-  private static func readAtRandom(_ snapshot: borrowing Snapshot, into buffer: UnsafeMutableRawBufferPointer) throws -> Timing {
-    let readLimit = 4_000, pieceLength = 64 << 10, secondLimit = 1.0
+  private static func readAtRandom(_ snapshot: borrowing Snapshot, into buffer: UnsafeMutableRawBufferPointer) throws
+    -> Timing
+  {
+    let readLimit = 4_000
+    let pieceLength = 64 << 10
+    let secondLimit = 1.0
     let files = try snapshot.entries(depth: .descendants).filter { $0.kind == .file && $0.byteCount > 0 }
     guard !files.isEmpty else { return Timing(wall: 0, cpu: 0) }
     var generator = SeededGenerator(seed: 1)
-    let clock = ContinuousClock(), begin = clock.now
+    let clock = ContinuousClock()
+    let begin = clock.now
     let reads = try Timing.ofThread {
       var readCount = 0
       while readCount < readLimit, clock.now - begin < .seconds(secondLimit) {

@@ -11,8 +11,8 @@ struct SweepPoint: Hashable, Codable {
   var isSlow: Bool { level > 6 }
 
   /// One size for all frames, as for assets that are read from front to back.
-  static func sequential(_ frameSize: Int, chunkAverage: Int = 16 << 10) -> Self {
-    Self(chunkAverage: chunkAverage, frameSize: frameSize, sharedFrameSize: frameSize)
+  static func sequential(_ frameSize: Int, chunkAverage: Int = 16 << 10, level: Int32 = 3) -> Self {
+    Self(chunkAverage: chunkAverage, frameSize: frameSize, sharedFrameSize: frameSize, level: level)
   }
 }
 
@@ -36,9 +36,10 @@ enum SweepStudy: String, CaseIterable, Codable {
     case .sequential:
       return [SweepPoint()] + [1, 2, 4, 8].map { .sequential($0 << 20) }
         + [8, 32].map { .sequential(4 << 20, chunkAverage: $0 << 10) }
+        + [512 << 10, 1 << 20, 2 << 20, 4 << 20].map { .sequential($0, level: 4) }
     case .levels:
       let isSmallEnough = corpus.folder.byteCount < 100_000_000  // level 19 encodes 3 MB/s
-      return ([1, 3, 6, 9, 12] + (isSmallEnough ? [19] : [])).map { SweepPoint(level: $0) }
+      return ([1, 3, 4, 5, 6, 9, 12] + (isSmallEnough ? [19] : [])).map { SweepPoint(level: $0) }
     case .dictionaries, .parameters:
       return []
     }

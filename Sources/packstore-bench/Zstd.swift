@@ -27,7 +27,9 @@ struct ZstdError: Error, CustomStringConvertible {
 
   /// The result of a libzstd function, unless it is an error code.
   static func check(_ result: Int) throws -> Int {
-    guard ZSTD_isError(result) == 0 else { throw ZstdError(description: "zstd: \(String(cString: ZSTD_getErrorName(result)))") }
+    guard ZSTD_isError(result) == 0 else {
+      throw ZstdError(description: "zstd: \(String(cString: ZSTD_getErrorName(result)))")
+    }
     return result
   }
 }
@@ -46,7 +48,9 @@ final class ZstdEncoder {
     if let windowLog = parameters.windowLog { try set(ZSTD_c_windowLog, windowLog) }
     if parameters.searchesLongDistances { try set(ZSTD_c_enableLongDistanceMatching, 1) }
     if let dictionary {
-      _ = try dictionary.withUnsafeBytes { try ZstdError.check(ZSTD_CCtx_loadDictionary(context, $0.baseAddress, $0.count)) }
+      _ = try dictionary.withUnsafeBytes {
+        try ZstdError.check(ZSTD_CCtx_loadDictionary(context, $0.baseAddress, $0.count))
+      }
     }
   }
 
@@ -92,9 +96,10 @@ final class ZstdDecoder {
 
 /// Training of dictionaries. `zdict.h` is no part of the `CZstd` module, so its one function is looked up by name.
 enum ZstdTrainer {
-  private typealias Train = @convention(c) (
-    UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, UnsafePointer<Int>?, UInt32
-  ) -> Int
+  private typealias Train =
+    @convention(c) (
+      UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, UnsafePointer<Int>?, UInt32
+    ) -> Int
 
   /// A dictionary of at most `capacity` bytes for content like that of `samples`, which lie one after another with these lengths.
   static func train(_ samples: Data, lengths: [Int], capacity: Int) throws -> Data {

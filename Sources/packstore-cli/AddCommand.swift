@@ -35,8 +35,8 @@ struct Add: AsyncParsableCommand {
   @Option(help: .init("The pack's name.", valueName: "id"), transform: parsePackID)
   var pack: PackID
 
-  @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
-  var level: Int32 = 3
+  @Option(help: .init("Compression, from 1 (fast) to 22 (small) (default: 3, or 4 with --layout sequential).", valueName: "n"))
+  var level: Int32?
 
   @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
   var layout: InstallOptions.Layout = .random
@@ -73,7 +73,7 @@ struct Add: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
+    if let level, !(1...22).contains(level) { throw ValidationError("--level goes from 1 to 22, not \(level)") }
     guard version != 0 else { throw ValidationError("--version starts at 1") }
     guard (1...Int(UInt32.max)).contains(keep) else { throw ValidationError("--keep starts at 1") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }

@@ -1,12 +1,16 @@
 /// What a power cut may leave behind, and building it.
 ///
 /// A *plan* lists all that is open between the durable state and the live one:
-/// - The log of a folder falls into *components*: operations that touch a common name depend on each other in log order, directly
-///   or through a rename that touches two names. A component may survive up to any *cut*: a set of its operations that contains,
+/// - The log of a folder falls into *components*: operations that touch a common name depend on each other in log
+///   order, directly
+///   or through a rename that touches two names. A component may survive up to any *cut*: a set of its operations that
+///   contains,
 ///   with each, the one before it on each of its names. Mostly a component is a chain, and its cuts are its prefixes.
 /// - A file may have any size of its log, and each written sector that begins below that size any of its versions.
-/// An *outcome* fixes a choice for each (`survives` of the operations, `chosen` of the sectors, `size`); `build` makes a disk of it.
-/// States are numbered in a mixed radix, one digit for each component and file; digit 0 is the durable state, the highest all.
+/// An *outcome* fixes a choice for each (`survives` of the operations, `chosen` of the sectors, `size`); `build` makes
+/// a disk of it.
+/// States are numbered in a mixed radix, one digit for each component and file; digit 0 is the durable state, the
+/// highest all.
 #include "simulated_disk.h"
 
 #include <stdlib.h>
@@ -39,15 +43,15 @@ typedef struct folder_plan {
 
 typedef struct sector_plan {
   uint64_t sector;
-  size_t first;        ///< in `order`
+  size_t first;  ///< in `order`
   size_t versions;
-  size_t chosen;       ///< the outcome: 0 durable, else version number
+  size_t chosen;  ///< the outcome: 0 durable, else version number
 } sector_plan;
 
 typedef struct file_plan {
   sim__id id;
   char *path;
-  uint32_t *order;  ///< pieces by sector, then by time
+  uint32_t *order;       ///< pieces by sector, then by time
   sector_plan *sectors;  ///< rising
   size_t sector_count;
   uint64_t state_count;
@@ -90,7 +94,8 @@ static uint32_t find_root(uint32_t *joined, uint32_t op) {
   return op;
 }
 
-/// Visits cuts with the operations from `place` on still open, leaving one out before taking it in. False when there are too many.
+/// Visits cuts with the operations from `place` on still open, leaving one out before taking it in. False when there
+/// are too many.
 static bool list_cuts(component *part, const uint64_t *needed, size_t place, uint64_t mask, size_t *capacity) {
   if (place == part->op_count) {
     if (part->cut_count == CUTS_COUNTED) { return false; }
@@ -196,13 +201,16 @@ static int compare_pieces(const void *left, const void *right) {
   return (a->index > b->index) - (a->index < b->index);
 }
 
-static uint64_t size_at(const sim__node *node, size_t choice) { return choice == 0 ? node->durable->size : node->sizes[choice - 1]; }
+static uint64_t size_at(const sim__node *node, size_t choice) {
+  return choice == 0 ? node->durable->size : node->sizes[choice - 1];
+}
 
 static uint64_t count_file(const file_plan *plan, const sim__node *node) {
   uint64_t below = 1, sum = 0;  // choices of the sectors below the size; of all sizes so far
   size_t sector = 0;
   for (size_t choice = 0; choice <= node->size_count; choice++) {
-    for (; sector < plan->sector_count && plan->sectors[sector].sector * SIM__SECTOR < size_at(node, choice); sector++) {
+    for (; sector < plan->sector_count && plan->sectors[sector].sector * SIM__SECTOR < size_at(node, choice);
+         sector++) {
       below = times(below, plan->sectors[sector].versions + 1);
     }
     sum = plus(sum, below);
@@ -218,7 +226,9 @@ static file_plan plan_file(const sim__node *node, sim__id id, const char *path) 
   plan.order = sim__allocate(count * sizeof *plan.order);
   plan.sectors = sim__allocate(count * sizeof *plan.sectors);
   numbered_piece *pieces = sim__allocate(count * sizeof *pieces);
-  for (size_t i = 0; i < count; i++) { pieces[i] = (numbered_piece){.sector = node->pieces[i].sector, .index = (uint32_t)i}; }
+  for (size_t i = 0; i < count; i++) {
+    pieces[i] = (numbered_piece){.sector = node->pieces[i].sector, .index = (uint32_t)i};
+  }
   qsort(pieces, count, sizeof *pieces, compare_pieces);
   for (size_t i = 0; i < count; i++) {
     plan.order[i] = pieces[i].index;
@@ -282,7 +292,9 @@ static sim__plan *plan_of(sim_disk *disk) {
       plan->state_count = times(plan->state_count, plan->folders[f].components[c].state_count);
     }
   }
-  for (size_t f = 0; f < plan->file_count; f++) { plan->state_count = times(plan->state_count, plan->files[f].state_count); }
+  for (size_t f = 0; f < plan->file_count; f++) {
+    plan->state_count = times(plan->state_count, plan->files[f].state_count);
+  }
   disk->plan = plan;
   return plan;
 }
@@ -312,8 +324,10 @@ static void choose_names(folder_plan *folder, const component *part, extent how,
   uint64_t eighths = how == SOME ? odds[sim_next_random(random) % PKS_COUNT_OF(odds)] : 0;
   for (size_t i = 0; i < part->op_count; i++) {
     const uint32_t *before = folder->before[part->ops[i]];
-    bool possible = (before[0] == no_op || folder->survives[before[0]]) && (before[1] == no_op || folder->survives[before[1]]);
-    folder->survives[part->ops[i]] = how == EVERYTHING || (how == SOME && possible && sim_next_random(random) % 8 < eighths);
+    bool possible =
+      (before[0] == no_op || folder->survives[before[0]]) && (before[1] == no_op || folder->survives[before[1]]);
+    folder->survives[part->ops[i]] =
+      how == EVERYTHING || (how == SOME && possible && sim_next_random(random) % 8 < eighths);
   }
 }
 
@@ -335,7 +349,8 @@ static void choose_digit(file_plan *file, const sim__node *node, uint64_t digit)
   }
 }
 
-/// SOME: sectors are changed with odds that differ from file to file, so that one lost of many and one kept of many both happen.
+/// SOME: sectors are changed with odds that differ from file to file, so that one lost of many and one kept of many
+/// both happen.
 static void choose_bytes(file_plan *file, const sim__node *node, extent how, uint64_t *random) {
   static const uint64_t odds[] = {1, 8, 8, 15};
   uint64_t sixteenths = how == SOME ? odds[sim_next_random(random) % PKS_COUNT_OF(odds)] : 0;
@@ -421,8 +436,10 @@ static void trace_outcome(const sim_disk *disk, sim__builder *trace) {
   for (size_t f = 0; f < disk->plan->file_count; f++) {
     const file_plan *file = &disk->plan->files[f];
     const sim__node *node = sim__node_of(disk, file->id);
-    sim__build(trace, "cut: %s (%u) size %llu of %llu..%llu, sectors", file->path, file->id, (unsigned long long)file->size,
-               (unsigned long long)node->durable->size, (unsigned long long)size_at(node, node->size_count));
+    sim__build(
+      trace, "cut: %s (%u) size %llu of %llu..%llu, sectors", file->path, file->id, (unsigned long long)file->size,
+      (unsigned long long)node->durable->size, (unsigned long long)size_at(node, node->size_count)
+    );
     for (size_t i = 0; i < file->sector_count; i++) {
       const sector_plan *sector = &file->sectors[i];
       sim__build(trace, " %llu:%zu/%zu", (unsigned long long)sector->sector, sector->chosen, sector->versions);
@@ -483,8 +500,8 @@ static void build_below(const construction *work, sim__id id, sim__id parent) {
   for (size_t i = 0; i < made->entry_count; i++) {
     sim__entry entry = made->entries[i];
     // A folder has one parent: of a move that survived in both, the first one met is taken.
-    bool twice = entry.live != SIM__NONE && work->to->nodes[entry.live] != NULL &&
-                 work->to->nodes[entry.live]->kind == PKS__KIND_FOLDER;
+    bool twice = entry.live != SIM__NONE && work->to->nodes[entry.live] != NULL
+      && work->to->nodes[entry.live]->kind == PKS__KIND_FOLDER;
     if (entry.live == SIM__NONE || twice) {
       sim__text_release(entry.name);
       continue;
@@ -558,7 +575,13 @@ uint64_t sim_sample_count(sim_disk *disk, uint64_t budget) { return pks__min64(s
 sim_disk *sim_sample(sim_disk *disk, uint64_t budget, uint64_t seed, uint64_t index) {
   if (sim_crash_state_count(disk) <= budget) { return sim_crash_state(disk, index); }
   uint64_t mixed = seed ^ index * 0xd1342543de82ef95;
-  return sim_crash(disk, index == 0 ? SIM_CRASH_MIN : index == 1 ? SIM_CRASH_MAX : SIM_CRASH_RANDOM, sim_next_random(&mixed));
+  return sim_crash(
+    disk,
+    index == 0     ? SIM_CRASH_MIN
+      : index == 1 ? SIM_CRASH_MAX
+                   : SIM_CRASH_RANDOM,
+    sim_next_random(&mixed)
+  );
 }
 
 void sim__sync_some(sim_disk *disk, sim__id id) {

@@ -1,6 +1,6 @@
 /// The state of a simulated machine's disk: nodes, names, the logs of what is not synced yet, mappings.
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1  // MAP_ANONYMOUS under -std=c11
+  #define _GNU_SOURCE 1  // MAP_ANONYMOUS under -std=c11
 #endif
 
 #include "simulated_disk.h"
@@ -213,7 +213,9 @@ static sim__entry *find_or_insert(sim__node *folder, sim__text *name) {
   sim__entry *found = sim__find(folder, name->bytes, name->length, &index);
   if (found != NULL) { return found; }
   folder->entries = sim__grow(folder->entries, &folder->entry_capacity, folder->entry_count, sizeof *folder->entries);
-  memmove(&folder->entries[index + 1], &folder->entries[index], (folder->entry_count - index) * sizeof *folder->entries);
+  memmove(
+    &folder->entries[index + 1], &folder->entries[index], (folder->entry_count - index) * sizeof *folder->entries
+  );
   folder->entry_count++;
   folder->entries[index] = (sim__entry){.name = sim__text_retain(name), .live = SIM__NONE, .durable = SIM__NONE};
   return &folder->entries[index];
@@ -303,7 +305,9 @@ void sim__sync_folder(sim_disk *disk, sim__id id, const bool *survives) {
   sim__node *folder = sim__node_of(disk, id);
   for (size_t i = 0; i < folder->op_count; i++) {
     for (size_t n = 0; n < folder->ops[i].count; n++) {
-      if (survives == NULL || survives[i]) { set_durable(disk, folder, folder->ops[i].name[n], folder->ops[i].value[n]); }
+      if (survives == NULL || survives[i]) {
+        set_durable(disk, folder, folder->ops[i].name[n], folder->ops[i].value[n]);
+      }
     }
   }
   for (size_t i = 0; i < folder->op_count; i++) {
@@ -378,16 +382,21 @@ static void area_protect(const sim__node *file, bool writable) {
   if (mprotect(file->area, file->area_bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) != 0) { abort(); }
 }
 
-/// Lets the mapping show the live bytes of a range, after these changed. Whole pages up to the end of the file are accessible, as
+/// Lets the mapping show the live bytes of a range, after these changed. Whole pages up to the end of the file are
+/// accessible, as
 /// in a real mapping; beyond it is a fault.
 static void area_show(sim__node *file, uint64_t offset, uint64_t byte_count) {
   if (file->area == NULL) { return; }
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t wanted = pks__min64(pks__align_up(file->live->size, page), area_reserve);
-  if (wanted < file->area_bytes && mprotect(file->area + wanted, file->area_bytes - wanted, PROT_NONE) != 0) { abort(); }
+  if (wanted < file->area_bytes && mprotect(file->area + wanted, file->area_bytes - wanted, PROT_NONE) != 0) {
+    abort();
+  }
   file->area_bytes = wanted;
   area_protect(file, true);
-  if (offset < wanted) { sim__image_read(file->live, offset, file->area + offset, (size_t)pks__min64(byte_count, wanted - offset)); }
+  if (offset < wanted) {
+    sim__image_read(file->live, offset, file->area + offset, (size_t)pks__min64(byte_count, wanted - offset));
+  }
   if (file->writable_maps == 0) { area_protect(file, false); }
 }
 
@@ -430,7 +439,8 @@ static void log_size(sim__node *file) {
   file->sizes[file->size_count++] = file->live->size;
 }
 
-/// One piece: part of one sector. A sector that did not change is not logged, as its states would be equal, unless the disk may
+/// One piece: part of one sector. A sector that did not change is not logged, as its states would be equal, unless the
+/// disk may
 /// hold something else than the live image.
 static void write_piece(sim__node *file, uint64_t offset, const uint8_t *bytes, size_t byte_count) {
   uint64_t start = offset - offset % SIM__SECTOR;
@@ -510,7 +520,9 @@ static void harvest_file(sim_disk *disk, sim__node *file) {
       size_t part = pks__min_size(SIM__SECTOR, length - within);
       if (memcmp(shadow + within, file->area + offset + within, part) == 0) { continue; }
       write_pieces(disk, file, offset + within, file->area + offset + within, part);
-      if (disk->tracing) { sim__build(&disk->trace, "     mapped write at %llu\n", (unsigned long long)(offset + within)); }
+      if (disk->tracing) {
+        sim__build(&disk->trace, "     mapped write at %llu\n", (unsigned long long)(offset + within));
+      }
     }
   }
 }
@@ -535,7 +547,9 @@ uint64_t sim_used_bytes(const sim_disk *disk) {
   uint64_t used = 0;
   for (sim__id id = SIM__ROOT; id < disk->node_count; id++) {
     const sim__node *node = disk->nodes[id];
-    if (node != NULL && node->kind == PKS__KIND_FILE && node->live_names + node->holders > 0) { used += sectors_up(node->live->size); }
+    if (node != NULL && node->kind == PKS__KIND_FILE && node->live_names + node->holders > 0) {
+      used += sectors_up(node->live->size);
+    }
   }
   return used;
 }
@@ -734,7 +748,8 @@ static uint64_t fingerprint_below(sim_disk *disk, const sim__node *folder, uint6
     if (folder->entries[i].live == SIM__NONE) { continue; }
     const sim__node *child = sim__node_of(disk, folder->entries[i].live);
     hash = mix(hash, folder->entries[i].name->bytes, folder->entries[i].name->length + 1);
-    uint64_t facts[2] = {(uint64_t)child->kind * 2 + child->executable, child->kind == PKS__KIND_FILE ? child->live->size : 0};
+    uint64_t facts[2] = {
+      (uint64_t)child->kind * 2 + child->executable, child->kind == PKS__KIND_FILE ? child->live->size : 0};
     hash = mix(hash, facts, sizeof facts);
     if (child->kind == PKS__KIND_LINK) { hash = mix(hash, child->target->bytes, child->target->length + 1); }
     if (child->kind == PKS__KIND_FOLDER) { hash = mix(fingerprint_below(disk, child, hash), "/", 1); }

@@ -7,13 +7,17 @@
 ///     simulated_faults.c  stop points, faults, trace
 ///
 /// Invariants
-/// 1. An image, page or text that is shared (references > 1) is never changed. Only counts of references are touched by several
+/// 1. An image, page or text that is shared (references > 1) is never changed. Only counts of references are touched by
+/// several
 ///    disks, so they are atomic.
-/// 2. Without `lost`, the live image is the durable one with all `pieces` and the last of `sizes` applied; live names are the
+/// 2. Without `lost`, the live image is the durable one with all `pieces` and the last of `sizes` applied; live names
+/// are the
 ///    durable ones with all `ops` applied. `lost` is set by a failed sync: then some difference is in no log.
-/// 3. A node lives while a name (live, durable or in a log) or a holder (handle, mapping) refers to it. Numbers of dead nodes are
+/// 3. A node lives while a name (live, durable or in a log) or a holder (handle, mapping) refers to it. Numbers of dead
+/// nodes are
 ///    given again, lowest first, as file systems do.
-/// 4. A mapped file's `area` holds its live bytes; `sim__harvest` moves what was written there into the live image and its log.
+/// 4. A mapped file's `area` holds its live bytes; `sim__harvest` moves what was written there into the live image and
+/// its log.
 #ifndef SIM_SIMULATED_DISK_H
 #define SIM_SIMULATED_DISK_H
 
@@ -105,7 +109,7 @@ typedef struct sim__node {
   size_t piece_count, piece_capacity;
   uint64_t *sizes;  ///< rising, the first above the durable size
   size_t size_count, size_capacity;
-  uint8_t *area;  ///< NULL: not mapped
+  uint8_t *area;        ///< NULL: not mapped
   uint64_t area_bytes;  ///< accessible of the area, whole pages
   uint32_t maps, writable_maps;
   // of a folder
@@ -199,13 +203,16 @@ void sim__changed(sim_disk *disk);  ///< forgets the plan
 
 typedef struct sim__place {
   sim__id parent;  ///< SIM__NONE when the path ended in "." or ".."
-  sim__id node;    ///< SIM__NONE with ENOENT when only the last part is missing: then `parent` and `name` say where it would be
+  /// SIM__NONE with ENOENT when only the last part is missing: then `parent` and `name` say where it would be
+  sim__id node;
   char name[SIM__NAME_MAX + 1];
 } sim__place;
 int sim__resolve(sim_disk *disk, sim__id start, const char *path, bool follow_last, sim__place *out);
 
 sim__entry *sim__find(const sim__node *folder, const char *name, size_t length, size_t *index);
-void sim__append_entry(sim__node *folder, sim__text *name, sim__id value);  ///< after all others, live and durable; takes the reference
+void sim__append_entry(
+  sim__node *folder, sim__text *name, sim__id value
+);  ///< after all others, live and durable; takes the reference
 
 /// Name operations: change live names, and log.
 void sim__name_add(sim_disk *disk, sim__id folder, const char *name, sim__id node);
@@ -244,7 +251,8 @@ typedef struct sim__verdict {
   bool lies;      ///< succeed without effect
 } sim__verdict;
 
-/// Every call of the seam passes here first, and does nothing but report when `error` or `lies` is set. A write and a `sync` that
+/// Every call of the seam passes here first, and does nothing but report when `error` or `lies` is set. A write and a
+/// `sync` that
 /// fail by injection have their effects nevertheless. `other_path` may be NULL.
 sim__verdict sim__enter(sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path);
 /// Writes the call down, when tracing, and returns `error`.

@@ -1,4 +1,5 @@
-/// What decides the fate of a call: the stop point, faults asked for, syncs that lie. And the trace, which writes each call down.
+/// What decides the fate of a call: the stop point, faults asked for, syncs that lie. And the trace, which writes each
+/// call down.
 #include "simulated_disk.h"
 
 #include <errno.h>
@@ -10,15 +11,19 @@
 
 // MARK: Entering and leaving a call
 
-static bool rule_matches(const sim__rule *rule, sim_call call, bool mutating, const char *path, const char *other_path) {
+static bool rule_matches(
+  const sim__rule *rule, sim_call call, bool mutating, const char *path, const char *other_path
+) {
   bool sync = call == SIM_CALL_SYNC_FILE || call == SIM_CALL_SYNC_FOLDER;
-  bool kind = rule->call == call || rule->call == SIM_CALL_ANY || (rule->call == SIM_CALL_MUTATING && mutating) ||
-              (rule->call == SIM_CALL_SYNC && sync);
+  bool kind = rule->call == call || rule->call == SIM_CALL_ANY || (rule->call == SIM_CALL_MUTATING && mutating)
+    || (rule->call == SIM_CALL_SYNC && sync);
   if (!kind || rule->pattern == NULL) { return kind; }
   return fnmatch(rule->pattern, path, 0) == 0 || (other_path != NULL && fnmatch(rule->pattern, other_path, 0) == 0);
 }
 
-static sim__verdict apply_rules(sim_disk *disk, sim_call call, bool mutating, const char *path, const char *other_path) {
+static sim__verdict apply_rules(
+  sim_disk *disk, sim_call call, bool mutating, const char *path, const char *other_path
+) {
   sim__verdict verdict = {0};
   size_t kept = 0;
   for (size_t i = 0; i < disk->rule_count; i++) {
@@ -127,7 +132,9 @@ void sim_fail(sim_disk *disk, sim_call call, const char *pattern, uint64_t skip,
   rule_add(disk, (sim__rule){.call = call, .skip = skip, .error = error, .sticky = sticky}, pattern);
 }
 
-void sim_ignore_sync(sim_disk *disk, uint64_t skip) { rule_add(disk, (sim__rule){.call = SIM_CALL_SYNC, .skip = skip}, NULL); }
+void sim_ignore_sync(sim_disk *disk, uint64_t skip) {
+  rule_add(disk, (sim__rule){.call = SIM_CALL_SYNC, .skip = skip}, NULL);
+}
 
 void sim_ignore_syncs_of(sim_disk *disk, const char *pattern) {
   rule_add(disk, (sim__rule){.call = SIM_CALL_SYNC, .sticky = true}, pattern);

@@ -1,4 +1,5 @@
-/// Bytes of files. A clone or a crash state shares every page that it does not change, which is what makes 10^5 of them cheap.
+/// Bytes of files. A clone or a crash state shares every page that it does not change, which is what makes 10^5 of them
+/// cheap.
 #include "simulated_disk.h"
 
 #include <stdarg.h>
@@ -43,10 +44,15 @@ void sim__build(sim__builder *builder, const char *format, ...) {
   }
 }
 
-// A reference that one holds keeps the object alive, so taking another needs no order; the last release must see all earlier uses.
+// A reference that one holds keeps the object alive, so taking another needs no order; the last release must see all
+// earlier uses.
 static void retain(_Atomic uint32_t *references) { atomic_fetch_add_explicit(references, 1, memory_order_relaxed); }
-static bool release(_Atomic uint32_t *references) { return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1; }
-static bool is_shared(_Atomic uint32_t *references) { return atomic_load_explicit(references, memory_order_acquire) > 1; }
+static bool release(_Atomic uint32_t *references) {
+  return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;
+}
+static bool is_shared(_Atomic uint32_t *references) {
+  return atomic_load_explicit(references, memory_order_acquire) > 1;
+}
 
 sim__text *sim__text_new(const char *bytes, size_t length) {
   sim__text *text = sim__allocate(sizeof *text + length + 1);

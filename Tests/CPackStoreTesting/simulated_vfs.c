@@ -1,4 +1,5 @@
-/// The seam in front of the simulated disk: what a kernel and a process do. Each call first passes `sim__enter`, which may refuse
+/// The seam in front of the simulated disk: what a kernel and a process do. Each call first passes `sim__enter`, which
+/// may refuse
 /// it, and ends in `sim__traced`.
 #include "simulated_disk.h"
 
@@ -14,7 +15,9 @@ static const uint64_t free_without_limit = (uint64_t)1 << 40;
 
 static sim__handle *handle_of(sim__process *process, pks__file file) {
   sim_disk *disk = process->disk;
-  if (file >= 0 && (size_t)file < disk->handle_count && disk->handles[file].owner == process) { return &disk->handles[file]; }
+  if (file >= 0 && (size_t)file < disk->handle_count && disk->handles[file].owner == process) {
+    return &disk->handles[file];
+  }
   return NULL;
 }
 
@@ -49,8 +52,12 @@ static pks__file handle_new(sim__process *process, sim__id node, bool readable, 
     disk->handles = sim__grow(disk->handles, &disk->handle_capacity, index, sizeof *disk->handles);
     disk->handle_count++;
   }
-  disk->handles[index] = (sim__handle){
-    .owner = process, .node = node, .readable = readable, .writable = writable, .path = sim__text_new(path, strlen(path))};
+  disk->handles[index] = (sim__handle
+  ){.owner = process,
+    .node = node,
+    .readable = readable,
+    .writable = writable,
+    .path = sim__text_new(path, strlen(path))};
   sim__node_of(disk, node)->holders++;
   return (pks__file)index;
 }
@@ -69,7 +76,9 @@ static void handle_free(sim_disk *disk, pks__file file) {
 }
 
 /// Resolves a path below an open folder; the seam allows relative ones only.
-static int resolve_below(sim__process *process, const sim__handle *folder, const char *path, bool follow, sim__place *out) {
+static int resolve_below(
+  sim__process *process, const sim__handle *folder, const char *path, bool follow, sim__place *out
+) {
   if (path[0] == '/') { return EINVAL; }
   return sim__resolve(process->disk, folder->node, path, follow, out);
 }
@@ -131,7 +140,8 @@ static int do_sync(void *context, pks__file file) {
 
 // MARK: Opening
 
-/// With `create` it makes the root's own name durable, as nobody else can, which is one more mutating call: a `sync` of the parent.
+/// With `create` it makes the root's own name durable, as nobody else can, which is one more mutating call: a `sync` of
+/// the parent.
 static int do_open_root(void *context, const char *path, bool create_it, pks__file *out) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -171,8 +181,12 @@ static int check_open(const sim__node *node, pks__open_mode mode) {
 
 static int do_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
   static const char *const modes[] = {
-    [PKS__OPEN_READ] = "read",     [PKS__OPEN_READ_FOLLOW] = "read-follow", [PKS__OPEN_READ_WRITE] = "read-write",
-    [PKS__OPEN_CREATE] = "create", [PKS__OPEN_LOCK] = "lock",               [PKS__OPEN_FOLDER] = "folder",
+    [PKS__OPEN_READ] = "read",
+    [PKS__OPEN_READ_FOLLOW] = "read-follow",
+    [PKS__OPEN_READ_WRITE] = "read-write",
+    [PKS__OPEN_CREATE] = "create",
+    [PKS__OPEN_LOCK] = "lock",
+    [PKS__OPEN_FOLDER] = "folder",
   };
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -195,7 +209,9 @@ static int do_open(void *context, pks__file folder, const char *path, pks__open_
     if (error == 0 && writable && disk->read_only) { error = EROFS; }
   }
   if (error == 0) { *out = handle_new(process, place.node, true, writable, full); }
-  return sim__traced(process, error, "open %s %s%s (%u) -> %d", modes[mode], full, creates ? " (new)" : "", place.node, *out);
+  return sim__traced(
+    process, error, "open %s %s%s (%u) -> %d", modes[mode], full, creates ? " (new)" : "", place.node, *out
+  );
 }
 
 static void do_close(void *context, pks__file file) {
@@ -209,7 +225,8 @@ static void do_close(void *context, pks__file file) {
 // MARK: Looking
 
 static void fill_info(const sim__node *node, sim__id id, pks__file_info *out) {
-  *out = (pks__file_info){.kind = node->kind, .executable = node->executable, .device = 1, .inode = id, .modified_ns = node->modified_ns};
+  *out = (pks__file_info
+  ){.kind = node->kind, .executable = node->executable, .device = 1, .inode = id, .modified_ns = node->modified_ns};
   if (node->kind == PKS__KIND_FILE) { out->size = node->live->size; }
   if (node->kind == PKS__KIND_LINK) { out->size = node->target->length; }
   out->stored = node->kind == PKS__KIND_FILE ? pks__align_up(out->size, SIM__SECTOR) : 0;
@@ -256,7 +273,8 @@ static int do_read_link(void *context, pks__file folder, const char *path, char 
   return sim__traced(process, error, "read_link %s", full);
 }
 
-/// Entries come in an order that depends on seed and folder, and that nobody may rely on; the visitor may change the folder.
+/// Entries come in an order that depends on seed and folder, and that nobody may rely on; the visitor may change the
+/// folder.
 static int do_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -267,7 +285,10 @@ static int do_list(void *context, pks__file folder, pks__list_visitor *visit, vo
   if (error != 0) { return error; }
 
   const sim__node *node = sim__node_of(disk, handle->node);
-  struct { sim__text *name; pks__file_kind kind; } *items = sim__allocate(node->entry_count * sizeof *items);
+  struct {
+    sim__text *name;
+    pks__file_kind kind;
+  } *items = sim__allocate(node->entry_count * sizeof *items);
   uint64_t random = disk->seed ^ handle->node;
   size_t count = 0;
   for (size_t i = 0; i < node->entry_count; i++) {
@@ -301,7 +322,9 @@ static int do_read_at(void *context, pks__file file, uint64_t offset, void *out,
     sim__image_read(image, offset, out, *got);
     process->disk->bytes_read += *got;
   }
-  return sim__traced(process, error, "read %s %llu+%zu -> %zu", path_of(handle), (unsigned long long)offset, byte_count, *got);
+  return sim__traced(
+    process, error, "read %s %llu+%zu -> %zu", path_of(handle), (unsigned long long)offset, byte_count, *got
+  );
 }
 
 /// Up to where the file may grow.
@@ -410,7 +433,8 @@ static int do_rename(void *context, pks__file folder, const char *from, const ch
   sim_disk *disk = process->disk;
   const sim__handle *above = require_handle(process, folder);
   if (above == NULL) { return EIO; }
-  const char *full_from = full_path(process, above, from, disk->path), *full_to = full_path(process, above, to, disk->other_path);
+  const char *full_from = full_path(process, above, from, disk->path),
+             *full_to = full_path(process, above, to, disk->other_path);
   int error = sim__enter(process, SIM_CALL_RENAME, true, full_from, full_to).error;
   if (error == 0) {
     // As kernels do: both paths up to their last parts first, then whether the source is there.
@@ -423,7 +447,9 @@ static int do_rename(void *context, pks__file folder, const char *from, const ch
       if (error == 0) { error = target.parent == SIM__NONE ? EBUSY : missing; }
     }
     if (error == 0) { error = check_rename(disk, &source, &target); }
-    if (error == 0 && source.node != target.node) { sim__name_move(disk, source.parent, source.name, target.parent, target.name); }
+    if (error == 0 && source.node != target.node) {
+      sim__name_move(disk, source.parent, source.name, target.parent, target.name);
+    }
   }
   return sim__traced(process, error, "rename %s %s", full_from, full_to);
 }
@@ -465,7 +491,8 @@ static int do_map(void *context, pks__file file, size_t byte_count, bool writabl
   if (error == 0) { error = sim__area_open(sim__node_of(disk, handle->node), writable); }
   if (error == 0) {
     disk->maps = sim__grow(disk->maps, &disk->map_capacity, disk->map_count, sizeof *disk->maps);
-    disk->maps[disk->map_count++] = (sim__map){.owner = process, .node = handle->node, .byte_count = byte_count, .writable = writable};
+    disk->maps[disk->map_count++] =
+      (sim__map){.owner = process, .node = handle->node, .byte_count = byte_count, .writable = writable};
     disk->writable_map_count += writable;
     sim__node_of(disk, handle->node)->holders++;
     *out = sim__node_of(disk, handle->node)->area;
@@ -479,7 +506,9 @@ static void do_unmap(void *context, void *address, size_t byte_count) {
   sim__harvest(disk);
   for (size_t i = 0; i < disk->map_count; i++) {
     sim__map map = disk->maps[i];
-    if (map.owner != process || map.byte_count != byte_count || sim__node_of(disk, map.node)->area != address) { continue; }
+    if (map.owner != process || map.byte_count != byte_count || sim__node_of(disk, map.node)->area != address) {
+      continue;
+    }
     (void)sim__traced(process, 0, "unmap (%u) %zu", map.node, byte_count);
     disk->maps[i] = disk->maps[--disk->map_count];
     disk->writable_map_count -= map.writable;
@@ -498,7 +527,9 @@ static bool overlaps(const sim__lock *lock, sim__id node, uint64_t start, uint64
 }
 
 static uint64_t lock_end(uint64_t offset, uint64_t length) {
-  if (length == 0 || !pks__range_fits(offset, length, INT64_MAX)) { sim__misuse("a lock of no bytes, or beyond the largest offset"); }
+  if (length == 0 || !pks__range_fits(offset, length, INT64_MAX)) {
+    sim__misuse("a lock of no bytes, or beyond the largest offset");
+  }
   return offset + length;
 }
 
@@ -548,11 +579,17 @@ static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t leng
   if (error == 0) {
     lock_carve(disk, file, offset, end);
     if (kind != PKS__LOCK_NONE) {
-      lock_add(disk, (sim__lock){
-        .handle = file, .node = handle->node, .start = offset, .end = end, .exclusive = kind == PKS__LOCK_EXCLUSIVE});
+      lock_add(
+        disk,
+        (sim__lock
+        ){.handle = file, .node = handle->node, .start = offset, .end = end, .exclusive = kind == PKS__LOCK_EXCLUSIVE}
+      );
     }
   }
-  return sim__traced(process, error, "lock %s %llu+%llu %s", path_of(handle), (unsigned long long)offset, (unsigned long long)length, kinds[kind]);
+  return sim__traced(
+    process, error, "lock %s %llu+%llu %s", path_of(handle), (unsigned long long)offset, (unsigned long long)length,
+    kinds[kind]
+  );
 }
 
 static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first) {
@@ -568,7 +605,10 @@ static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t
     if (!*held || other->start < *first) { *first = other->start; }
     *held = true;
   }
-  return sim__traced(process, error, "lock_held %s %llu+%llu -> %d", path_of(handle), (unsigned long long)offset, (unsigned long long)length, *held);
+  return sim__traced(
+    process, error, "lock_held %s %llu+%llu -> %d", path_of(handle), (unsigned long long)offset,
+    (unsigned long long)length, *held
+  );
 }
 
 // MARK: The rest of the machine
@@ -582,7 +622,9 @@ static int do_random(void *context, void *out, size_t byte_count) {
   sim__process *process = context;
   int error = sim__enter(process, SIM_CALL_RANDOM, false, "", NULL).error;
   uint8_t *to = out;
-  for (size_t i = 0; error == 0 && i < byte_count; i++) { to[i] = (uint8_t)(sim_next_random(&process->disk->random) >> 32); }
+  for (size_t i = 0; error == 0 && i < byte_count; i++) {
+    to[i] = (uint8_t)(sim_next_random(&process->disk->random) >> 32);
+  }
   return sim__traced(process, error, "random %zu", byte_count);
 }
 
@@ -655,7 +697,9 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
 
 const pks_vfs *sim_vfs(sim_disk *disk) { return &disk->processes[0]->vfs; }
 
-const pks_vfs *sim_start_process(sim_disk *disk, uint64_t process_id) { return &sim__process_new(disk, process_id)->vfs; }
+const pks_vfs *sim_start_process(sim_disk *disk, uint64_t process_id) {
+  return &sim__process_new(disk, process_id)->vfs;
+}
 
 void sim_kill(const pks_vfs *vfs) {
   sim__process *process = vfs->context;

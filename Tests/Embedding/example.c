@@ -14,7 +14,10 @@
 static void sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) { SHA256(bytes, byte_count, digest); }
 
 static int fail(const pks_error *error) {
-  fprintf(stderr, "example: %s: %s%s%s\n", pks_status_name(error->status), error->text, error->file[0] ? ": " : "", error->file);
+  fprintf(
+    stderr, "example: %s: %s%s%s\n", pks_status_name(error->status), error->text, error->file[0] ? ": " : "",
+    error->file
+  );
   return 1;
 }
 
@@ -33,7 +36,8 @@ static pks_status add(pks_store *store, const char *folder, pks_add_result *resu
 
 /// The whole asset as a copy, for the caller to free.
 static pks_status read_asset(
-  const pks_snapshot *snapshot, const char *path, size_t path_length, uint8_t **out, size_t *length, pks_error *error) {
+  const pks_snapshot *snapshot, const char *path, size_t path_length, uint8_t **out, size_t *length, pks_error *error
+) {
   pks_asset asset;
   pks_status status = pks_find(&asset, snapshot, path, path_length, PKS_ANY_PACK, error);
   if (status) { return status; }
@@ -65,7 +69,8 @@ int main(int count, char **arguments) {
     fprintf(
       stderr, "Example@%llu: %llu files, %llu of %llu chunks are new\n", (unsigned long long)result.version.number,
       (unsigned long long)result.version.file_count, (unsigned long long)result.new_chunk_count,
-      (unsigned long long)result.chunk_count);
+      (unsigned long long)result.chunk_count
+    );
   }
 
   pks_snapshot *snapshot = NULL;

@@ -184,6 +184,26 @@ import Testing
     }
   }
 
+  /// Locks of neighbouring generations by one process merge into one range, which a collector must not take for one lock
+  /// that begins where it looked.
+  @Test func snapshotsOfNeighbouringGenerations() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    let versions = (0..<6).map { text(150_000, seed: UInt64($0)) }
+    for (index, bytes) in versions.enumerated() { try folder.makeFolder("\(index)", ["a": bytes]) }
+    try await store.install(folder: folder.path("0"), as: "P")
+    let first = try store.makeSnapshot()
+    try await store.install(folder: folder.path("1"), as: "P")
+    let second = try store.makeSnapshot()
+    try await store.install(folder: folder.path("2"), as: "P")
+    let third = try store.makeSnapshot()
+    for index in 3..<6 { try await store.install(folder: folder.path("\(index)"), as: "P") }
+    #expect(try first.contents(of: "a") == versions[0])
+    #expect(try second.contents(of: "a") == versions[1])
+    #expect(try third.contents(of: "a") == versions[2])
+    #expect(try store.contents(of: "a") == versions[5])
+  }
+
   @Test func manyThreadsThroughOneSnapshot() async throws {
     let folder = TemporaryFolder()
     let files = variedFiles()

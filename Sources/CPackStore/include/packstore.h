@@ -15,11 +15,15 @@
 /// lock: many processes may stage at once, and each commit holds the writer's lock for milliseconds.
 ///
 /// Rules
-/// - Threads: a store and a snapshot may be used by any number of threads at once; a transaction and a cursor by one at a time.
-/// - Ownership: what `..._open`, `..._begin` return is closed by the caller, in any order but a store after its snapshots, cursors and transactions.
+/// - Threads: a store and a snapshot may be used by any number of threads at once; a transaction and a cursor by one
+///   at a time.
+/// - Ownership: what `..._open`, `..._begin` return is closed by the caller, in any order but a store after its
+///   snapshots, cursors and transactions.
 /// - Loans (`pks_bytes`, paths, names) say until when they last; it is never longer than their snapshot.
-/// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are written only on success.
-/// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for reading only.
+/// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are
+///   written only on success.
+/// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for
+///   reading only.
 /// - A forked child must open the store anew.
 ///
 /// Caveats. Index files and borrowed raw assets are memory-mapped. If another process truncates a store's files,
@@ -48,16 +52,16 @@ typedef enum pks_status {
   PKS_WRONG_KIND = 103,        ///< a link or folder where a file is needed, or the reverse
   PKS_READ_ONLY = 104,         ///< the store was opened for reading only
   PKS_CANCELLED = 105,         ///< a progress callback said so
-  PKS_BUSY = 106,              ///< another writer holds the lock and the caller would not wait; `pks_error.needed` says who
-  PKS_REFUSED = 107,           ///< the folder holds what cannot be stored (names, links); each was reported as a notice
-  PKS_SOURCE_CHANGED = 108,    ///< a file of the folder shrank, grew or vanished while it was read
-  PKS_EXISTS = 109,            ///< that version of the pack exists with other content
-  PKS_NOT_CONTIGUOUS = 110,    ///< the asset cannot be borrowed: it is compressed or lies in pieces
-  PKS_CONFLICT = 111,          ///< another writer changed the same pack meanwhile: stage it again
+  PKS_BUSY = 106,     ///< another writer holds the lock and the caller would not wait; `pks_error.needed` says who
+  PKS_REFUSED = 107,  ///< the folder holds what cannot be stored (names, links); each was reported as a notice
+  PKS_SOURCE_CHANGED = 108,  ///< a file of the folder shrank, grew or vanished while it was read
+  PKS_EXISTS = 109,          ///< that version of the pack exists with other content
+  PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
+  PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
 
   PKS_OUT_OF_MEMORY = 200,
-  PKS_IO_ERROR = 201,   ///< a system call failed; `system_error` is its errno
-  PKS_NO_SPACE = 202,   ///< the disk is full; `needed` is a number of bytes that would have been enough for this step
+  PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno
+  PKS_NO_SPACE = 202,  ///< the disk is full; `needed` is a number of bytes that would have been enough for this step
 
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
@@ -97,9 +101,10 @@ struct pks_vfs;
 typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
 
 typedef struct pks_options {
-  pks_sha256 *sha256;         ///< NULL: the store opens for reading only
-  bool create;                ///< make an empty store where there is none (the directory may exist and be empty)
-  uint32_t chunk_average;     ///< for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  pks_sha256 *sha256;  ///< NULL: the store opens for reading only
+  bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
+  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  uint32_t chunk_average;
   uint32_t thread_count;      ///< threads that staging may use; 0: one per processor
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
@@ -122,9 +127,9 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 
 /// A pack version, by its numbers.
 typedef struct pks_version {
-  uint64_t number;         ///< 1, 2, 3, ... unless the publisher said otherwise
-  uint8_t catalog[32];     ///< identity of the content: SHA-256 of the catalog's root page
-  int64_t committed_at_ns; ///< nanoseconds since 1970
+  uint64_t number;          ///< 1, 2, 3, ... unless the publisher said otherwise
+  uint8_t catalog[32];      ///< identity of the content: SHA-256 of the catalog's root page
+  int64_t committed_at_ns;  ///< nanoseconds since 1970
   uint64_t file_count;
   uint64_t link_count;
   uint64_t folder_count;   ///< folders recorded as such: the empty ones
@@ -132,9 +137,9 @@ typedef struct pks_version {
 } pks_version;
 
 typedef struct pks_pack {
-  const char *name;         ///< NUL-terminated UTF-8; a loan until the snapshot closes
-  int32_t priority;         ///< higher wins; 0 unless said otherwise
-  uint32_t version_count;   ///< kept versions, the current one included
+  const char *name;        ///< NUL-terminated UTF-8; a loan until the snapshot closes
+  int32_t priority;        ///< higher wins; 0 unless said otherwise
+  uint32_t version_count;  ///< kept versions, the current one included
   pks_version current;
 } pks_pack;
 
@@ -160,21 +165,24 @@ typedef enum pks_kind {
 /// One asset of a snapshot: plain data, valid until the snapshot closes (but see `path`). Copy it freely.
 typedef struct pks_asset {
   const pks_snapshot *snapshot;
-  const void *record;      ///< the core's; NULL for an implied folder
-  const char *path;        ///< `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_find`, the cursor's until its next step
+  const void *record;  ///< the core's; NULL for an implied folder
+  /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_find`, the cursor's until its next
+  /// step
+  const char *path;
   uint32_t path_length;
   pks_kind kind;
   bool executable;
-  bool contiguous;         ///< stored raw in one piece: `pks_asset_borrow` works
-  uint32_t pack;           ///< the pack it comes from; PKS_ANY_PACK for an implied folder
-  uint64_t size;           ///< bytes of a file; of a link, the length of its target; 0 for a folder
+  bool contiguous;  ///< stored raw in one piece: `pks_asset_borrow` works
+  uint32_t pack;    ///< the pack it comes from; PKS_ANY_PACK for an implied folder
+  uint64_t size;    ///< bytes of a file; of a link, the length of its target; 0 for a folder
 } pks_asset;
 
 /// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty,
 /// `.` or `..` parts. A folder implied by other paths is found too. O(1): about two cache misses. Errors:
 /// INVALID_ARGUMENT (no such path can exist), NOT_FOUND, CORRUPT.
 pks_status pks_find(
-  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error);
+  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
+);
 
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
 /// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Errors:
@@ -198,17 +206,19 @@ typedef enum pks_walk {
 
 typedef struct pks_entry {
   pks_asset asset;
-  uint32_t name_offset;     ///< PKS_CHILDREN: where the last part of `asset.path` begins
-  uint32_t winner_pack;     ///< PKS_CONFLICTS: the pack that wins
-  const char *winner_path;  ///< PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse
+  uint32_t name_offset;  ///< PKS_CHILDREN: where the last part of `asset.path` begins
+  uint32_t winner_pack;  ///< PKS_CONFLICTS: the pack that wins
+  /// PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse
+  const char *winner_path;
   uint32_t winner_path_length;
 } pks_entry;
 
 /// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A
 /// folder that is not there is NOT_FOUND. Time is linear in the entries returned.
 pks_status pks_cursor_open(
-  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack, pks_walk walk,
-  pks_error *error);
+  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
+  pks_walk walk, pks_error *error
+);
 void pks_cursor_close(pks_cursor *cursor);
 /// The next entry, or `*more` false after the last. The entry's path is on loan until the next call.
 pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error);
@@ -217,13 +227,14 @@ pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_e
 
 typedef enum pks_durability {
   PKS_DURABLE,  ///< survives power loss once committed
-  PKS_ATOMIC,   ///< no syncs: survives a crash of the process; a loss of power may take the store back to the last durable generation
+  /// no syncs: survives a crash of the process; a loss of power may take the store back to the last durable generation
+  PKS_ATOMIC,
 } pks_durability;
 
 typedef struct pks_txn_options {
   pks_durability durability;
-  bool no_wait;           ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
-  uint32_t keep_versions; ///< versions kept per pack this transaction touches, the current one included; 0: 2
+  bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
+  uint32_t keep_versions;  ///< versions kept per pack this transaction touches, the current one included; 0: 2
 } pks_txn_options;
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR,
@@ -232,7 +243,7 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
 
 typedef enum pks_layout {
   PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
-  PKS_LAYOUT_SEQUENTIAL,  ///< larger frames: smaller, for assets that are read from front to back
+  PKS_LAYOUT_SEQUENTIAL,  ///< frames of 2 MiB: smaller, for assets that are read from front to back
 } pks_layout;
 
 typedef enum pks_links {
@@ -261,29 +272,31 @@ typedef enum pks_notice {
 
 /// What to add. Zero-initialise, then set `pack` and `folder`.
 typedef struct pks_add_request {
-  const char *pack;             ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
-  const char *folder;           ///< the source folder
-  uint64_t version;             ///< 0: one more than the current version, or 1
+  const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
+  const char *folder;  ///< the source folder
+  uint64_t version;    ///< 0: one more than the current version, or 1
   bool set_priority;
-  int32_t priority;             ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
-  int32_t level;                ///< zstd level, 1 to 22; 0: 3
+  int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
+  int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
   pks_layout layout;
-  uint32_t frame_size;          ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
-  uint32_t shared_frame_size;   ///< raw bytes up to which small assets share a frame; 0: as the layout says
+  uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
+  uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
   pks_links links;
-  bool portable;                ///< paths that differ by case only are a refusal
-  void *context;                ///< for the callbacks
-  bool (*progress)(void *context, const pks_progress *progress);  ///< at least every 16 MiB or 1000 files, on the caller's thread; false cancels
+  bool portable;  ///< paths that differ by case only are a refusal
+  void *context;  ///< for the callbacks
+  bool (*progress
+  )(void *context,
+    const pks_progress *progress);  ///< at least every 16 MiB or 1000 files, on the caller's thread; false cancels
   void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
 } pks_add_request;
 
 typedef struct pks_add_result {
-  bool unchanged;           ///< the pack's current version has this very content: no version was made
+  bool unchanged;  ///< the pack's current version has this very content: no version was made
   pks_version version;
-  uint64_t chunk_count;     ///< chunks of the folder
-  uint64_t new_chunk_count; ///< of them, not stored before
-  uint64_t new_raw_bytes;   ///< bytes of those chunks
-  uint64_t new_stored_bytes;///< bytes they take in segments, catalog and layout pages included
+  uint64_t chunk_count;       ///< chunks of the folder
+  uint64_t new_chunk_count;   ///< of them, not stored before
+  uint64_t new_raw_bytes;     ///< bytes of those chunks
+  uint64_t new_stored_bytes;  ///< bytes they take in segments, catalog and layout pages included
 } pks_add_result;
 
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
@@ -315,20 +328,21 @@ void pks_txn_abort(pks_txn *txn);
 /// Bytes of one pack's current version, or of all.
 typedef struct pks_usage {
   uint64_t file_count, link_count, folder_count;
-  uint64_t logical_bytes;    ///< sum of the files' sizes
-  uint64_t chunk_count;      ///< distinct chunks
-  uint64_t unique_bytes;     ///< raw bytes of distinct chunks
-  uint64_t stored_bytes;     ///< what those chunks take in segments; a frame's cost is spread over its chunks by raw length
-  uint64_t own_unique_bytes; ///< of `unique_bytes`, in chunks that no other pack uses
+  uint64_t logical_bytes;  ///< sum of the files' sizes
+  uint64_t chunk_count;    ///< distinct chunks
+  uint64_t unique_bytes;   ///< raw bytes of distinct chunks
+  /// what those chunks take in segments; a frame's cost is spread over its chunks by raw length
+  uint64_t stored_bytes;
+  uint64_t own_unique_bytes;  ///< of `unique_bytes`, in chunks that no other pack uses
   uint64_t own_stored_bytes;
 } pks_usage;
 
 typedef struct pks_stat {
-  pks_usage all;               ///< all current versions together
+  pks_usage all;  ///< all current versions together
   uint64_t segment_count;
-  uint64_t segment_bytes;      ///< sizes of all segment files, history, catalogs and not yet collected ones included
-  uint64_t index_bytes;        ///< sizes of all index files
-  uint64_t run_count;          ///< index runs of the generation
+  uint64_t segment_bytes;  ///< sizes of all segment files, history, catalogs and not yet collected ones included
+  uint64_t index_bytes;    ///< sizes of all index files
+  uint64_t run_count;      ///< index runs of the generation
 } pks_stat;
 
 /// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
@@ -354,19 +368,21 @@ typedef struct pks_difference {
 
 typedef struct pks_diff_totals {
   uint64_t added, removed, changed, moved, unchanged;  ///< entries
-  uint64_t chunk_count;      ///< distinct chunks of the newer version
-  uint64_t new_chunk_count;  ///< of them, not in the older one
-  uint64_t new_bytes;        ///< raw bytes of those
+  uint64_t chunk_count;                                ///< distinct chunks of the newer version
+  uint64_t new_chunk_count;                            ///< of them, not in the older one
+  uint64_t new_bytes;                                  ///< raw bytes of those
 } pks_diff_totals;
 
 /// Compares two kept versions, perhaps of different packs. `visit` is called once per difference, in order of paths but
 /// with moves last; false cancels.
 pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
-  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals, pks_error *error);
+  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
+  pks_error *error
+);
 
 typedef struct pks_verify_totals {
-  uint64_t files_checked;   ///< files of the store
+  uint64_t files_checked;  ///< files of the store
   uint64_t frames_checked;
   uint64_t chunks_checked;  ///< by SHA-256; only with `deep`
   uint64_t bytes_checked;   ///< stored bytes read
@@ -379,7 +395,8 @@ typedef struct pks_verify_totals {
 pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_error *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
-  pks_error *error);
+  pks_error *error
+);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,160 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+extension Core {
+  @Suite struct GenerationTests {
+    private static func make(seed: UInt64 = 1, packCount: Int = 3) throws -> pks__generation {
+      var generation = pks__generation(), random = Random(seed)
+      generation.number = 77
+      generation.next_pack_number = 1
+      generation.has_shadows = true
+      for number in 0..<packCount {
+        var index: UInt32 = 0
+        try attempt { pks__generation_add_pack(&generation, "pack-\(number)", Int32(random.below(5)) - 2, &index, $0) }
+        for version in 1...(1 + UInt64(random.below(3))) {
+          var new = pks__version()
+          new.number = version
+          new.committed_at_ns = -5
+          new.file_count = random.next()
+          withUnsafeMutableBytes(of: &new.catalog) { $0[3] = UInt8(version) }
+          try attempt { pks__generation_push_version(&generation, index, &new, 2, $0) }
+        }
+        var run = pks__run_name(name: random.next(), file_length: 4_096, trailer_sum: random.next())
+        let numbers = [UInt32(number + 1), 1]
+        try attempt { pks__generation_add_run(&generation, &run, numbers, 2, $0) }
+      }
+      return generation
+    }
+
+    private static func encode(_ generation: inout pks__generation) throws -> [UInt8] {
+      var bytes = pks__scratch()
+      defer { pks__scratch_free(&bytes) }
+      try attempt { pks__generation_encode(&generation, &bytes, $0) }
+      return bytes.content
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws -> pks__generation {
+      var generation = pks__generation()
+      try attempt { pks__generation_decode(bytes, bytes.count, "generation", &generation, $0) }
+      return generation
+    }
+
+    private static func names(_ generation: pks__generation) -> [String] {
+      (0..<Int(generation.pack_count)).map { index in
+        withUnsafeBytes(of: generation.packs[index].name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      }
+    }
+
+    /// `bytes` with the checksum at their end made to fit.
+    private static func resum(_ bytes: [UInt8]) -> [UInt8] {
+      let body = Array(bytes.dropLast(8))
+      let sum = body.withUnsafeBytes { pks__checksum($0.baseAddress, $0.count) }
+      return body + withUnsafeBytes(of: sum.littleEndian) { Array($0) }
+    }
+
+    @Test(arguments: [0, 1, 3, 200]) func comesBack(packCount: Int) throws {
+      let memory = pks__memory_counts_now().open
+      var generation = try Self.make(packCount: packCount)
+      let bytes = try Self.encode(&generation)
+      var decoded = try Self.decode(bytes)
+      #expect(decoded.number == 77 && decoded.has_shadows && !decoded.has_garbage)
+      #expect(decoded.next_pack_number == UInt32(packCount + 1) && decoded.run_count == UInt32(packCount))
+      #expect(Self.names(decoded) == Self.names(generation))
+      #expect(try Self.encode(&decoded) == bytes)
+      var copy = pks__generation()
+      try attempt { pks__generation_copy(&generation, &copy, $0) }
+      #expect(try Self.encode(&copy) == bytes)
+      pks__generation_free(&generation)
+      pks__generation_free(&decoded)
+      pks__generation_free(&copy)
+      #expect(pks__memory_counts_now().open == memory)
+    }
+
+    @Test func everyTruncationAndEveryBit() throws {
+      var generation = try Self.make()
+      let bytes = try Self.encode(&generation), memory = pks__memory_counts_now().open
+      for length in 0..<bytes.count {
+        #expect(try status { _ = try Self.decode(Array(bytes.prefix(length))) } == PKS_CORRUPT, "length \(length)")
+      }
+      #expect(try status { _ = try Self.decode(bytes + [0]) } == PKS_CORRUPT)
+      for bit in 0..<(8 * bytes.count) {
+        var flipped = bytes
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        #expect(try status { _ = try Self.decode(flipped) } == PKS_CORRUPT, "bit \(bit)")
+      }
+      #expect(pks__memory_counts_now().open == memory)
+      pks__generation_free(&generation)
+    }
+
+    /// With a checksum that fits: contradictions are CORRUPT, nothing crashes, nothing leaks, no count is believed before there are bytes for it.
+    @Test func hostileButSummed() throws {
+      let seed = testSeed(31)
+      var random = Random(seed), generation = try Self.make()
+      let bytes = try Self.encode(&generation)
+      pks__generation_free(&generation)
+      let memory = pks__memory_counts_now().open
+      var refused = 0
+      for round in 0..<4_000 {
+        var hostile = bytes
+        for _ in 0...random.below(2) {
+          let at = random.below(hostile.count - 8)
+          if random.chance(1, in: 2) { hostile[at] = random.pick([0, 0xff, 0x7f, 1]) } else { hostile[at] ^= 1 << random.below(8) }
+        }
+        if random.chance(1, in: 8) { hostile.removeLast(random.below(hostile.count - 30)) }
+        let status = try status {
+          var decoded = try Self.decode(Self.resum(hostile))
+          pks__generation_free(&decoded)
+        }
+        #expect([PKS_OK, PKS_CORRUPT, PKS_NEWER_FORMAT].contains(status), "seed \(seed), round \(round): \(status.rawValue)")
+        refused += status == PKS_OK ? 0 : 1
+      }
+      #expect(refused > 500)
+      #expect(pks__memory_counts_now().open == memory)
+    }
+
+    @Test func newerFormat() throws {
+      var generation = try Self.make()
+      var bytes = try Self.encode(&generation)
+      pks__generation_free(&generation)
+      bytes[8] = UInt8(PKS__FORMAT_VERSION) + 1
+      #expect(try status { _ = try Self.decode(Self.resum(bytes)) } == PKS_NEWER_FORMAT)
+    }
+
+    /// By priority, highest first, then first installed first; a pack that comes back is a new one.
+    @Test func order() throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      for (name, priority) in [("a", 0), ("b", 5), ("c", 0), ("d", -1), ("e", 5)] as [(String, Int32)] {
+        try attempt { pks__generation_add_pack(&generation, name, priority, &index, $0) }
+        #expect(pks__generation_find_pack(&generation, name) == index)
+      }
+      #expect(Self.names(generation) == ["b", "e", "a", "c", "d"])
+      generation.packs[Int(pks__generation_find_pack(&generation, "d"))].priority = 9
+      pks__generation_sort(&generation)
+      #expect(Self.names(generation) == ["d", "b", "e", "a", "c"])
+      pks__generation_remove_pack(&generation, pks__generation_find_pack(&generation, "b"))
+      try attempt { pks__generation_add_pack(&generation, "b", 5, &index, $0) }
+      #expect(Self.names(generation) == ["d", "e", "b", "a", "c"])
+      #expect(pks__generation_find_number(&generation, 2) == .max)
+      #expect(pks__generation_find_number(&generation, 6) == pks__generation_find_pack(&generation, "b"))
+      #expect(pks__generation_find_pack(&generation, "x") == .max)
+      for pack in 0..<Int(generation.pack_count) { #expect(generation.packs[pack].version_count == 0) }
+      pks__generation_free(&generation)
+    }
+
+    @Test func keptVersions() throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      try attempt { pks__generation_add_pack(&generation, "p", 0, &index, $0) }
+      for number in 1...5 as ClosedRange<UInt64> {
+        var version = pks__version()
+        version.number = number
+        try attempt { pks__generation_push_version(&generation, index, &version, number == 5 ? 2 : 3, $0) }
+      }
+      #expect(generation.packs[0].version_count == 2)
+      #expect(generation.packs[0].versions[0].number == 5 && generation.packs[0].versions[1].number == 4)
+      pks__generation_free(&generation)
+    }
+  }
+}
