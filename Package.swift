@@ -72,7 +72,11 @@ let package = Package(
       dependencies: ["CPackStore", "CPackStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "PackStoreTests", dependencies: ["PackStore"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "PackStoreTests",
+      dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli"], swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11

@@ -57,6 +57,8 @@ pks_status pks__pinned_generation(
   *pinned = false;
   if (first >= end) { return PKS_OK; }
   int failure = vfs->lock_held(vfs->context, lock, first, end - first, pinned, found);
+  // The kernel joins neighbouring locks of one holder: the one it names may begin before the range.
+  if (!failure && *pinned && *found < first) { *found = first; }
   return failure ? pks__fail_system(error, failure, lock_text, PKS__LOCK_FILE) : PKS_OK;
 }
 

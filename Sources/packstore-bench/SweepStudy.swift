@@ -37,9 +37,11 @@ enum SweepStudy: String, CaseIterable, Codable {
       return [SweepPoint()] + [1, 2, 4, 8].map { .sequential($0 << 20) }
         + [8, 32].map { .sequential(4 << 20, chunkAverage: $0 << 10) }
         + [512 << 10, 1 << 20, 2 << 20, 4 << 20].map { .sequential($0, level: 4) }
+        + [128, 256].map { SweepPoint(frameSize: 2 << 20, sharedFrameSize: $0 << 10, level: 4) }
     case .levels:
       let isSmallEnough = corpus.folder.byteCount < 100_000_000  // level 19 encodes 3 MB/s
       return ([1, 3, 4, 5, 6, 9, 12] + (isSmallEnough ? [19] : [])).map { SweepPoint(level: $0) }
+        + [SweepPoint(chunkAverage: 8 << 10, level: 12)]
     case .dictionaries, .parameters:
       return []
     }

@@ -35,7 +35,8 @@ struct Add: AsyncParsableCommand {
   @Option(help: .init("The pack's name.", valueName: "id"), transform: parsePackID)
   var pack: PackID
 
-  @Option(help: .init("Compression, from 1 (fast) to 22 (small) (default: 3, or 4 with --layout sequential).", valueName: "n"))
+  @Option(
+    help: .init("Compression, from 1 (fast) to 22 (small). (default: 3; sequential: 4)", valueName: "n"))
   var level: Int32?
 
   @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")

@@ -22,4 +22,7 @@
 #include "../../../Sources/CPackStore/tree.h"
 #include "../../../Sources/CPackStore/vfs.h"
 
+/// libzstd's version, on which the bytes of compressed frames depend. Declared here, because `codec.c` alone includes `zstd.h`.
+unsigned ZSTD_versionNumber(void);
+
 #endif

@@ -10,10 +10,11 @@ let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?
   _ = hash.finalize().withUnsafeBytes { memcpy(digest!, $0.baseAddress!, 32) }
 }
 
-/// An open store, closed with the last reference; what is taken from it holds it.
-final class Store {
+/// An open store, closed with the last reference; what is taken from it holds it. Used by any number of threads, as the core
+/// promises.
+final class Store: @unchecked Sendable {
   let raw: OpaquePointer
-  private var disk: Disk?  // outlives the store
+  private(set) var disk: Disk?  // outlives the store
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024, threads: UInt32 = 1,
@@ -30,8 +31,8 @@ final class Store {
     raw = store!
   }
 
-  convenience init(_ disk: Disk, create: Bool = false) throws {
-    try self.init("/store", vfs: disk.vfs, create: create)
+  convenience init(_ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false) throws {
+    try self.init("/store", vfs: process ?? disk.vfs, create: create)
     self.disk = disk
   }
 
@@ -105,7 +106,7 @@ final class Transaction {
   }
 }
 
-final class Snapshot {
+final class Snapshot: @unchecked Sendable {
   let store: Store
   let raw: OpaquePointer
 

@@ -1,0 +1,165 @@
+import CPackStore
+import CPackStoreTesting
+import Foundation
+import Testing
+
+extension Core {
+  /// Folders as they come: order, links, names, what cannot be stored.
+  @Suite struct SourceTests {
+    struct Notice: Equatable { var kind: UInt32, path: String }
+
+    private final class Notices { var all: [Notice] = [] }
+
+    private static func add(
+      _ disk: Disk, _ store: Store, _ pack: String = "p", adjust: (inout pks_add_request) -> Void = { _ in }
+    ) throws -> (status: pks_status, notices: [Notice]) {
+      let notices = Notices()
+      let status = try status {
+        try store.commit { transaction in
+          try transaction.add(pack, "/source") { request in
+            request.context = Unmanaged.passUnretained(notices).toOpaque()
+            request.notice = { context, kind, path, length, _ in
+              let path = String(decoding: UnsafeRawBufferPointer(start: path, count: length), as: UTF8.self)
+              Unmanaged<Notices>.fromOpaque(context!).takeUnretainedValue().all.append(Notice(kind: kind.rawValue, path: path))
+            }
+            adjust(&request)
+          }
+        }
+      }
+      return (status, notices.all.sorted { $0.path < $1.path })
+    }
+
+    private static func store(_ folder: Folder) throws -> (Disk, Store) {
+      let disk = Disk()
+      disk.put(folder, at: "/source")
+      return (disk, try Store(disk, create: true))
+    }
+
+    /// An empty folder was listed where what is in it would stand, behind "x/". With a sibling such as "x.txt", whose name lies between
+    /// "x" and "x/", the catalog's keys did not rise and the process was stopped.
+    @Test func emptyFoldersBesideLongerNames() throws {
+      let folder: Folder = [
+        "x": .folder, "x.txt": .file("1"), "x-": .folder, "x--": .folder, "x!": .folder, "x!!/a": .folder, "x!!/a b": .file("2"), "y": .file("3"),
+        "y z": .folder, "z": .folder, "z/".dropLast() + "0": .folder,
+      ]
+      let (disk, store) = try Self.store(folder)
+      #expect(try Self.add(disk, store).status == PKS_OK)
+      #expect(try store.state()["p"]?.content == folder)
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.descendants().map(\.path) == folder.keys.sorted())
+      #expect(try snapshot.faults(deep: true) == [])
+    }
+
+    @Test func emptySource() throws {
+      let (disk, store) = try Self.store([:])
+      #expect(try Self.add(disk, store).status == PKS_OK)
+      #expect(try store.state()["p"]?.content == [:])
+      #expect(try store.snapshot().children() == [])
+    }
+
+    @Test func linksStoredFollowedRefused() throws {
+      let folder: Folder = ["a/file": .file("text"), "link": .link("a/file"), "folder": .link("a"), "dangling": .link("nowhere")]
+      let (disk, store) = try Self.store(folder)
+      #expect(try Self.add(disk, store).status == PKS_OK)
+      #expect(try store.state()["p"]?.content == folder)
+
+      let refused = try Self.add(disk, store, "q") { $0.links = PKS_LINKS_REFUSE }
+      #expect(refused.status == PKS_REFUSED)
+      #expect(refused.notices == ["dangling", "folder", "link"].map { Notice(kind: PKS_NOTICE_LINK_REFUSED.rawValue, path: $0) }, "all are listed")
+
+      let dangling = try Self.add(disk, store, "q") { $0.links = PKS_LINKS_FOLLOW }
+      #expect(dangling.status == PKS_REFUSED && dangling.notices == [Notice(kind: PKS_NOTICE_LINK_LOOP.rawValue, path: "dangling")])
+      _ = sim_remove(disk.raw, "/source/dangling")
+      #expect(try Self.add(disk, store, "q") { $0.links = PKS_LINKS_FOLLOW }.status == PKS_OK)
+      #expect(try store.state()["q"]?.content == ["a/file": .file("text"), "link": .file("text"), "folder/file": .file("text")])
+    }
+
+    @Test func loopsOfLinks() throws {
+      let (disk, store) = try Self.store(["a/b/up": .link("../.."), "self": .link("self")])
+      let result = try Self.add(disk, store) { $0.links = PKS_LINKS_FOLLOW }
+      #expect(result.status == PKS_REFUSED)
+      #expect(result.notices.map(\.path) == ["a/b/up", "self"])
+    }
+
+    @Test func twinsByCase() throws {
+      let (disk, store) = try Self.store(["Name": .file("1"), "name": .file("2"), "a/X": .file("3"), "b/x": .file("4")])
+      let warned = try Self.add(disk, store)
+      #expect(warned.status == PKS_OK && warned.notices.map(\.kind) == [PKS_NOTICE_TWIN.rawValue])
+      #expect(try Self.add(disk, store, "q") { $0.portable = true }.status == PKS_REFUSED)
+    }
+
+    @Test func aStoreInsideItsSourceIsLeftOut() throws {
+      let disk = Disk()
+      disk.put(["file": .file("1")], at: "/source")
+      let store = try Store("/source/store", vfs: disk.vfs, create: true)
+      let transaction = try store.begin()
+      try transaction.add("p", "/source")
+      _ = try transaction.commit()
+      let content = try store.state()["p"]?.content
+      #expect(content == ["file": .file("1")])
+      withExtendedLifetime(disk) {}
+    }
+
+    @Test func deepAndLongPaths() throws {
+      let deep = (0..<150).map { _ in "d" }.joined(separator: "/") + "/file"
+      let long = (0..<15).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
+      let folder: Folder = [deep: .file("deep"), long: .file("long"), String(repeating: "é", count: 120): .file("umlauts")]
+      let (disk, store) = try Self.store(folder)
+      #expect(try Self.add(disk, store).status == PKS_OK)
+      #expect(try store.state()["p"]?.content == folder)
+      #expect(try store.snapshot().find(deep).node == .file("deep"))
+    }
+
+    /// Assets of every size around the borders of chunks, frames and batches.
+    @Test func sizesAroundBorders() throws {
+      var random = Random(3), folder: Folder = [:]
+      for border in [0, 1, 511, 512, 1_024, 4_095, 4_096, 32_768, 65_536, 131_072, 262_144] {
+        for size in [border - 1, border, border + 1] where size >= 0 {
+          folder["noise-\(size)"] = .file(random.bytes(size))
+          folder["text-\(size)"] = .file(random.text(size))
+        }
+      }
+      folder["zeros"] = .file([UInt8](repeating: 0, count: 600_000))
+      folder["repeated"] = .file((0..<40).flatMap { _ in Array("the same few bytes".utf8) + [UInt8](repeating: 1, count: 5_000) })
+      let (disk, store) = try Self.store(folder)
+      #expect(try Self.add(disk, store).status == PKS_OK)
+      #expect(try store.state()["p"]?.content == folder)
+      #expect(try store.snapshot().faults(deep: true) == [])
+      try Self.checkReads(store.snapshot(), folder, &random)
+    }
+
+    /// Reads of any range, and borrowed whole assets, give the file's bytes.
+    private static func checkReads(_ snapshot: Snapshot, _ folder: Folder, _ random: inout Random) throws {
+      var borrowed = 0
+      for (path, node) in folder {
+        guard case .file(let bytes, _) = node else { continue }
+        var asset = pks_asset()
+        let count = path.utf8.count
+        try attempt { pks_find(&asset, snapshot.raw, path, count, .max, $0) }
+        for _ in 0..<5 {
+          let offset = random.below(bytes.count + 1), length = random.below(bytes.count - offset + 1)
+          var out = [UInt8](repeating: 0xee, count: length)
+          try attempt { pks_asset_read(&asset, UInt64(offset), &out, length, $0) }
+          #expect(out == Array(bytes[offset..<(offset + length)]), "\(path) from \(offset), \(length) bytes")
+        }
+        var byte: UInt8 = 0, loan = pks_bytes()
+        #expect(try status { try attempt { pks_asset_read(&asset, UInt64(bytes.count), &byte, 1, $0) } } == PKS_INVALID_ARGUMENT)
+        let status = try status { try attempt { pks_asset_borrow(&asset, &loan, $0) } }
+        #expect(status == (asset.contiguous || bytes.isEmpty ? PKS_OK : PKS_NOT_CONTIGUOUS), "\(path)")
+        if status == PKS_OK {
+          borrowed += 1
+          #expect(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count).elementsEqual(bytes), "\(path)")
+        }
+      }
+      #expect(borrowed > 10)
+    }
+
+    /// A file that changes while it is read is told, not stored half.
+    @Test func vanishedFile() throws {
+      let (disk, store) = try Self.store(["a": .file("1"), "b": .file("2")])
+      sim_fail(disk.raw, SIM_CALL_OPEN, "/source/b", 0, ENOENT, false)
+      #expect(try Self.add(disk, store).status == PKS_SOURCE_CHANGED)
+      #expect(try Self.add(disk, store).status == PKS_OK)
+    }
+  }
+}
