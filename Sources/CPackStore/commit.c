@@ -227,8 +227,10 @@ static pks_status check_version(commit *commit, const pks__version *version, pks
   pks_status status = pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, error);
   if (!status) { status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &root, &found, error); }
   if (!status && found) { status = check_segment(commit, &root.segment->id, error); }
-  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
-    status = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
+  // All that are gone are forgotten at once, so that the next attempt finds none of them.
+  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    pks_status one = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
+    if (one) { status = one; }
   }
   pks__scratch_free(&segments);
   return status;
@@ -238,9 +240,10 @@ static pks_status check_version(commit *commit, const pks__version *version, pks
 static pks_status check_reused(commit *commit, pks_error *error) {
   const pks__scratch *changes = &commit->txn->changes;
   pks_status status = PKS_OK;
-  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(changes, pks__staged_change); i++) {
+  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_change); i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(changes, const pks__staged_change, i);
-    if (change->kind == PKS__CHANGE_ADD) { status = check_version(commit, &change->version, error); }
+    pks_status one = change->kind == PKS__CHANGE_ADD ? check_version(commit, &change->version, error) : PKS_OK;
+    if (one) { status = one; }
   }
   return status;
 }

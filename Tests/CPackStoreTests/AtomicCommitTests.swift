@@ -87,7 +87,8 @@ extension Core {
         sim_stop_after(disk.raw, cut)
         let finished = (try? durable.perform(disk)) != nil
         for (index, left) in disk.crashes(budget: 8, seed: cut).enumerated() {
-          #expect(whatIsWrong(with: left, allowed: finished ? [after] : [before, after]) == nil, "cut \(cut), state \(index)")
+          #expect(
+            whatIsWrong(with: left, allowed: finished ? [after] : [before, after]) == nil, "cut \(cut), state \(index)")
         }
       }
       for ignored in 0..<syncs {

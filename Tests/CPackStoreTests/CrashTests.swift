@@ -18,7 +18,7 @@ extension Core {
         sim_stop_after(disk.raw, cut)
         let finished = (try? change.perform(disk)) != nil
         #expect(finished || cut <= end.calls)
-        for (index, left) in disk.crashes(budget: 8, seed: cut).enumerated() {
+        for (index, left) in disk.crashes(budget: 6, seed: cut).enumerated() {
           let place: Comment = "\(change.name), cut \(cut) of \(end.calls), state \(index)"
           #expect(whatIsWrong(with: left, allowed: finished ? [after] : [before, after]) == nil, place)
           #expect(whatIsWrongWithNext(on: left) == nil, place)
@@ -59,7 +59,9 @@ extension Core {
       let after = try change.state(of: end.disk)
       #expect(end.syncs >= 5)
       for ignored in 0..<end.syncs {
-        #expect(Self.badStateIsFound(change, base, end.calls, ignored, before, after), "sync \(ignored) of \(end.syncs) is of no use")
+        #expect(
+          Self.badStateIsFound(change, base, end.calls, ignored, before, after),
+          "sync \(ignored) of \(end.syncs) is of no use")
       }
     }
 

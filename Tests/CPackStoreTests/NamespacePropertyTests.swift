@@ -33,7 +33,9 @@ private struct History {
     disk = Disk(seed: seed)
     sim_set_vague_lists(disk.raw, random.chance(1, in: 3))
     store = try! Store(disk, create: true)
-    contents = [[], random.bytes(10), random.text(3_000), random.bytes(5_000), random.text(40_000), random.bytes(70_000)]
+    contents = [
+      [], random.bytes(10), random.text(3_000), random.bytes(5_000), random.text(40_000), random.bytes(70_000),
+    ]
   }
 
   mutating func step() throws {
@@ -114,13 +116,18 @@ private struct History {
       staged.prioritise(name, priority ?? 1)
     default:
       let content: Folder
-      if let known { content = random.chance(1, in: 6) ? known.content : changed(known.content) } else { content = newFolder() }
+      if let known {
+        content = random.chance(1, in: 6) ? known.content : changed(known.content)
+      } else {
+        content = newFolder()
+      }
       log.append("  add \(name) priority \(priority.map { "\($0)" } ?? "-"): \(content)")
       disk.put(content, at: "/source")
       let result = try transaction.add(name, "/source", priority: priority)
       expect(result.unchanged == (known?.content == content), "unchanged: \(result.unchanged)")
       staged.add(name, content, priority: priority)
-      expect(result.version.number == staged.packs.first { $0.name == name }!.version, "version \(result.version.number)")
+      expect(
+        result.version.number == staged.packs.first { $0.name == name }!.version, "version \(result.version.number)")
     }
   }
 
@@ -204,7 +211,9 @@ private struct History {
   private mutating func check(_ snapshot: Snapshot, _ packs: [Model.Pack]) throws {
     expect(snapshot.packNames == packs.map(\.name), "packs \(snapshot.packNames), not \(packs.map(\.name))")
     let expected = StoreState(
-      uniqueKeysWithValues: packs.map { ($0.name, PackState(priority: $0.priority, version: $0.version, content: $0.content)) })
+      uniqueKeysWithValues: packs.map {
+        ($0.name, PackState(priority: $0.priority, version: $0.version, content: $0.content))
+      })
     expect(try snapshot.state() == expected, "state is not the model's")
     guard !hasFailed else { return }
     try checkNamespace(snapshot, Namespace(packs), nil)
@@ -219,7 +228,8 @@ private struct History {
       var found: Snapshot.Found?
       let status = try status { found = try snapshot.find(path, in: pack) }
       expect(status == (expected == nil ? PKS_NOT_FOUND : PKS_OK), "find \(path) in \(pack): status \(status.rawValue)")
-      expect(found == expected, "find \(path) in \(pack): \(String(describing: found)), not \(String(describing: expected))")
+      expect(
+        found == expected, "find \(path) in \(pack): \(String(describing: found)), not \(String(describing: expected))")
     }
     for folder in [""] + namespace.paths where folder == "" || namespace.find(folder)?.node == .folder {
       let descendants = try snapshot.descendants(folder, in: pack), children = try snapshot.children(folder, in: pack)
@@ -231,9 +241,11 @@ private struct History {
 
   private mutating func checkConflicts(_ snapshot: Snapshot, _ namespace: Namespace, _ folder: String) throws {
     let conflicts = try snapshot.conflicts(folder), expected = namespace.conflicts(folder)
-    let matches = conflicts.count == expected.count && zip(conflicts, expected).allSatisfy { is_, be in
-      is_.path == be.path && is_.pack == be.pack && be.winners.contains(is_.winner) && is_.winnerPath == be.winnerPath
-    }
+    let matches =
+      conflicts.count == expected.count
+      && zip(conflicts, expected).allSatisfy { is_, be in
+        is_.path == be.path && is_.pack == be.pack && be.winners.contains(is_.winner) && is_.winnerPath == be.winnerPath
+      }
     expect(matches, "conflicts in \(folder): \(conflicts), not \(expected)")
   }
 }

@@ -17,11 +17,16 @@ extension Core {
 
     @Test func versions() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
-      #expect(try store.commit { #expect(try $0.add("p", "/one").version.number == 1) } == 2)
-      #expect(try store.commit { #expect(try $0.add("p", "/one").unchanged) } == 2, "nothing changed: no generation")
-      try store.commit(keep: 3) { #expect(try $0.add("p", "/two", version: 10).version.number == 10) }
+      var result = pks_add_result()
+      let first = try store.commit { result = try $0.add("p", "/one") }
+      #expect(first == 2 && result.version.number == 1)
+      let same = try store.commit { result = try $0.add("p", "/one") }
+      #expect(same == 2 && result.unchanged, "nothing changed: no generation")
+      try store.commit(keep: 3) { result = try $0.add("p", "/two", version: 10) }
+      #expect(result.version.number == 10)
       #expect(try status { try store.commit { try $0.add("p", "/one", version: 10) } } == PKS_EXISTS)
-      try store.commit(keep: 3) { #expect(try $0.add("p", "/one").version.number == 11) }
+      try store.commit(keep: 3) { result = try $0.add("p", "/one") }
+      #expect(result.version.number == 11)
       let pack = try store.snapshot().packs[0]
       #expect(pack.version_count == 3 && pack.current.number == 11)
       try store.commit(keep: 1) { try $0.add("p", "/small") }
@@ -32,13 +37,19 @@ extension Core {
       let disk = Self.disk(), store = try Store(disk, create: true)
       try store.commit { transaction in
         let result = try transaction.add("p", "/one")
-        let files = Change.folders["/one"]!.values.compactMap { if case .file(let bytes, _) = $0 { bytes.count } else { nil } }
-        #expect(result.version.file_count == UInt64(files.count) && result.version.link_count == 1 && result.version.folder_count == 1)
+        let files = Change.folders["/one"]!.values.compactMap {
+          if case .file(let bytes, _) = $0 { bytes.count } else { nil }
+        }
+        #expect(
+          result.version.file_count == UInt64(files.count) && result.version.link_count == 1
+            && result.version.folder_count == 1)
         #expect(result.version.logical_bytes == UInt64(files.reduce(0, +)))
         #expect(result.new_raw_bytes <= result.version.logical_bytes && result.new_chunk_count <= result.chunk_count)
         let again = try transaction.add("q", "/one")
         #expect(again.new_chunk_count == 0 && again.new_raw_bytes == 0 && again.chunk_count == result.chunk_count)
-        #expect(withUnsafeBytes(of: again.version.catalog) { Array($0) } == withUnsafeBytes(of: result.version.catalog) { Array($0) })
+        #expect(
+          withUnsafeBytes(of: again.version.catalog) { Array($0) }
+            == withUnsafeBytes(of: result.version.catalog) { Array($0) })
       }
     }
 
@@ -74,7 +85,9 @@ extension Core {
     }
 
     @Test func progressAndCancellation() throws {
-      let disk = Self.disk(["/many": Dictionary(uniqueKeysWithValues: (0..<2_500).map { ("f\($0)", Node.file("\($0)")) })])
+      let disk = Self.disk([
+        "/many": Dictionary(uniqueKeysWithValues: (0..<2_500).map { ("f\($0)", Node.file("\($0)")) })
+      ])
       let store = try Store(disk, create: true), transaction = try store.begin()
       let status = try status {
         try transaction.add("p", "/many") { request in
@@ -177,7 +190,8 @@ extension Core {
       } catch let failure as Failure {
         #expect(failure.status == PKS_BUSY && failure.needed == 4321)
       }
-      #expect(disk.list("/store/tmp") == [] && (try holder.state()) == [:])
+      #expect(disk.list("/store/tmp") == [])
+      #expect(try holder.state() == [:])
       pks__unpin_writer(other, lock)
       try store.commit { try $0.add("p", "/one") }
       other.pointee.close(other.pointee.context, lock)
@@ -314,7 +328,8 @@ extension Core {
       #expect(reader.pointee.open(reader.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
       try attempt { pks__pin_generation(reader, lock, 2, $0) }
       #expect(!disk.exists("/store/index/0000000000000002.generation"))
-      #expect(try store.commit { try $0.add("q", "/one") } == 6)
+      let generation = try store.commit { try $0.add("q", "/one") }
+      #expect(generation == 6)
       sim_kill(reader)
     }
 

@@ -19,14 +19,17 @@ extension Core {
     }
 
     private static let values: [UInt64] =
-      [0, 1, .max, .max - 1] + (1..<64).flatMap { shift in [-1, 0, 1].map { (UInt64(1) << shift) &+ UInt64(bitPattern: Int64($0)) } }
+      [0, 1, .max, .max - 1]
+      + (1..<64).flatMap { shift in [-1, 0, 1].map { (UInt64(1) << shift) &+ UInt64(bitPattern: Int64($0)) } }
 
     @Test func varintsComeBack() {
       for value in Self.values {
         let bytes = Self.varint(value)
         #expect(bytes.count == max(1, (64 - value.leadingZeroBitCount + 6) / 7))
         #expect(Self.readVarint(bytes + [0xee]).map { $0 == (value, 1) } == true, "\(value)")
-        for length in 0..<bytes.count { #expect(Self.readVarint(Array(bytes.prefix(length))) == nil, "\(value) cut to \(length)") }
+        for length in 0..<bytes.count {
+          #expect(Self.readVarint(Array(bytes.prefix(length))) == nil, "\(value) cut to \(length)")
+        }
       }
     }
 

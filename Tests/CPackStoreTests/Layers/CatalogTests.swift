@@ -27,7 +27,8 @@ extension Core {
         chunks.append(pks__get32(row.length))
       }
       let target = Array(UnsafeRawBufferPointer(start: entry.target, count: entry.target == nil ? 0 : Int(entry.size)))
-      return Entry(kind: entry.kind.rawValue, executable: entry.executable, size: entry.size, chunks: chunks, target: target)
+      return Entry(
+        kind: entry.kind.rawValue, executable: entry.executable, size: entry.size, chunks: chunks, target: target)
     }
 
     private static func refuses(_ value: [UInt8], path: String = "a/b") throws -> Bool {
@@ -46,9 +47,13 @@ extension Core {
 
     @Test func accepted() throws {
       #expect(try Self.read([Self.file, 0, 0]) == Entry(kind: 1, executable: false, size: 0, chunks: [], target: []))
-      #expect(try Self.read([Self.file | Self.executable, 5, 1] + Self.row(5)) == Entry(kind: 1, executable: true, size: 5, chunks: [5], target: []))
+      #expect(
+        try Self.read([Self.file | Self.executable, 5, 1] + Self.row(5))
+          == Entry(kind: 1, executable: true, size: 5, chunks: [5], target: []))
       #expect(try Self.read([Self.file, 9, 2] + Self.row(4) + Self.row(5)).chunks == [4, 5])
-      #expect(try Self.read([Self.link] + Array("../x".utf8)) == Entry(kind: 2, executable: false, size: 4, chunks: [], target: Array("../x".utf8)))
+      #expect(
+        try Self.read([Self.link] + Array("../x".utf8))
+          == Entry(kind: 2, executable: false, size: 4, chunks: [], target: Array("../x".utf8)))
       #expect(try Self.read([Self.link] + [UInt8](repeating: 0xff, count: 4_095)).size == 4_095)
       #expect(try Self.read([Self.folder]) == Entry(kind: 3, executable: false, size: 0, chunks: [], target: []))
     }
@@ -56,20 +61,29 @@ extension Core {
     @Test func refused() throws {
       let one = Self.row(5)
       let values: [[UInt8]] = [
-        [], [0], [0, 0, 0], [Self.file], [Self.file, 0], [Self.file, 0x80], [Self.file, 0x80, 0, 0], [Self.file, 0, 0x80, 0],
-        [Self.file, 0, 0, 0], [Self.file, 5, 0], [Self.file, 0, 1] + one, [Self.file, 5, 1], [Self.file, 5, 1] + one.dropLast(),
-        [Self.file, 5, 1] + one + [0], [Self.file, 5, 2] + one, [Self.file, 1, 2] + one + one, [Self.file, 5] + Self.varint(.max),
-        [Self.file, 5, 64] + one, [Self.file | Self.listed, 5, 1] + one, [Self.file | Self.listed, 100, 64, 0] + [UInt8](repeating: 1, count: 32),
-        [Self.file, 100, 65, 0] + [UInt8](repeating: 1, count: 32), [Self.file | Self.listed, 100, 65, 0] + [UInt8](repeating: 1, count: 31),
-        [Self.file | Self.listed, 100, 65, 0] + [UInt8](repeating: 1, count: 33), [Self.file | 16, 0, 0], [Self.file | 128, 0, 0],
+        [], [0], [0, 0, 0], [Self.file], [Self.file, 0], [Self.file, 0x80], [Self.file, 0x80, 0, 0],
+        [Self.file, 0, 0x80, 0],
+        [Self.file, 0, 0, 0], [Self.file, 5, 0], [Self.file, 0, 1] + one, [Self.file, 5, 1],
+        [Self.file, 5, 1] + one.dropLast(),
+        [Self.file, 5, 1] + one + [0], [Self.file, 5, 2] + one, [Self.file, 1, 2] + one + one,
+        [Self.file, 5] + Self.varint(.max),
+        [Self.file, 5, 64] + one, [Self.file | Self.listed, 5, 1] + one,
+        [Self.file | Self.listed, 100, 64, 0] + [UInt8](repeating: 1, count: 32),
+        [Self.file, 100, 65, 0] + [UInt8](repeating: 1, count: 32),
+        [Self.file | Self.listed, 100, 65, 0] + [UInt8](repeating: 1, count: 31),
+        [Self.file | Self.listed, 100, 65, 0] + [UInt8](repeating: 1, count: 33), [Self.file | 16, 0, 0],
+        [Self.file | 128, 0, 0],
         [Self.link], [Self.link | Self.executable, 0x61], [Self.link | Self.listed, 0x61], [Self.link | 16, 0x61],
-        [Self.link] + [UInt8](repeating: 0x61, count: 4_096), [Self.folder, 0], [Self.folder | Self.executable], [Self.folder | Self.listed], [Self.folder | 64],
+        [Self.link] + [UInt8](repeating: 0x61, count: 4_096), [Self.folder, 0], [Self.folder | Self.executable],
+        [Self.folder | Self.listed], [Self.folder | 64],
       ]
       for value in values { #expect(try Self.refuses(value), "\(value.prefix(12))") }
     }
 
     @Test func refusedPaths() throws {
-      for path in ["..", "/a", "a//b", "a/", "a\u{0}b", "a/../b"] { #expect(try Self.refuses([Self.folder], path: path), "\(path.debugDescription)") }
+      for path in ["..", "/a", "a//b", "a/", "a\u{0}b", "a/../b"] {
+        #expect(try Self.refuses([Self.folder], path: path), "\(path.debugDescription)")
+      }
     }
 
     /// Rows inline while few, a list when many; what was collected comes back.
@@ -97,13 +111,15 @@ extension Core {
     @Test func shortList() throws {
       let box = PageBox()
       let tree = try box.writeList((0..<70).map { Self.row($0 + 1) }, rowSize: 36)
-      let value = [Self.file | Self.listed] + Self.varint(10_000) + Self.varint(71) + [UInt8(tree.height)] + tree.root.array
+      let value =
+        [Self.file | Self.listed] + Self.varint(10_000) + Self.varint(71) + [UInt8(tree.height)] + tree.root.array
       #expect(try status { _ = try Self.read(value, in: box) } == PKS_CORRUPT)
     }
 
     @Test func roots() throws {
       let box = PageBox()
-      var info = pks__catalog_info(chunk_average: 16_384, file_count: 1, link_count: 2, folder_count: 3, logical_bytes: 4)
+      var info = pks__catalog_info(
+        chunk_average: 16_384, file_count: 1, link_count: 2, folder_count: 3, logical_bytes: 4)
       var tree = try box.writeMap([([0x61], [Self.folder])]), id = pks__id()
       try attempt { pks__catalog_put_root(box.sink, &info, &tree, &id, $0) }
       var readInfo = pks__catalog_info(), readTree = pks__tree()
@@ -112,7 +128,8 @@ extension Core {
       #expect(readInfo.folder_count == 3 && readInfo.logical_bytes == 4)
       #expect(readTree.root.array == tree.root.array && readTree.height == tree.height)
 
-      var segments = [pks__segment_id(), pks__segment_id()], layout = pks__id(), catalog = pks__id(), found = pks__scratch()
+      var segments = [pks__segment_id(), pks__segment_id()], layout = pks__id(), catalog = pks__id(),
+        found = pks__scratch()
       withUnsafeMutableBytes(of: &segments[1]) { $0[0] = 7 }
       try attempt { pks__layout_put_root(box.sink, &id, &tree, &segments, 2, &layout, $0) }
       try attempt { pks__layout_read_root(box.source, &layout, &catalog, &readTree, &found, $0) }
@@ -120,8 +137,12 @@ extension Core {
       #expect(catalog.array == id.array && found.length == 32 && found.content[16] == 7)
 
       // Each is refused for the other, cut, and continued.
-      #expect(try status { try attempt { pks__catalog_read_root(box.source, &layout, &readInfo, &readTree, $0) } } == PKS_CORRUPT)
-      #expect(try status { try attempt { pks__layout_read_root(box.source, &id, &catalog, &readTree, &found, $0) } } == PKS_CORRUPT)
+      #expect(
+        try status { try attempt { pks__catalog_read_root(box.source, &layout, &readInfo, &readTree, $0) } }
+          == PKS_CORRUPT)
+      #expect(
+        try status { try attempt { pks__layout_read_root(box.source, &id, &catalog, &readTree, &found, $0) } }
+          == PKS_CORRUPT)
       for (root, isCatalog) in [(id, true), (layout, false)] {
         let page = box.pages[root.array]!
         for bad in (0..<page.count).map({ Array(page.prefix($0)) }) + [page + [0], page + page] {

@@ -37,15 +37,24 @@ extension Core {
       Golden(average: 1024, count: 1037, first: [], lastInside: nil, crc: 0x8c82_7176),
       Golden(
         average: 8192, count: 122,
-        first: [5368, 10226, 14915, 19763, 24060, 34268, 38517, 55724, 61402, 66041, 73593, 79909, 88278, 101003, 108449, 120950],
+        first: [
+          5368, 10226, 14915, 19763, 24060, 34268, 38517, 55724, 61402, 66041, 73593, 79909, 88278, 101003, 108449,
+          120950,
+        ],
         lastInside: 1_044_960, crc: 0xcf27_6f67),
       Golden(
         average: 16384, count: 71,
-        first: [11455, 19763, 34268, 55724, 79909, 88278, 101003, 121844, 131252, 151525, 163271, 177054, 186178, 205730, 214361, 238567],
+        first: [
+          11455, 19763, 34268, 55724, 79909, 88278, 101003, 121844, 131252, 151525, 163271, 177054, 186178, 205730,
+          214361, 238567,
+        ],
         lastInside: 1_037_934, crc: 0x4228_b5c1),
       Golden(
         average: 65536, count: 14,
-        first: [79909, 156847, 208307, 250795, 411264, 446653, 506289, 553038, 586031, 689045, 758845, 828600, 897466, 1_048_576],
+        first: [
+          79909, 156847, 208307, 250795, 411264, 446653, 506289, 553038, 586031, 689045, 758845, 828600, 897466,
+          1_048_576,
+        ],
         lastInside: 897_466, crc: 0xe7a4_70b7),
     ]
 
@@ -69,13 +78,16 @@ extension Core {
       let seed = testSeed(77)
       var random = Random(seed)
       let mixed = random.bytes(20_000) + [UInt8](repeating: 0, count: 3_000) + random.text(20_000)
-      let thresholds: [UInt32] = [0, 1, .max, .max - 1, pks__chunker_make(1024).threshold, pks__chunker_make(16384).threshold, 1 << 28, 1 << 31]
+      let thresholds: [UInt32] = [
+        0, 1, .max, .max - 1, pks__chunker_make(1024).threshold, pks__chunker_make(16384).threshold, 1 << 28, 1 << 31,
+      ]
       mixed.withUnsafeBufferPointer { bytes in
         for round in 0..<6_000 {
           let from = 31 + random.below(bytes.count - 31)
           let length = round % 2 == 0 ? random.below(200) : random.below(6_000)
           let to = min(bytes.count, from + length), threshold = random.pick(thresholds)
-          let expected = scalar(bytes.baseAddress, from, to, threshold), found = vector(bytes.baseAddress, from, to, threshold)
+          let expected = scalar(bytes.baseAddress, from, to, threshold),
+            found = vector(bytes.baseAddress, from, to, threshold)
           #expect(found == expected, "seed \(seed), round \(round): [\(from), \(to)) below \(threshold)")
           if found != expected { return }
         }
@@ -111,7 +123,9 @@ extension Core {
 
     @Test func sizesAreBounded() {
       var random = Random(3)
-      for bytes in [random.bytes(300_000), [UInt8](repeating: 0, count: 300_000), [UInt8](repeating: 0xff, count: 300_000)] {
+      for bytes in [
+        random.bytes(300_000), [UInt8](repeating: 0, count: 300_000), [UInt8](repeating: 0xff, count: 300_000),
+      ] {
         let ends = Self.cuts(bytes, average: 2048)
         let sizes = zip(ends, [0] + ends).map { $0 - $1 }
         #expect(sizes.dropLast().allSatisfy { $0 >= 1024 && $0 <= 8192 })
@@ -119,7 +133,8 @@ extension Core {
       }
       // A run of one value makes the largest chunks, not the smallest.
       for value in UInt8.min...UInt8.max {
-        #expect(Self.cuts([UInt8](repeating: value, count: 10_000), average: 1024) == [4096, 8192, 10_000], "value \(value)")
+        #expect(
+          Self.cuts([UInt8](repeating: value, count: 10_000), average: 1024) == [4096, 8192, 10_000], "value \(value)")
       }
     }
 

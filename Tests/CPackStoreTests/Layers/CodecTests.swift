@@ -47,7 +47,9 @@ extension Core {
 
     @Test func whatDoesNotCompressIsStoredRaw() {
       var random = Random(2)
-      for count in [0, 1, 20, 5_000, 100_000] { #expect(Self.encode(random.bytes(count)) == nil, "\(count) random bytes") }
+      for count in [0, 1, 20, 5_000, 100_000] {
+        #expect(Self.encode(random.bytes(count)) == nil, "\(count) random bytes")
+      }
       // Noise with a copy of itself far away does compress.
       let noise = random.bytes(60_000)
       #expect(Self.encode(noise + noise) != nil)
@@ -59,13 +61,17 @@ extension Core {
 
     @Test func theSizeMustBeExact() throws {
       let raw = Self.text(10_000), encoded = try #require(Self.encode(raw))
-      for wrong in [1, 9_999, 10_001, 20_000, Int(PKS__FRAME_RAW_MAX)] { #expect(Self.decode(encoded, wrong) == nil, "\(wrong)") }
+      for wrong in [1, 9_999, 10_001, 20_000, Int(PKS__FRAME_RAW_MAX)] {
+        #expect(Self.decode(encoded, wrong) == nil, "\(wrong)")
+      }
       #expect(Self.decode(encoded, 0) == nil)
     }
 
     @Test func truncatedAndTrailing() throws {
       let raw = Self.text(3_000), encoded = try #require(Self.encode(raw))
-      for length in 0..<encoded.count { #expect(Self.decode(Array(encoded.prefix(length)), raw.count) == nil, "cut to \(length)") }
+      for length in 0..<encoded.count {
+        #expect(Self.decode(Array(encoded.prefix(length)), raw.count) == nil, "cut to \(length)")
+      }
       #expect(Self.decode(encoded + [0], raw.count) == nil)
       #expect(Self.decode(encoded + encoded, raw.count) == nil)
       #expect(Self.decode(encoded + encoded, 2 * raw.count) == nil)
@@ -84,7 +90,8 @@ extension Core {
     /// Frames that ask for a window larger than their content, skippable frames, frames of unknown size: all refused, nothing kept.
     @Test func bombs() throws {
       let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
-      let bigWindow = magic + [0x80, 0x88] + [100, 0, 0, 0] + [0x01 | 100 << 3 & 0xf8, 0x03, 0x00] + [UInt8](repeating: 7, count: 100)
+      let bigWindow =
+        magic + [0x80, 0x88] + [100, 0, 0, 0] + [0x01 | 100 << 3 & 0xf8, 0x03, 0x00] + [UInt8](repeating: 7, count: 100)
       let unknownSize = magic + [0x00, 0x00, 0x01, 0x00, 0x00]
       let skippable: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]
       let largest = magic + [0xe0] + [UInt8](repeating: 0xff, count: 8) + [0x01, 0, 0]

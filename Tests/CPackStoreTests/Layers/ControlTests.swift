@@ -55,7 +55,8 @@ extension Core {
       #expect(try Self.current(Self.empty + four) == 4)
       #expect(try Self.current(four) == 4, "a file that ends after its first slot")
       let control = try Self.read(four + five)
-      #expect(control.slots.1.file_length == 50 && control.slots.1.file_sum == 500 && control.slots.1.chunk_average == 16_384)
+      #expect(
+        control.slots.1.file_length == 50 && control.slots.1.file_sum == 500 && control.slots.1.chunk_average == 16_384)
       #expect(withUnsafeBytes(of: control.slots.1.store_id) { Array($0) } == (0..<16).map { UInt8($0) })
     }
 
@@ -64,7 +65,9 @@ extension Core {
       let four = Self.bytes(Self.slot(4)), five = Self.bytes(Self.slot(5)), three = Self.bytes(Self.slot(3))
       for mask in 1..<255 {  // which sectors of the new slot arrived
         var torn = three
-        for sector in 0..<8 where mask >> sector & 1 == 1 { torn.replaceSubrange(sector * 512..<(sector + 1) * 512, with: five[sector * 512..<(sector + 1) * 512]) }
+        for sector in 0..<8 where mask >> sector & 1 == 1 {
+          torn.replaceSubrange(sector * 512..<(sector + 1) * 512, with: five[sector * 512..<(sector + 1) * 512])
+        }
         if torn != five && torn != three { #expect(try Self.current(four + torn) == 4, "sectors \(mask)") }
       }
       for bit in (0..<8 * 96).map({ $0 }) + ((8 * Self.slotSize - 80)..<8 * Self.slotSize) {
@@ -98,7 +101,9 @@ extension Core {
       #expect(try Self.current(atomic + durable, boot: Self.otherBoot) == 4)
       #expect(try Self.current(durable + atomic, boot: Self.boot.reversed()) == 4)
       #expect(try status { _ = try Self.read(atomic + atomic, boot: Self.otherBoot) } == PKS_CORRUPT)
-      #expect(try Self.current(Self.bytes(Self.slot(4, boot: Self.otherBoot))) == 4, "a durable slot's boot id does not matter")
+      #expect(
+        try Self.current(Self.bytes(Self.slot(4, boot: Self.otherBoot))) == 4,
+        "a durable slot's boot id does not matter")
     }
 
     @Test func newerFormat() throws {
@@ -107,7 +112,9 @@ extension Core {
       let sum = newer.withUnsafeBytes { pks__checksum($0.baseAddress, Self.slotSize - 8) }
       newer.replaceSubrange((Self.slotSize - 8)..., with: withUnsafeBytes(of: sum.littleEndian) { Array($0) })
       let four = Self.bytes(Self.slot(4))
-      for file in [newer + Self.empty, four + newer, newer + four] { #expect(try status { _ = try Self.read(file) } == PKS_NEWER_FORMAT) }
+      for file in [newer + Self.empty, four + newer, newer + four] {
+        #expect(try status { _ = try Self.read(file) } == PKS_NEWER_FORMAT)
+      }
     }
 
     /// What is written never takes away the newest durable generation.
@@ -130,12 +137,15 @@ extension Core {
         defer { home.close(handle) }
         var control = pks__control(), next = Self.slot(10)
         try attempt { pks__control_read(home.vfs, handle, boot, &control, $0) }
-        #expect(withUnsafePointer(to: &control) { pks__control_spared($0).pointee.generation } == spared, "case \(number)")
+        #expect(
+          withUnsafePointer(to: &control) { pks__control_spared($0).pointee.generation } == spared, "case \(number)")
         let syncs = sim_call_count(home.disk.raw, SIM_CALL_SYNC_FILE)
         try attempt { pks__control_write(home.vfs, handle, &control, &next, true, $0) }
         #expect(sim_call_count(home.disk.raw, SIM_CALL_SYNC_FILE) == syncs + 1)
         let after = home.read("CONTROL"), other = (1 - written) * Self.slotSize
-        #expect(Array(after[other..<(other + Self.slotSize)]) == Array(file[other..<(other + Self.slotSize)]), "case \(number)")
+        #expect(
+          Array(after[other..<(other + Self.slotSize)]) == Array(file[other..<(other + Self.slotSize)]),
+          "case \(number)")
         #expect(try Self.current(after, boot: boot) == 10, "case \(number)")
         // Written and synced, it survives.
         let lost = home.disk.crash(SIM_CRASH_MIN).read("/home/CONTROL")!

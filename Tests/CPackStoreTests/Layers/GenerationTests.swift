@@ -99,14 +99,19 @@ extension Core {
         var hostile = bytes
         for _ in 0...random.below(2) {
           let at = random.below(hostile.count - 8)
-          if random.chance(1, in: 2) { hostile[at] = random.pick([0, 0xff, 0x7f, 1]) } else { hostile[at] ^= 1 << random.below(8) }
+          if random.chance(1, in: 2) {
+            hostile[at] = random.pick([0, 0xff, 0x7f, 1])
+          } else {
+            hostile[at] ^= 1 << random.below(8)
+          }
         }
         if random.chance(1, in: 8) { hostile.removeLast(random.below(hostile.count - 30)) }
         let status = try status {
           var decoded = try Self.decode(Self.resum(hostile))
           pks__generation_free(&decoded)
         }
-        #expect([PKS_OK, PKS_CORRUPT, PKS_NEWER_FORMAT].contains(status), "seed \(seed), round \(round): \(status.rawValue)")
+        #expect(
+          [PKS_OK, PKS_CORRUPT, PKS_NEWER_FORMAT].contains(status), "seed \(seed), round \(round): \(status.rawValue)")
         refused += status == PKS_OK ? 0 : 1
       }
       #expect(refused > 500)

@@ -67,7 +67,9 @@ extension Core {
       private func addRecords(_ writer: inout pks__run_writer, _ random: inout Random, _ count: Int) throws {
         var paths: Set<String> = []
         while paths.count < count {
-          paths.insert((0...random.below(3)).map { _ in "n\(random.below(40))" }.joined(separator: random.pick(["/", "/", "-", "/!"])))
+          paths.insert(
+            (0...random.below(3)).map { _ in "n\(random.below(40))" }.joined(
+              separator: random.pick(["/", "/", "-", "/!"])))
         }
         for path in paths.sorted() {
           for pack in 0..<3 as Range<UInt16> where random.chance(1, in: 2) {
@@ -79,7 +81,8 @@ extension Core {
       }
 
       private func newRecord(_ path: String, _ pack: UInt16, _ random: inout Random) -> Record {
-        var record = Record(path: path, pack: pack, kind: UInt32(random.below(4)), executable: false, size: 0, target: "", extents: [])
+        var record = Record(
+          path: path, pack: pack, kind: UInt32(random.below(4)), executable: false, size: 0, target: "", extents: [])
         if record.kind == PKS__RECORD_LINK.rawValue {
           record.target = "to/\(random.below(1_000))"
           record.size = UInt64(record.target.utf8.count)
@@ -121,17 +124,22 @@ extension Core {
     }
 
     private static func decode(_ entry: pks__run_entry) -> Record {
-      func text(_ bytes: UnsafeRawPointer?, _ count: Int) -> String { String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self) }
+      func text(_ bytes: UnsafeRawPointer?, _ count: Int) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+      }
       let folder = text(entry.folder, Int(entry.folder_length)), name = text(entry.name, Int(entry.name_length))
       let isLink = entry.kind == PKS__RECORD_LINK
       var extents = (0..<(entry.extents == nil ? 0 : Int(entry.extent_count))).map { index in
         let extent = entry.extents[index]
         return [UInt64(pks__get32(extent.frame)), UInt64(pks__get32(extent.skip)), pks__get64(extent.end)]
       }
-      if Int32(entry.flags) & Int32(PKS__FLAG_ONE_EXTENT) != 0 { extents = [[UInt64(entry.frame), UInt64(entry.skip), entry.size]] }
+      if Int32(entry.flags) & Int32(PKS__FLAG_ONE_EXTENT) != 0 {
+        extents = [[UInt64(entry.frame), UInt64(entry.skip), entry.size]]
+      }
       return Record(
         path: folder.isEmpty ? name : folder + "/" + name, pack: entry.pack, kind: entry.kind.rawValue,
-        executable: Int32(entry.flags) & Int32(PKS__FLAG_EXECUTABLE) != 0, size: entry.size, target: isLink ? text(entry.target, Int(entry.size)) : "",
+        executable: Int32(entry.flags) & Int32(PKS__FLAG_EXECUTABLE) != 0, size: entry.size,
+        target: isLink ? text(entry.target, Int(entry.size)) : "",
         extents: extents)
     }
 
@@ -149,7 +157,9 @@ extension Core {
       let built = try Built(recordCount: count, seed: UInt64(count))
       let byPath = Dictionary(grouping: built.records, by: \.path)
       for (path, records) in byPath { #expect(try Self.find(built, path) == records) }
-      for path in ["x", "n1/", "/n1", "n", "n1/n2/n3/n4/n5", ""] + byPath.keys.prefix(300).flatMap({ [$0 + "/n1", $0 + "0", String($0.dropLast())] }) {
+      for path in ["x", "n1/", "/n1", "n", "n1/n2/n3/n4/n5", ""]
+        + byPath.keys.prefix(300).flatMap({ [$0 + "/n1", $0 + "0", String($0.dropLast())] })
+      {
         #expect(try Self.find(built, path) == byPath[path, default: []], "\(path)")
       }
     }
@@ -184,7 +194,9 @@ extension Core {
       for (index, length) in built.frameLengths.enumerated() {
         var info = pks__run_frame_info()
         try attempt { pks__run_frame_at(&built.run, UInt32(index), &info, $0) }
-        #expect(info.raw_start == start && info.raw_length == length && info.sum == UInt64(index) && info.segment == UInt32(index % 3))
+        #expect(
+          info.raw_start == start && info.raw_length == length && info.sum == UInt64(index)
+            && info.segment == UInt32(index % 3))
         #expect(info.offset == UInt64(index) * 5_000 && info.codec == UInt32(index % 2))
         starts.append(start)
         start += UInt64(length)

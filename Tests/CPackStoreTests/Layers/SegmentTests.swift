@@ -31,7 +31,8 @@ extension Core {
           let stored = chunks.flatMap(\.bytes), alignment = random.pick([1, 8, 64, 4096] as [UInt64])
           try attempt {
             pks__segment_writer_append(
-              &writer, stored, UInt32(stored.count), PKS__CODEC_RAW.rawValue, alignment, chunks.map(\.id), ends, UInt32(chunks.count), &row, $0)
+              &writer, stored, UInt32(stored.count), PKS__CODEC_RAW.rawValue, alignment, chunks.map(\.id), ends,
+              UInt32(chunks.count), &row, $0)
           }
           frames.append(chunks)
           rows.append(row)
@@ -58,14 +59,18 @@ extension Core {
         var frame = pks__frame(), chunks: [Chunk] = []
         try attempt { pks__segment_frame(segment, index, &frame, $0) }
         let stored = try [UInt8](unsafeUninitializedCapacity: Int(frame.stored_length)) { buffer, count in
-          try attempt { pks__segment_read_stored(segment, frame.offset, frame.stored_length, frame.sum, buffer.baseAddress, $0) }
+          try attempt {
+            pks__segment_read_stored(segment, frame.offset, frame.stored_length, frame.sum, buffer.baseAddress, $0)
+          }
           count = Int(frame.stored_length)
         }
         for row in frame.first_chunk..<(frame.first_chunk + frame.chunk_count) {
           var place = pks__chunk_place(), id: UnsafePointer<pks__id>?
           try attempt { pks__segment_chunk(segment, row, &place, $0) }
           try attempt { pks__segment_chunk_id(segment, row, &id, $0) }
-          if place.frame != index || place.end > stored.count { throw Failure(status: PKS_CORRUPT, text: "", file: "", system: 0, needed: 0) }
+          if place.frame != index || place.end > stored.count {
+            throw Failure(status: PKS_CORRUPT, text: "", file: "", system: 0, needed: 0)
+          }
           chunks.append(Chunk(id: id!.pointee, bytes: Array(stored[Int(place.begin)..<Int(place.end)])))
         }
         frames.append(chunks)
@@ -89,7 +94,9 @@ extension Core {
     /// A segment is named by its table: the first half of the SHA-256 of the table's body.
     @Test func identity() throws {
       let sealed = try Sealed(frameCount: 20), file = sealed.home.read("segment")
-      func number(_ offset: Int) -> Int { (0..<8).reduce(0) { $0 | Int(file[file.count - 64 + offset + $1]) << (8 * $1) } }
+      func number(_ offset: Int) -> Int {
+        (0..<8).reduce(0) { $0 | Int(file[file.count - 64 + offset + $1]) << (8 * $1) }
+      }
       let body = Array(file[number(16)..<(number(16) + number(24))])
       #expect(withUnsafeBytes(of: sealed.id) { Array($0) } == Array(pks__id(of: body).array.prefix(16)))
       #expect(try Sealed(frameCount: 20).home.read("segment") == file, "the same frames make the same file")

@@ -17,7 +17,9 @@ extension Core {
     }
 
     /// Opens the table in memory and checks all of it.
-    private static func check(_ file: UnsafeBufferPointer<UInt8>, kind: pks__table_kind = PKS__TABLE_RUN) throws -> pks_status {
+    private static func check(_ file: UnsafeBufferPointer<UInt8>, kind: pks__table_kind = PKS__TABLE_RUN) throws
+      -> pks_status
+    {
       try status {
         var table = pks__table()
         try attempt { pks__table_open_mapped(&table, nil, "table", file.baseAddress, UInt64(file.count), kind, $0) }
@@ -67,7 +69,9 @@ extension Core {
       file[600 * 4096 + 9] ^= 1
       try file.withUnsafeBufferPointer { file in
         var table = pks__table()
-        try attempt { pks__table_open_mapped(&table, nil, "table", file.baseAddress, UInt64(file.count), PKS__TABLE_RUN, $0) }
+        try attempt {
+          pks__table_open_mapped(&table, nil, "table", file.baseAddress, UInt64(file.count), PKS__TABLE_RUN, $0)
+        }
         defer { pks__table_close(&table) }
         for page in [0, 599, 601, 1_099] as [UInt64] { try attempt { pks__table_check(&table, page * 4096, 4096, $0) } }
         #expect(try status { try attempt { pks__table_check(&table, 600 * 4096 + 4_000, 1, $0) } } == PKS_CORRUPT)
@@ -79,11 +83,17 @@ extension Core {
       let file = try Self.make(100)
       try file.withUnsafeBufferPointer { file in
         var table = pks__table()
-        try attempt { pks__table_open_mapped(&table, nil, "table", file.baseAddress, UInt64(file.count), PKS__TABLE_RUN, $0) }
+        try attempt {
+          pks__table_open_mapped(&table, nil, "table", file.baseAddress, UInt64(file.count), PKS__TABLE_RUN, $0)
+        }
         defer { pks__table_close(&table) }
         try attempt { pks__table_check(&table, 4096, 0, $0) }
-        for (offset, length) in [(4096, 1), (0, 4097), (4095, 2), (.max, 1), (.max, .max), (1, .max), (4097, 0)] as [(UInt64, UInt64)] {
-          #expect(try status { try attempt { pks__table_check(&table, offset, length, $0) } } == PKS_CORRUPT, "\(offset), \(length)")
+        for (offset, length) in [(4096, 1), (0, 4097), (4095, 2), (.max, 1), (.max, .max), (1, .max), (4097, 0)]
+          as [(UInt64, UInt64)]
+        {
+          #expect(
+            try status { try attempt { pks__table_check(&table, offset, length, $0) } } == PKS_CORRUPT,
+            "\(offset), \(length)")
         }
       }
     }
@@ -108,8 +118,12 @@ extension Core {
       try attempt { pks__table_check_all(&table, $0) }
       #expect(table.body_length == 12_288)
       pks__table_close(&table)
-      #expect(try status { try attempt { pks__table_open(&table, home.vfs, home.handle, "empty", PKS__TABLE_RUN, $0) } } == PKS_CORRUPT)
-      #expect(try status { try attempt { pks__table_open(&table, home.vfs, home.handle, "none", PKS__TABLE_RUN, $0) } } == PKS_IO_ERROR)
+      #expect(
+        try status { try attempt { pks__table_open(&table, home.vfs, home.handle, "empty", PKS__TABLE_RUN, $0) } }
+          == PKS_CORRUPT)
+      #expect(
+        try status { try attempt { pks__table_open(&table, home.vfs, home.handle, "none", PKS__TABLE_RUN, $0) } }
+          == PKS_IO_ERROR)
       #expect(home.disk.counts.maps == 0 && home.disk.counts.handles == 1)
     }
   }

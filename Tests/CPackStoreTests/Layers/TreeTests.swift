@@ -10,11 +10,15 @@ extension Core {
     /// Items with keys like paths, in order.
     private static func items(_ count: Int, seed: UInt64) -> [Item] {
       var random = Random(seed), keys: Set<[UInt8]> = []
-      while keys.count < count { keys.insert(Array("folder\(random.below(30))/name\(random.next() % 1_000_000_007)".utf8)) }
+      while keys.count < count {
+        keys.insert(Array("folder\(random.below(30))/name\(random.next() % 1_000_000_007)".utf8))
+      }
       return keys.sorted { $0.lexicographicallyPrecedes($1) }.map { ($0, random.bytes(random.below(60))) }
     }
 
-    private static func equal(_ a: [Item], _ b: [Item]) -> Bool { a.count == b.count && zip(a, b).allSatisfy { $0 == $1 } }
+    private static func equal(_ a: [Item], _ b: [Item]) -> Bool {
+      a.count == b.count && zip(a, b).allSatisfy { $0 == $1 }
+    }
 
     @Test(arguments: [0, 1, 2, 50, 1_000, 100_000]) func mapsComeBack(count: Int) throws {
       let box = PageBox(), items = Self.items(count, seed: 1)
@@ -60,12 +64,15 @@ extension Core {
       var items = Dictionary(uniqueKeysWithValues: Self.items(800, seed: 3).map { ($0.key, $0.value) })
       let box = PageBox()
       func root(_ items: [[UInt8]: [UInt8]]) throws -> [UInt8] {
-        try box.writeMap(items.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }).root.array
+        try box.writeMap(items.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }).root
+          .array
       }
       let first = try root(items)
       var undo: [([UInt8], [UInt8]?)] = []
       for _ in 0..<60 {
-        let key = random.chance(1, in: 2) ? items.keys.sorted { $0.lexicographicallyPrecedes($1) }[random.below(items.count)] : random.bytes(12)
+        let key =
+          random.chance(1, in: 2)
+          ? items.keys.sorted { $0.lexicographicallyPrecedes($1) }[random.below(items.count)] : random.bytes(12)
         undo.append((key, items[key]))
         items[key] = random.chance(1, in: 3) ? nil : random.bytes(20)
         if random.chance(1, in: 6) { #expect(try root(items) != first, "seed \(seed)") }
@@ -122,7 +129,9 @@ extension Core {
       for round in 0..<400 {
         let hostile = PageBox()
         hostile.pages = box.pages
-        let id = random.chance(1, in: 3) ? tree.root.array : box.pages.keys.sorted { $0.lexicographicallyPrecedes($1) }[random.below(box.pages.count)]
+        let id =
+          random.chance(1, in: 3)
+          ? tree.root.array : box.pages.keys.sorted { $0.lexicographicallyPrecedes($1) }[random.below(box.pages.count)]
         var page = box.pages[id]!
         switch round % 4 {
         case 0: page[random.below(page.count)] = UInt8(truncatingIfNeeded: random.next())

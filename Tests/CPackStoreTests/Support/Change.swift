@@ -13,7 +13,8 @@ struct Change: CustomTestStringConvertible, Sendable {
   var testDescription: String { name }
 
   static let folders: [String: Folder] = [
-    "/one": .sample(seed: 1), "/two": .changedSample(seed: 1), "/other": .sample(seed: 7), "/small": ["only": .file("only")],
+    "/one": .sample(seed: 1), "/two": .changedSample(seed: 1), "/other": .sample(seed: 7),
+    "/small": ["only": .file("only")],
   ]
 
   /// A disk where the change begins.
@@ -118,7 +119,9 @@ func whatIsWrongWithNext(on disk: Disk) -> String? {
     let left = disk.list("/store/tmp")
     if !left.isEmpty { return "left in tmp: \(left)" }
     if disk.hasLeaks { return "leaks: \(disk.counts)" }
-    return whatIsWrong(with: disk.crash(SIM_CRASH_MIN), allowed: [before.next]).map { "after the next transaction: \($0)" }
+    return whatIsWrong(with: disk.crash(SIM_CRASH_MIN), allowed: [before.next]).map {
+      "after the next transaction: \($0)"
+    }
   } catch {
     return "the next transaction threw \(error)"
   }

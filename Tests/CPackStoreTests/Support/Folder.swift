@@ -2,7 +2,8 @@
 enum Node: Equatable {
   case file([UInt8], executable: Bool)
   case link(String)
-  case folder  ///< an empty one
+  case folder
+  ///< an empty one
 
   static func file(_ text: String) -> Node { .file(Array(text.utf8), executable: false) }
   static func file(_ bytes: [UInt8]) -> Node { .file(bytes, executable: false) }

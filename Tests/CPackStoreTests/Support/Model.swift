@@ -43,7 +43,10 @@ struct Model {
   }
 
   var state: StoreState {
-    StoreState(uniqueKeysWithValues: packs.map { ($0.name, PackState(priority: $0.priority, version: $0.version, content: $0.content)) })
+    StoreState(
+      uniqueKeysWithValues: packs.map {
+        ($0.name, PackState(priority: $0.priority, version: $0.version, content: $0.content))
+      })
   }
 }
 
@@ -149,7 +152,9 @@ struct Namespace {
   private func foldersBetter(than rank: UInt32, at path: String) -> Set<UInt32> {
     var ranks: Set<UInt32> = []
     for (below, place) in places where below == path || below.hasPrefix(path + "/") {
-      for record in place.records where record.rank < rank && (below != path || record.node.isFolder) { ranks.insert(record.rank) }
+      for record in place.records where record.rank < rank && (below != path || record.node.isFolder) {
+        ranks.insert(record.rank)
+      }
     }
     return ranks
   }

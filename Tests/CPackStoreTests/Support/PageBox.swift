@@ -55,7 +55,10 @@ final class PageBox {
       var length = 0
       let key = kind == PKS__TREE_MAP ? pks__tree_cursor_key(&cursor, &length) : nil
       items.append(
-        (Array(UnsafeRawBufferPointer(start: key, count: length)), Array(UnsafeRawBufferPointer(start: cursor.value, count: cursor.value_length))))
+        (
+          Array(UnsafeRawBufferPointer(start: key, count: length)),
+          Array(UnsafeRawBufferPointer(start: cursor.value, count: cursor.value_length))
+        ))
     }
   }
 }

@@ -39,13 +39,17 @@ final class ScratchHome {
 extension pks__scratch {
   var content: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: Int(length))) }
 
-  mutating func append(_ bytes: [UInt8]) throws { try attempt { pks__scratch_append(&self, bytes, UInt64(bytes.count), $0) } }
+  mutating func append(_ bytes: [UInt8]) throws {
+    try attempt { pks__scratch_append(&self, bytes, UInt64(bytes.count), $0) }
+  }
 }
 
 extension pks__id {
   init(of bytes: UnsafeRawBufferPointer) {
     self.init()
-    withUnsafeMutableBytes(of: &self) { sha256(bytes.baseAddress, bytes.count, $0.baseAddress!.assumingMemoryBound(to: UInt8.self)) }
+    withUnsafeMutableBytes(of: &self) {
+      sha256(bytes.baseAddress, bytes.count, $0.baseAddress!.assumingMemoryBound(to: UInt8.self))
+    }
   }
 
   init(of bytes: [UInt8]) { self = bytes.withUnsafeBytes { pks__id(of: $0) } }

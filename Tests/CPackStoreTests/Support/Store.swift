@@ -17,7 +17,8 @@ final class Store: @unchecked Sendable {
   private(set) var disk: Disk?  // outlives the store
 
   init(
-    _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024, threads: UInt32 = 1,
+    _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
+    threads: UInt32 = 1,
     readOnly: Bool = false
   ) throws {
     var options = pks_options()
@@ -46,7 +47,9 @@ final class Store: @unchecked Sendable {
 
   /// One transaction: begin, stage, commit.
   @discardableResult
-  func commit(_ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, _ stage: (Transaction) throws -> Void) throws -> UInt64 {
+  func commit(_ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, _ stage: (Transaction) throws -> Void)
+    throws -> UInt64
+  {
     let transaction = try begin(durability, keep: keep)
     try stage(transaction)
     return try transaction.commit()
@@ -67,7 +70,8 @@ final class Transaction {
 
   @discardableResult
   func add(
-    _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
+    _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil,
+    adjust: (inout pks_add_request) -> Void = { _ in }
   ) throws -> pks_add_result {
     var request = pks_add_request(), result = pks_add_result()
     try pack.withCString { pack in
@@ -85,7 +89,9 @@ final class Transaction {
   }
 
   func remove(_ pack: String) throws { try attempt { pks_txn_remove(raw, pack, $0) } }
-  func prioritise(_ pack: String, _ priority: Int32) throws { try attempt { pks_txn_set_priority(raw, pack, priority, $0) } }
+  func prioritise(_ pack: String, _ priority: Int32) throws {
+    try attempt { pks_txn_set_priority(raw, pack, priority, $0) }
+  }
 
   var packs: [String: Int32] {
     let packs = (0..<pks_txn_pack_count(raw)).map { pks_txn_pack(raw, $0) }
@@ -170,7 +176,9 @@ final class Snapshot: @unchecked Sendable {
     }
   }
 
-  private func walk(_ folder: String, _ pack: UInt32, _ walk: pks_walk, _ visit: (inout pks_entry) throws -> Void) throws {
+  private func walk(_ folder: String, _ pack: UInt32, _ walk: pks_walk, _ visit: (inout pks_entry) throws -> Void)
+    throws
+  {
     var cursor: OpaquePointer?
     try attempt { pks_cursor_open(&cursor, raw, folder, folder.utf8.count, pack, walk, $0) }
     defer { pks_cursor_close(cursor) }
@@ -231,7 +239,8 @@ extension Snapshot {
     for (index, pack) in packs.enumerated() {
       let entries = try descendants(in: UInt32(index))
       let content = Folder(uniqueKeysWithValues: entries.map { ($0.path, $0.node) })
-      state[String(cString: pack.name)] = PackState(priority: pack.priority, version: pack.current.number, content: content)
+      state[String(cString: pack.name)] = PackState(
+        priority: pack.priority, version: pack.current.number, content: content)
     }
     return state
   }

@@ -31,6 +31,8 @@ final class TemporaryFolder: Sendable {
     return root
   }
 
-  func list(_ name: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(path)/\(name)").sorted() }
+  func list(_ name: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(path)/\(name)").sorted()
+  }
   func read(_ name: String) throws -> Data { try Data(contentsOf: URL(filePath: "\(path)/\(name)")) }
 }

@@ -11,7 +11,8 @@ extension Snapshot {
         raw, deep,
         { context, fault in
           let file = withUnsafeBytes(of: fault!.pointee.file) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-          Unmanaged<Faults>.fromOpaque(context!).takeUnretainedValue().texts.append("\(String(cString: fault!.pointee.text)) \(file)")
+          Unmanaged<Faults>.fromOpaque(context!).takeUnretainedValue().texts.append(
+            "\(String(cString: fault!.pointee.text)) \(file)")
         }, nil, Unmanaged.passUnretained(faults).toOpaque(), &totals, $0)
     }
     return faults.texts
