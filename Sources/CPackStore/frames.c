@@ -30,7 +30,7 @@ void pks__frame_reader_destroy(pks__frame_reader *reader) {
   if (!reader) { return; }
   pks__decoder_destroy(reader->decoder);
   pks__free(reader->stored);
-  pks__free(reader->raw);
+  for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) { pks__free(reader->decoded[i].bytes); }
   pks__free(reader);
 }
 
@@ -63,24 +63,45 @@ static pks_status read_whole(
   return PKS_OK;
 }
 
-static bool holds(const pks__frame_reader *reader, const pks__frame_source *frame) {
-  return reader->raw_length > 0 && reader->offset == frame->offset && reader->raw_length == frame->raw_length
-    && pks__segment_id_equal(&reader->segment, &frame->segment->id);
+/// The frame in decoded form, if the reader remembers it.
+static pks__decoded_frame *find_decoded(pks__frame_reader *reader, const pks__frame_source *frame) {
+  for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) {
+    pks__decoded_frame *decoded = &reader->decoded[i];
+    bool is_it = decoded->length == frame->raw_length && decoded->offset == frame->offset
+      && pks__segment_id_equal(&decoded->segment, &frame->segment->id);
+    if (!is_it) { continue; }
+    decoded->used = ++reader->uses;
+    return decoded;
+  }
+  return NULL;
+}
+
+/// The place to decode into: the one used longest ago.
+static pks__decoded_frame *choose_place(pks__frame_reader *reader, const pks__frame_source *frame) {
+  size_t places = frame->raw_length > PKS__DECODED_LARGE ? 2 : PKS__DECODED_FRAMES;
+  pks__decoded_frame *oldest = &reader->decoded[0];
+  for (size_t i = 1; i < places; i++) {
+    if (reader->decoded[i].used < oldest->used) { oldest = &reader->decoded[i]; }
+  }
+  return oldest;
 }
 
 pks_status pks__frame_decode(
   pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error
 ) {
-  if (!holds(reader, frame)) {
-    reader->raw_length = 0;
-    pks_status status = need_buffer(&reader->raw, &reader->raw_capacity, frame->raw_length, error);
-    if (!status) { status = read_whole(reader, frame, reader->raw, error); }
+  pks__decoded_frame *decoded = find_decoded(reader, frame);
+  if (!decoded) {
+    decoded = choose_place(reader, frame);
+    decoded->length = 0;
+    pks_status status = need_buffer(&decoded->bytes, &decoded->capacity, frame->raw_length, error);
+    if (!status) { status = read_whole(reader, frame, decoded->bytes, error); }
     if (status) { return status; }
-    reader->segment = frame->segment->id;
-    reader->offset = frame->offset;
-    reader->raw_length = frame->raw_length;
+    decoded->segment = frame->segment->id;
+    decoded->offset = frame->offset;
+    decoded->length = frame->raw_length;
+    decoded->used = ++reader->uses;
   }
-  *out = reader->raw;
+  *out = decoded->bytes;
   return PKS_OK;
 }
 
@@ -88,7 +109,8 @@ pks_status pks__frame_read(
   pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error
 ) {
   PKS_ASSERT(begin <= end && end <= frame->raw_length);
-  if (begin == 0 && end == frame->raw_length && !holds(reader, frame)) { return read_whole(reader, frame, out, error); }
+  bool is_whole = begin == 0 && end == frame->raw_length;
+  if (is_whole && !find_decoded(reader, frame)) { return read_whole(reader, frame, out, error); }
   const uint8_t *raw;
   pks_status status = pks__frame_decode(reader, frame, &raw, error);
   if (!status) { memcpy(out, raw + begin, end - begin); }

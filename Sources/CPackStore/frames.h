@@ -1,8 +1,8 @@
 /// Reading frames: fetch, check, decode. The one path by which stored bytes become asset bytes.
 ///
-/// A frame reader holds the decoder and the buffers of one thread, and remembers the frame it decoded last, so that
-/// small assets that share a frame and short reads that follow each other decode it once. Readers are kept by the store
-/// and lent out; after warm-up reading allocates nothing.
+/// A frame reader holds the decoder and the buffers of one thread, and remembers the few frames it decoded last: small
+/// assets that share a frame, short reads that follow each other, and assets whose chunks lie now here, now there, decode
+/// each frame once. Readers are kept by the store and lent out; after warm-up reading allocates nothing.
 #ifndef PKS_FRAMES_H
 #define PKS_FRAMES_H
 
@@ -10,16 +10,28 @@
 #include "segment.h"
 #include "store.h"
 
+/// A frame in decoded form.
+typedef struct pks__decoded_frame {
+  uint8_t *bytes;
+  size_t capacity;
+  size_t length;            ///< 0: none
+  pks__segment_id segment;  ///< with `offset`: which frame it is
+  uint64_t offset;
+  uint64_t used;  ///< when, by the reader's count of uses
+} pks__decoded_frame;
+
+enum {
+  PKS__DECODED_FRAMES = 4,
+  PKS__DECODED_LARGE = 512 * 1024,  ///< frames above this size are remembered two at a time
+};
+
 struct pks__frame_reader {
   pks__frame_reader *next;
   pks__decoder *decoder;
   uint8_t *stored;
   size_t stored_capacity;
-  uint8_t *raw;
-  size_t raw_capacity;
-  pks__segment_id segment;  ///< with `offset`: which frame `raw` holds, if `raw_length` > 0
-  uint64_t offset;
-  size_t raw_length;
+  pks__decoded_frame decoded[PKS__DECODED_FRAMES];
+  uint64_t uses;
 };
 
 /// A frame to read.

@@ -30,6 +30,7 @@ enum SweepStudy: String, CaseIterable, Codable {
       guard shares.large > 0.05 else { return [] }
       return [64, 128, 256, 512].map { SweepPoint(frameSize: $0 << 10) }
         + [128, 256].map { SweepPoint(chunkAverage: 8 << 10, frameSize: $0 << 10) }
+        + [SweepPoint(frameSize: 256 << 10, level: 4), SweepPoint(chunkAverage: 8 << 10, level: 4)]
     case .shared:
       guard shares.small > 0.05 else { return [] }
       return [8, 16, 32, 64, 128].map { SweepPoint(sharedFrameSize: $0 << 10) }
@@ -38,6 +39,9 @@ enum SweepStudy: String, CaseIterable, Codable {
         + [8, 32].map { .sequential(4 << 20, chunkAverage: $0 << 10) }
         + [512 << 10, 1 << 20, 2 << 20, 4 << 20].map { .sequential($0, level: 4) }
         + [128, 256].map { SweepPoint(frameSize: 2 << 20, sharedFrameSize: $0 << 10, level: 4) }
+        + [2, 4].map {
+          SweepPoint(chunkAverage: 8 << 10, frameSize: $0 << 20, sharedFrameSize: 256 << 10, level: 4)
+        }
     case .levels:
       let isSmallEnough = corpus.folder.byteCount < 100_000_000  // level 19 encodes 3 MB/s
       return ([1, 3, 4, 5, 6, 9, 12] + (isSmallEnough ? [19] : [])).map { SweepPoint(level: $0) }
