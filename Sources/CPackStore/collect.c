@@ -5,7 +5,8 @@
 /// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
 /// stays whole while any kept version needs any of it.
 ///
-/// Reading layouts takes time in proportion to packs, so segments are looked at only when a version or pack was dropped
+/// Reading layouts takes time in proportion to packs, so segments are looked at only when a process was found to have
+/// ended in the middle, or when a version or pack was dropped
 /// since this was last done completely.
 #include <errno.h>
 #include <string.h>
@@ -165,7 +166,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   collection collection = {
     .store = current->store,
     .lock = txn->session.lock,
-    .with_segments = current->generation.has_garbage,
+    .with_segments = current->generation.has_garbage || txn->session.has_swept,
     .error = error};
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);

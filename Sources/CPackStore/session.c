@@ -69,6 +69,7 @@ static pks_status sweep(pks__session *session, pks_error *error) {
     bool taken;
     status = pks__pin_session(store->vfs, session->lock, id, &taken, error);
     if (status || !taken) { continue; }
+    session->has_swept = true;
     remove_folder(store->vfs, store->root, path);
     pks__unpin_session(store->vfs, session->lock, id);
   }

@@ -18,6 +18,7 @@ typedef struct pks__session {
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
   pks__scratch_folder scratch;
   pks__pool *syncs;
+  bool has_swept;  ///< a process ended in the middle: it may have left segments that nothing names
 } pks__session;
 
 /// Opens a session after sweeping those of dead processes.

@@ -217,6 +217,14 @@ static pks_status enter_folder(scan *scan) {
   examine_all(scan, here.entries_begin);
   uint64_t end = PKS__SCRATCH_COUNT(&scan->entries, listed);
   sort_entries(scan, PKS__SCRATCH_AT(&scan->entries, listed, here.entries_begin), end - here.entries_begin);
+  for (uint64_t i = here.entries_begin + 1; i < end; i++) {
+    const listed *a = PKS__SCRATCH_AT(&scan->entries, listed, i - 1), *b = a + 1;
+    const char *names = (const char *)scan->names.bytes;
+    if (a->length == b->length && memcmp(names + a->name, names + b->name, a->length) == 0) {
+      const char *text = "the folder changed while it was listed";
+      return pks__fail(scan->error, PKS_SOURCE_CHANGED, text, scan->path, PKS_NO_OFFSET);
+    }
+  }
   pks_status status = find_twins(scan, here.entries_begin, end);
   return status ? status : pks__scratch_append(&scan->levels, &here, sizeof here, scan->error);
 }
@@ -372,6 +380,16 @@ pks_status pks__source_scan(
   pks__scratch_init(&source.texts, home);
   pks_status status = open_root(&source, request->folder, error);
   if (status) { return status; }
+  pks__file_info root = {0};
+  int failure = source.vfs->info_of(source.vfs->context, source.root, &root);
+  if (failure) { status = pks__fail_system(error, failure, "cannot examine", request->folder); }
+  if (!status && root.device == own->device && root.inode == own->inode) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the folder is the store itself", request->folder, PKS_NO_OFFSET);
+  }
+  if (status) {
+    pks__source_close(&source);
+    return status;
+  }
   scan scan = {.source = &source, .request = request, .own = own, .error = error};
   pks__scratch *all[] = {&scan.names, &scan.entries, &scan.levels};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }

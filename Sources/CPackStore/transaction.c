@@ -198,7 +198,9 @@ static pks_status stage_version(
   pks_error *error
 ) {
   pks__staged_change change = {
-    .kind = PKS__CHANGE_ADD, .set_priority = request->set_priority, .priority = request->priority};
+    .kind = PKS__CHANGE_ADD,
+    .set_priority = request->set_priority,
+    .priority = request->set_priority ? request->priority : 0};
   (void)snprintf(change.pack, sizeof change.pack, "%s", request->pack);
   pks_status status = pks__ingest_assemble(ingest, txn->options.durability == PKS_DURABLE, error);
   if (!status) { status = find_shadows(txn, ingest, &change.has_shadows, error); }

@@ -26,6 +26,7 @@
 #include <stdio.h>  // renameat
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -68,11 +69,24 @@ static int keep_above_standard(int *descriptor) {
   return error;
 }
 
+// A large store has more segments than the usual limit of 1024 descriptors; the limit may be raised without asking.
+static bool raise_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) { return false; }
+#if defined(__APPLE__)
+  if (limit.rlim_cur >= OPEN_MAX) { return false; }
+  limit.rlim_cur = limit.rlim_max < OPEN_MAX ? limit.rlim_max : OPEN_MAX;
+#else
+  limit.rlim_cur = limit.rlim_max;
+#endif
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 static int open_descriptor(int folder, const char *path, int flags, int *out) {
   int descriptor;
   do {
     descriptor = openat(folder, path, flags | O_CLOEXEC | O_NOCTTY, 0666);
-  } while (descriptor < 0 && errno == EINTR);
+  } while (descriptor < 0 && (errno == EINTR || (errno == EMFILE && raise_limit())));
   if (descriptor < 0) { return errno; }
   int error = keep_above_standard(&descriptor);
   if (error != 0 && (flags & O_EXCL)) { (void)unlinkat(folder, path, 0); }  // it is ours: leave no empty file behind

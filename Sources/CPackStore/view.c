@@ -187,6 +187,10 @@ static pks_status read_generation(
     status = pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, 0);
   }
   if (!status) { status = pks__generation_decode(bytes, got, path, out, error); }
+  if (!status && out->number != number) {
+    pks__generation_free(out);
+    status = pks__fail(error, PKS_CORRUPT, "file is of another generation", path, 16);
+  }
   pks__free(bytes);
   return status;
 }
@@ -323,7 +327,11 @@ pks_status pks__view_find_chunk(
       // A segment that was purged has no chunks any more.
       if (status == PKS_PURGED) { continue; }
       if (!status && more && atomic_load(&hint.segment->is_gone)) { continue; }
-      if (!status && more) { status = confirm(&hint, id, kind, found, error); }
+      if (!status && more) {
+        status = confirm(&hint, id, kind, found, error);
+        // A table that cannot be believed has no chunks to offer: what it had is stored anew.
+        if (status == PKS_CORRUPT) { continue; }
+      }
       if (status) { return status; }
       if (*found) {
         *out = hint;

@@ -76,7 +76,7 @@ struct Add: AsyncParsableCommand {
   func validate() throws {
     if let level, !(1...22).contains(level) { throw ValidationError("--level goes from 1 to 22, not \(level)") }
     guard version != 0 else { throw ValidationError("--version starts at 1") }
-    guard (1...Int(UInt32.max)).contains(keep) else { throw ValidationError("--keep starts at 1") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
   }
 
@@ -92,11 +92,7 @@ struct Add: AsyncParsableCommand {
     let start = clock.now
     let result: InstallResult
     do {
-      result = try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
-        try transaction.install(folder: folder, as: pack, options: installOptions) {
-          bar.update(Progress(activity: "storing", $0))
-        }
-      }
+      result = try await addFolder(to: store, showing: bar)
     } catch let error as PackStoreError {
       bar.finish()
       throw explain(error)
@@ -114,6 +110,23 @@ struct Add: AsyncParsableCommand {
       try output.lines(summary(result, duration))
     }
     try output.flush()
+  }
+
+  /// Stages and commits. If another process changed the same pack meanwhile, once more: what was stored the first time is found.
+  private func addFolder(to store: Store, showing bar: ProgressBar) async throws -> InstallResult {
+    var rounds = 1
+    while true {
+      do {
+        return try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
+          try transaction.install(folder: folder, as: pack, options: installOptions) {
+            bar.update(Progress(activity: "storing", $0))
+          }
+        }
+      } catch {
+        guard let conflict = error as? PackStoreError, conflict.code == .conflict, rounds < 5 else { throw error }
+        rounds += 1
+      }
+    }
   }
 
   private var transactionOptions: Transaction.Options {

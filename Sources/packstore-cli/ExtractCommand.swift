@@ -30,6 +30,7 @@ struct Extract: AsyncParsableCommand {
     var options = ExtractOptions()
     options.overwrites = overwrite
     options.createsUnsafeLinks = unsafeLinks
+    try requireOutside(folder, of: store.store)
     let store = try store.openForReading()
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }

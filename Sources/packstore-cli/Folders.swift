@@ -24,6 +24,20 @@ func requireFolder(_ path: String) throws {
   }
 }
 
+/// Fails if `folder` is the store or lies in it: what is written there would lie among the store's own files.
+func requireOutside(_ folder: String, of store: String) throws {
+  guard let resolvedStore = realPath(store), let resolved = realPath(folder) else { return }
+  if resolved == resolvedStore || resolved.hasPrefix(resolvedStore + "/") {
+    throw Failure("'\(escaped(folder))' lies in the store itself: name another folder")
+  }
+}
+
+private func realPath(_ path: String) -> String? {
+  guard let resolved = realpath(path, nil) else { return nil }
+  defer { free(resolved) }
+  return String(cString: resolved)
+}
+
 /// Says what of `folder` could not be stored, when that is the error; returns the error to throw.
 func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool = false, quiet: Bool) -> any Error {
   guard error.code == .refused else { return error }
