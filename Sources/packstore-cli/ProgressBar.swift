@@ -38,7 +38,7 @@ extension Progress {
 
 /// Shows progress on standard error.
 ///
-/// On a terminal: one line, at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line
+/// On a terminal: one line, drawn when an activity begins and then at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line
 /// every five seconds, so that quick work prints nothing. Nothing at all when `enabled` is false.
 final class ProgressBar: Sendable {
   private struct State {
@@ -63,12 +63,14 @@ final class ProgressBar: Sendable {
     guard enabled else { return }
     let now = clock.now
     state.withLock { state in
-      if state.activity != progress.activity {
+      let isNew = state.activity != progress.activity
+      if isNew {
         state.activity = progress.activity
         state.rate = Rate()
       }
       state.rate.record(progress.bytesDone, at: now)
-      guard now - state.lastDrawn >= (isTerminal ? .milliseconds(100) : .seconds(5)) else { return }
+      let isDue = now - state.lastDrawn >= (isTerminal ? .milliseconds(100) : .seconds(5))
+      guard isDue || (isNew && isTerminal) else { return }
       state.lastDrawn = now
       if isTerminal {
         state.visible = true

@@ -38,7 +38,7 @@ import Testing
 
       let waiting = try playground.start(
         ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
-      usleep(500_000)
+      sched_yield()
       #expect(waiting.isRunning, "without --no-wait it waits")
       region.l_type = Int16(F_UNLCK)
       try #require(fcntl(lock, setLock, &region) == 0)
@@ -67,7 +67,7 @@ import Testing
       ["add", "store", "many", "--pack", "Many", "--level", "15"], output: .nullDevice,
       errors: errors.fileHandleForWriting)
     try errors.fileHandleForWriting.close()
-    while process.isRunning, playground.tree("store/tmp").isEmpty { usleep(10_000) }
+    while process.isRunning, playground.tree("store/tmp").isEmpty { sched_yield() }
     kill(process.processIdentifier, number)
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
