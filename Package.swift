@@ -57,7 +57,7 @@ let package = Package(
     .executableTarget(
       name: "packstore-bench",
       dependencies: [
-        "PackStore", "CPackStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PackStore", "CPackStore", "CZstd", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
     ),
