@@ -38,8 +38,10 @@ import Testing
 
       let waiting = try playground.start(
         ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
-      sched_yield()
+      // Once its run is staged, only the lock stands between it and the commit.
+      while waiting.isRunning, !playground.tree("store/tmp").contains(where: { $0.hasSuffix(".run") }) { sched_yield() }
       #expect(waiting.isRunning, "without --no-wait it waits")
+      #expect(try playground.packstore("cat", "store", "a").output == "x", "nothing is committed without the lock")
       region.l_type = Int16(F_UNLCK)
       try #require(fcntl(lock, setLock, &region) == 0)
       waiting.waitUntilExit()
