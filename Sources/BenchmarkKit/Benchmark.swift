@@ -10,7 +10,9 @@ public enum Benchmark {
   /// Who takes part: PackStore, plain files, and what the program adds.
   static var contestants: [any Contestant] { ownContestants + addedContestants.withLock { $0 } }
 
-  private static let ownContestants: [any Contestant] = [PackStoreContestant(), PlainFiles()]
+  private static let ownContestants: [any Contestant] = [
+    PackStoreContestant.swift, PackStoreContestant.c, PackStoreContestant.sequential, PlainFiles(),
+  ]
 
   private static let addedContestants = Mutex<[any Contestant]>([])
 
@@ -25,6 +27,6 @@ struct Root: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-bench",
     abstract: "Measure PackStore.",
-    subcommands: [Sweep.self]
+    subcommands: [ReadLargeCommand.self, Sweep.self]
   )
 }

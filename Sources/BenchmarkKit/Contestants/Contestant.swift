@@ -35,11 +35,11 @@ public protocol Contestant: Sendable {
   var abilities: Abilities { get }
 
   /// Contestants with the same form share what the first of them prepares: two interfaces to one store, for instance.
-  /// By default its name.
-  var form: String { get }
+  /// By default its name. Nil: the data set's own folder is the form, and `prepare` is for the ingest workload alone.
+  var form: String? { get }
 
-  /// Makes its form of a data set inside the empty folder `workspace`. This is what the ingest workload times, from
-  /// the call to the return, and then once more until the file system has synced.
+  /// Makes its form of a data set inside the empty folder `workspace`. This is what the ingest workload times: until it
+  /// returns, and until the file system has synced as well.
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws
 
   /// Opens what `prepare` made. Called any number of times, also before earlier readers are closed, and from several
@@ -55,7 +55,7 @@ public protocol Contestant: Sendable {
 extension Contestant {
   public var note: String { "" }
   public var unavailability: String? { nil }
-  public var form: String { name }
+  public var form: String? { name }
   public func release(_ workspace: String) {}
 }
 

@@ -1,7 +1,9 @@
 import Foundation
 
 /// A folder held open, so that paths of assets can be used as they are, relative to it.
-final class FileFolder {
+///
+/// Any number of threads may use one, but `makeParents` is for one thread at a time.
+final class FileFolder: @unchecked Sendable {
   let descriptor: CInt
   private var madeFolders: Set<Substring> = []
 
@@ -70,7 +72,7 @@ private let dot = CChar(bitPattern: UInt8(ascii: "."))
 
 /// A plain file in memory, unmapped when it goes.
 final class MappedFile {
-  let bytes: UnsafeRawBufferPointer
+  private let bytes: UnsafeRawBufferPointer
 
   init(_ path: AssetPath, in folder: FileFolder) throws {
     let file = try folder.open(path)
@@ -86,6 +88,10 @@ final class MappedFile {
       throw SystemError("map", path.string)
     }
     bytes = UnsafeRawBufferPointer(start: start, count: length)
+  }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try withExtendedLifetime(self) { try body(bytes) }
   }
 
   deinit {

@@ -7,11 +7,18 @@ struct PackStoreContestant: Contestant {
   /// Through which of its interfaces it is read.
   enum Interface: Sendable { case swift, c }
 
-  var name = "PackStore"
-  var interface = Interface.swift
-  var layout = InstallOptions.Layout.random
+  /// The API that Swift programs embed.
+  static let swift = Self(name: "PackStore", interface: .swift, layout: .random)
+  /// The core without the Swift around it.
+  static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
+  /// Larger frames, for assets that are read from front to back.
+  static let sequential = Self(name: "PackStore, sequential", interface: .swift, layout: .sequential)
 
-  var form: String { "PackStore, \(layout) layout" }
+  let name: String
+  let interface: Interface
+  let layout: InstallOptions.Layout
+
+  var form: String? { "PackStore, \(layout) layout" }
 
   var note: String {
     let access = interface == .swift ? "Swift" : "C"
@@ -19,7 +26,8 @@ struct PackStoreContestant: Contestant {
   }
 
   var abilities: Abilities {
-    interface == .swift ? .all : [.read, .readRange, .borrow, .lookUp, .list, .scan, .open]
+    if layout == .sequential { return [.ingest, .scan, .extract] }
+    return interface == .swift ? .all : [.read, .readRange, .borrow, .lookUp, .list, .scan, .open]
   }
 
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {

@@ -5,6 +5,7 @@ struct PlainFiles: Contestant {
   let name = "plain files"
   let note = "one file per asset; open, read, close; borrowed by mapping"
   let abilities = Abilities.all.subtracting(.open)
+  let form: String? = nil
 
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
     let source = try FileFolder(dataSet.folder)
@@ -49,8 +50,7 @@ private final class PlainFileReader: AssetReader {
   }
 
   func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    let file = try MappedFile(path, in: folder)
-    try body(file.bytes)
+    try MappedFile(path, in: folder).withBytes(body)
   }
 
   func withContents(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {

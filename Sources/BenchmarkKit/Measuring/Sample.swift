@@ -1,0 +1,46 @@
+/// What one run of one participant took.
+struct Sample: Codable {
+  /// On the clock.
+  var seconds: Double
+  /// Processor time of all threads of this process.
+  var cpuSeconds: Double
+  var byteCount: Int
+  var operationCount: Int
+  /// What is left behind and measured in bytes instead of time: memory that is held, or files that were written.
+  var heldByteCount: Int?
+  /// Of each operation, where they were timed one by one. Summed up by ``Entry`` and not kept.
+  var nanoseconds: [UInt32] = []
+
+  enum CodingKeys: CodingKey { case seconds, cpuSeconds, byteCount, operationCount, heldByteCount }
+
+  init(_ timing: Timing, byteCount: Int = 0, operationCount: Int = 1, nanoseconds: [UInt32] = []) {
+    seconds = timing.wall
+    cpuSeconds = timing.cpu
+    self.byteCount = byteCount
+    self.operationCount = operationCount
+    self.nanoseconds = nanoseconds
+  }
+
+  /// Runs `body`, which returns the bytes it dealt with, and times it.
+  static func of(operationCount: Int = 1, _ body: () throws -> Int) rethrows -> Sample {
+    let (byteCount, timing) = try Timing.ofProcess(body)
+    return Sample(timing, byteCount: byteCount, operationCount: operationCount)
+  }
+
+  /// Runs `body` with each of the operations and times every single one.
+  static func each<Operation>(
+    _ operations: [Operation], byteCount: Int = 0, _ body: (Operation) throws -> Void
+  ) rethrows -> Sample {
+    var nanoseconds = [UInt32](repeating: 0, count: operations.count)
+    let timing = try Timing.ofProcess {
+      var before = monotonicNanoseconds()
+      for index in operations.indices {
+        try body(operations[index])
+        let now = monotonicNanoseconds()
+        nanoseconds[index] = UInt32(clamping: now - before)
+        before = now
+      }
+    }.timing
+    return Sample(timing, byteCount: byteCount, operationCount: operations.count, nanoseconds: nanoseconds)
+  }
+}

@@ -1,0 +1,4 @@
+extension Report {
+  /// The report as a page.
+  var html: String { markdown }
+}
