@@ -27,6 +27,10 @@ struct Root: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-bench",
     abstract: "Measure PackStore.",
-    subcommands: [ReadLargeCommand.self, Sweep.self]
+    subcommands: [
+      AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
+      ListCommand.self, ScanCommand.self, IngestCommand.self, Sweep.self,
+    ],
+    defaultSubcommand: AllCommand.self
   )
 }

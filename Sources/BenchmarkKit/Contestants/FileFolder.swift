@@ -68,6 +68,18 @@ final class FileFolder: @unchecked Sendable {
   }
 }
 
+extension FileFolder {
+  /// How many names there are in a folder, with nothing asked about any of them.
+  func nameCount(in path: AssetPath) throws -> Int {
+    let folder = openat(descriptor, path.utf8, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0, let stream = fdopendir(folder) else { throw SystemError("open", path.string) }
+    defer { closedir(stream) }
+    var count = 0
+    while readdir(stream) != nil { count += 1 }
+    return count - 2
+  }
+}
+
 private let dot = CChar(bitPattern: UInt8(ascii: "."))
 
 /// A plain file in memory, unmapped when it goes.

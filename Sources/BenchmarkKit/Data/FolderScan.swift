@@ -18,6 +18,13 @@ enum FolderScan {
     }
   }
 
+  /// The sum of the lengths of all files below a folder.
+  static func byteCount(below folder: String) throws -> Int {
+    var sum = 0
+    try walk(FileFolder(folder), "") { sum += $0.byteCount }
+    return sum
+  }
+
   private static func walk(_ root: FileFolder, _ folder: String, _ body: (DataSet.Asset) -> Void) throws {
     var folders: [String] = []
     let paths = AssetPaths([folder])

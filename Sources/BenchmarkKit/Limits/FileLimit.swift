@@ -5,7 +5,6 @@ final class FileLimit {
   private let dataSet: DataSet
   private let folder: FileFolder
   private let files: [CInt]
-  private lazy var maps = try! dataSet.paths.map { try MappedFile($0, in: folder) }
 
   /// Opens all of them: for data sets of few files.
   init(_ dataSet: DataSet) throws {
@@ -45,9 +44,6 @@ final class FileLimit {
     return dataSet.byteCount
   }
 
-  /// Touches each cache line of files that stay mapped.
-  func touchMapped() -> Int {
-    for map in maps { Sink.shared.take(map.withBytes(touchEveryLine)) }
-    return dataSet.byteCount
-  }
+  /// All files mapped, for as long as the result is kept. What is mapped no cache can be emptied of.
+  func map() throws -> [MappedFile] { try dataSet.paths.map { try MappedFile($0, in: folder) } }
 }

@@ -27,8 +27,9 @@ struct Environment: Codable {
     date = String(Date.now.ISO8601Format().prefix(10))
     var load = [0.0]
     loadAtStart = getloadavg(&load, 1) == 1 ? load[0] : .nan
-    kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8))?.trimmingCharacters(
-      in: .newlines)
+    let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+    // What follows the numbers may name who built it.
+    kernel = String(release.prefix { $0.isNumber || $0 == "." })
     let xxhash = XXH_versionNumber()
     xxhashVersion = "\(xxhash / 10_000).\(xxhash / 100 % 100).\(xxhash % 100)"
     swiftVersion = Self.compiler

@@ -10,15 +10,20 @@ enum PageCache {
 
   /// Empties the cache of what lies below these folders, as thoroughly as this process may.
   ///
-  /// - Throws: ``Unavailable`` when the pages are still there afterwards, as on a file system in memory.
+  /// - Throws: ``Unavailable`` when pages are still there afterwards, as on a file system in memory.
   static func drop(_ folders: [String]) throws -> Method {
     sync()
-    if dropEverything() { return .dropCaches }
-    for folder in folders {
-      for file in files(below: folder) { try drop(file) }
+    let method = dropEverything() ? Method.dropCaches : .advice
+    let files = folders.flatMap(files)
+    if method == .advice { files.forEach(drop) }
+    guard files.prefix(sampleCount).allSatisfy({ residentPageCount($0) == 0 }) else {
+      throw Unavailable("the page cache cannot be emptied here: neither drop_caches nor POSIX_FADV_DONTNEED works")
     }
-    return .advice
+    return method
   }
+
+  /// So many files are looked at to see whether it worked.
+  private static let sampleCount = 64
 
   private static func dropEverything() -> Bool {
     let file = Glibc.open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC)
@@ -32,17 +37,17 @@ enum PageCache {
     return walk.compactMap { $0 as? String }.map { folder + "/" + $0 }
   }
 
-  private static func drop(_ path: String) throws {
+  private static func drop(_ path: String) {
     let file = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else { return }
-    defer { Glibc.close(file) }
     posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
-    guard try residentPageCount(file) == 0 else {
-      throw Unavailable("the page cache cannot be emptied here: neither drop_caches nor POSIX_FADV_DONTNEED works")
-    }
+    Glibc.close(file)
   }
 
-  private static func residentPageCount(_ file: CInt) throws -> Int {
+  private static func residentPageCount(_ path: String) -> Int {
+    let file = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else { return 0 }
+    defer { Glibc.close(file) }
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return 0 }
     let length = Int(status.st_size)

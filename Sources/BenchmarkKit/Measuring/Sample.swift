@@ -1,3 +1,6 @@
+import Foundation
+import Synchronization
+
 /// What one run of one participant took.
 struct Sample: Codable {
   /// On the clock.
@@ -29,7 +32,7 @@ struct Sample: Codable {
 
   /// Runs `body` with each of the operations and times every single one.
   static func each<Operation>(
-    _ operations: [Operation], byteCount: Int = 0, _ body: (Operation) throws -> Void
+    _ operations: [Operation], byteCount: Int = 0, body: (Operation) throws -> Void
   ) rethrows -> Sample {
     var nanoseconds = [UInt32](repeating: 0, count: operations.count)
     let timing = try Timing.ofProcess {
@@ -42,5 +45,29 @@ struct Sample: Codable {
       }
     }.timing
     return Sample(timing, byteCount: byteCount, operationCount: operations.count, nanoseconds: nanoseconds)
+  }
+
+  /// Runs `body` with each of the tasks on a thread of its own, all at once.
+  ///
+  /// - Returns: the operations of all of them; the time per operation is as one thread sees it.
+  static func sideBySide<Task: Sendable>(
+    _ tasks: [Task], byteCount: Int, _ body: @Sendable (Task) throws -> Sample
+  ) throws -> Sample {
+    let samples = Mutex<[Sample]>([])
+    let failure = Failure()
+    let timing = Timing.ofProcess {
+      DispatchQueue.concurrentPerform(iterations: tasks.count) { index in
+        failure.catching {
+          let sample = try body(tasks[index])
+          samples.withLock { $0.append(sample) }
+        }
+      }
+    }.timing
+    try failure.throwIfAny()
+    let all = samples.withLock { $0 }
+    let perThread = Timing(wall: timing.wall * Double(tasks.count), cpu: timing.cpu)
+    return Sample(
+      perThread, byteCount: byteCount, operationCount: all.reduce(0) { $0 + $1.operationCount },
+      nanoseconds: all.flatMap(\.nanoseconds))
   }
 }

@@ -48,8 +48,9 @@ struct Report: Codable {
     absences = session.absences
   }
 
-  mutating func finish(_ session: Session, after seconds: Double) {
-    self.seconds = seconds
+  mutating func finish(_ session: Session) {
+    seconds = session.watch.seconds
+    omissions += session.omissions
     let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""
     cacheState = "page cache warm" + cold
   }

@@ -70,7 +70,7 @@ extension Comparison {
         row += entry.latencies.map { [$0.p50, $0.p90, $0.p99].map(unit.text) } ?? ["", "", ""]
       }
       row.append("\(entry.samples.count)")
-      if limit != nil { row.append(ratio(of: entry).map { decimals($0, 2) } ?? "") }
+      if limit != nil { row.append(ratio(of: entry).map(significant) ?? "") }
       table.rows.append(row)
     }
     return table

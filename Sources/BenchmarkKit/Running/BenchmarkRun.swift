@@ -4,24 +4,23 @@ import Foundation
 /// One run of the program: some workloads, one report.
 enum BenchmarkRun {
   /// - Parameter secondLimit: how long all of it may take. Workloads that have not begun by then are left out.
-  static func run(_ options: BenchmarkOptions, _ workloads: [any Workload], secondLimit: Double = .infinity) throws {
+  /// - Parameter secondsPerComparison: after so long a comparison repeats nothing more than it must.
+  static func run(
+    _ options: BenchmarkOptions, _ workloads: [any Workload], secondLimit: Double = .infinity,
+    secondsPerComparison: Double = 20
+  ) throws {
     let session = try Session(options)
     defer { session.finish() }
-    let report = try measure(session, workloads, secondLimit: secondLimit)
+    session.secondLimit = secondLimit
+    session.secondsPerComparison = secondsPerComparison
+    let report = try measure(session, workloads)
     try ReportDestination(options).write(report)
     if report.hasFailures { throw ExitCode.failure }
   }
 
-  static func measure(
-    _ session: Session, _ workloads: [any Workload], secondLimit: Double = .infinity
-  ) throws -> Report {
+  static func measure(_ session: Session, _ workloads: [any Workload]) throws -> Report {
     var report = Report(session)
-    let watch = Stopwatch()
-    for workload in workloads {
-      guard watch.seconds < secondLimit else {
-        report.omissions.append("\(workload.title): the time was up.")
-        continue
-      }
+    for workload in workloads where session.hasTime(workload.title) {
       note(workload.title)
       var section = Report.Section(title: workload.title)
       do {
@@ -31,7 +30,7 @@ enum BenchmarkRun {
       }
       report.sections.append(section)
     }
-    report.finish(session, after: watch.seconds)
+    report.finish(session)
     return report
   }
 }

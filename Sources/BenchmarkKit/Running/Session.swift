@@ -8,8 +8,13 @@ final class Session {
   let contestants: [any Contestant]
   /// Who cannot take part at all, and why.
   let absences: [Comparison.Absence]
-  /// Everything that is not in `secondLimit` is done in it, whatever the workload.
+  let watch = Stopwatch()
+  /// After so long nothing new is begun.
+  var secondLimit = Double.infinity
+  /// After so long a comparison repeats nothing more than it must.
   var secondsPerComparison = 20.0
+  /// What was not begun any more.
+  private(set) var omissions: [String] = []
   private(set) var coldMethod: PageCache.Method?
   private let work: TemporaryFolder
   private var interruptions: [any DispatchSourceSignal] = []
@@ -41,6 +46,13 @@ final class Session {
 
   var repetitions: Repetitions {
     Repetitions(count: options.repetitions ?? (options.quick ? 3 : 7), secondLimit: secondsPerComparison)
+  }
+
+  /// Whether something may still be begun. If not, the report will say so.
+  func hasTime(_ what: String) -> Bool {
+    guard watch.seconds >= secondLimit else { return true }
+    omissions.append("\(what): the time was up")
+    return false
   }
 
   /// Threads for large reads and for storing.
