@@ -6,6 +6,7 @@ extension Report {
     var text = "# PackStore beside its peers\n\n"
     text += facts.map { "- \($0)\n" }.joined() + "\n"
     text += Self.howToRead + "\n"
+    text += "## At a glance\n\n" + Summary(self).table.markdown
     for section in sections where !section.comparisons.isEmpty {
       text += "\n## \(section.title)\n"
       for comparison in section.comparisons { text += "\n" + comparison.markdown }
@@ -58,14 +59,22 @@ extension Comparison {
   }
 
   private var table: Table {
+    var table = plainTable
+    for (index, entry) in entries.enumerated() where entry.isLimit {
+      table.rows[index][0] = entry.name == limit ? "***\(entry.name)***" : "*\(entry.name)*"
+    }
+    return table
+  }
+
+  /// The figures without marks, a row per entry.
+  var plainTable: Table {
     let unit = self.unit
     let hasLatencies = entries.contains { $0.latencies != nil }
     let percentiles = hasLatencies ? ["p50", "p90", "p99"].map { "\($0) \(unit.symbol)" } : []
     var table = Table(["", unit.symbol, "spread"] + percentiles + (limit == nil ? ["n"] : ["n", "/ limit"]))
     for entry in entries {
       let statistics = statistics(of: entry)
-      var row = [entry.isLimit ? "*\(entry.name == limit ? "**\(entry.name)**" : entry.name)*" : entry.name]
-      row += [unit.text(statistics.median), unit.text(statistics.interquartileRange)]
+      var row = [entry.name, unit.text(statistics.median), unit.text(statistics.interquartileRange)]
       if hasLatencies {
         row += entry.latencies.map { [$0.p50, $0.p90, $0.p99].map(unit.text) } ?? ["", "", ""]
       }

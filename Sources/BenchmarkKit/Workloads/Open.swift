@@ -23,7 +23,8 @@ struct Open: Workload {
       let dataSet = try session.dataSets.names(count)
       let paths = AssetPaths([dataSet.assets[count / 2].path])
       report(time(session, dataSet, paths))
-      report(memory(session, dataSet, paths))
+      report(memory(session, dataSet, paths, reading: false))
+      report(memory(session, dataSet, paths, reading: true))
     }
   }
 
@@ -49,21 +50,31 @@ struct Open: Workload {
     return comparison
   }
 
-  private func memory(_ session: Session, _ dataSet: DataSet, _ paths: AssetPaths) -> Comparison {
+  private func memory(
+    _ session: Session, _ dataSet: DataSet, _ paths: AssetPaths, reading: Bool
+  ) -> Comparison {
+    let title = reading ? "Private memory after one read" : "Private memory of an open store"
     var comparison = Comparison(
-      title: "Private memory of an open store",
-      explanation: "Anonymous pages of the process, before opening and after one look-up. Mapped files do not count.",
-      quantity: .held, point: .init(series: "Private memory", axis: "assets", size: dataSet.assets.count))
-    let forms = session.forms(of: dataSet, needing: [.open, .lookUp], &comparison)
+      title: title,
+      explanation:
+        "Anonymous pages of the process: how many more there are than before opening, after one asset was found"
+        + "\(reading ? " and read" : ""). Mapped files do not count.",
+      quantity: .held, point: .init(series: title, axis: "assets", size: dataSet.assets.count))
+    let abilities: Abilities = reading ? [.open, .lookUp, .read] : [.open, .lookUp]
+    let forms = session.forms(of: dataSet, needing: abilities, &comparison)
+    let memory = Buffer(byteCount: dataSet.longest)
     let turns = forms.map { form in
       Turn(name: form.contestant.name) {
         let watch = Stopwatch()
+        let heap = FilledHeap()
+        defer { withExtendedLifetime(heap) {} }
         guard let before = ProcessMemory.anonymousByteCount() else {
           throw Unavailable("the system does not tell how much memory is private")
         }
         let reader = try form.open(threadCount: 1)
         defer { reader.close() }
         Sink.shared.take(try reader.lookUp(paths))
+        if reading { Sink.shared.take(try reader.read(paths[0], into: memory.bytes)) }
         let after = ProcessMemory.anonymousByteCount() ?? before
         var sample = Sample(Timing(wall: watch.seconds, cpu: 0))
         sample.heldByteCount = max(after - before, 0)

@@ -1,0 +1,50 @@
+/// Bars to the right, one per participant; the limit is a line across all of them.
+struct BarChart {
+  let comparison: Comparison
+  let palette: Palette
+
+  private let labelWidth = 250.0
+  private let plotWidth = 400.0
+  private let valueWidth = 110.0
+  private let rowHeight = 26.0
+
+  var svg: String {
+    let entries = comparison.entries
+    let medians = entries.map { comparison.statistics(of: $0).median }
+    let scale = plotWidth / max(medians.max() ?? 1, .leastNormalMagnitude)
+    let height = Double(entries.count) * rowHeight + 8
+    var marks = ""
+    for (row, entry) in entries.enumerated() {
+      marks += bar(entry, medians[row], scale, top: Double(row) * rowHeight + 4)
+    }
+    if let index = entries.firstIndex(where: { $0.isLimit && $0.name == comparison.limit }) {
+      let x = number(labelWidth + medians[index] * scale)
+      marks += element("line", ["class": "limit-line", "x1": x, "x2": x, "y1": "0", "y2": number(height)])
+    }
+    return chart(width: labelWidth + plotWidth + valueWidth, height: height, comparison.heading, marks)
+  }
+
+  private func bar(_ entry: Comparison.Entry, _ median: Double, _ scale: Double, top: Double) -> String {
+    let style = palette.style(of: entry)
+    let middle = number(top + rowHeight / 2 - 2)
+    let spread = comparison.statistics(of: entry)
+    let (low, high) = (spread.quantile(0.25) * scale, spread.quantile(0.75) * scale)
+    let end = labelWidth + max(median * scale, high)
+    let label = element(
+      "text", ["class": entry.isLimit ? "label muted" : "label", "x": number(labelWidth - 8), "y": middle],
+      escaped(shortened(entry.name, 40)))
+    let bar = element(
+      "rect",
+      [
+        "class": style, "x": number(labelWidth), "y": number(top + 2), "width": number(max(median * scale, 1)),
+        "height": number(rowHeight - 8), "rx": "2",
+      ])
+    let whisker = element(
+      "line",
+      ["class": "whisker", "x1": number(labelWidth + low), "x2": number(labelWidth + high), "y1": middle, "y2": middle])
+    let value = element(
+      "text", ["class": "value", "x": number(end + 8), "y": middle],
+      escaped("\(comparison.unit.text(median)) \(comparison.unit.symbol)"))
+    return label + bar + whisker + value
+  }
+}

@@ -1,4 +1,0 @@
-extension Report {
-  /// The report as a page.
-  var html: String { markdown }
-}
