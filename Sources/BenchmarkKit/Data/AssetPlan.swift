@@ -21,10 +21,11 @@ enum DataKind: String, CaseIterable, Codable {
 
 /// Sets of assets that a workload may want. Each is a function of its arguments alone.
 enum AssetPlans {
-  /// Large assets of 4 to 64 MiB.
+  /// Large assets of 4 to 64 MiB; where there is little data, of 1 to 16 MiB, so that there are several.
   static func large(_ kind: DataKind, byteCount: Int) -> [AssetPlan] {
-    kind.contents.flatMap { content in
-      cut(byteCount / kind.contents.count, into: [32, 16, 64, 8, 24].map { $0 << 20 }, atLeast: 4 << 20).enumerated()
+    let unit = byteCount < 100_000_000 ? 1 << 18 : 1 << 20
+    return kind.contents.flatMap { content in
+      cut(byteCount / kind.contents.count, into: [32, 16, 64, 8, 24].map { $0 * unit }, atLeast: 4 * unit).enumerated()
         .map {
           AssetPlan(path: "Large/\(content)-\(padded($0.offset, 3)).bin", byteCount: $0.element, content: content)
         }

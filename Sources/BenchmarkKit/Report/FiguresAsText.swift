@@ -31,3 +31,6 @@ func significant(_ value: Double) -> String {
   default: return decimals(value, 3)
   }
 }
+
+/// A count of things: `1 asset`, `12,000 assets`.
+func counted(_ count: Int, _ thing: String) -> String { "\(grouped(count)) \(thing)\(count == 1 ? "" : "s")" }

@@ -1,11 +1,13 @@
-/// The comparisons in a line each: PackStore, who else is best, and the limit.
+/// The comparisons in a line each: PackStore beside plain files, beside the best of its peers, and beside the limit.
 struct Summary {
   struct Line {
     let title: String
     let packStore: String
-    /// The best that is not PackStore, and its figure.
+    let files: String
+    /// PackStore's figure divided by that of plain files.
+    let toFiles: String
+    /// The best that is neither PackStore nor plain files, and its figure.
     let peer: String
-    /// PackStore's figure divided by the peer's.
     let toPeer: String
     let toLimit: String
   }
@@ -15,8 +17,8 @@ struct Summary {
   init(_ report: Report) { lines = report.sections.flatMap(\.comparisons).compactMap(Line.init) }
 
   var table: Table {
-    var table = Table(["", "PackStore", "best other", "/ other", "/ limit"])
-    table.rows = lines.map { [$0.title, $0.packStore, $0.peer, $0.toPeer, $0.toLimit] }
+    var table = Table(["↑ more is better, ↓ less", "PackStore", "files", "/ files", "best peer", "/ peer", "/ limit"])
+    table.rows = lines.map { [$0.title, $0.packStore, $0.files, $0.toFiles, $0.peer, $0.toPeer, $0.toLimit] }
     return table
   }
 }
@@ -30,14 +32,20 @@ extension Summary.Line {
     func figure(_ entry: Comparison.Entry) -> String {
       "\(comparison.unit.text(median(entry))) \(comparison.unit.symbol)"
     }
+    func ratio(_ entry: Comparison.Entry?) -> String {
+      entry.map { median(own) / median($0) }.map(significant) ?? "-"
+    }
     let others = comparison.entries.filter { !$0.isLimit && !$0.name.hasPrefix(name) }
-    let best =
-      comparison.quantity.isBetterHigher
-      ? others.max { median($0) < median($1) } : others.min { median($0) < median($1) }
-    title = comparison.heading
+    let plain = others.first { $0.name == PlainFiles().name }
+    let peers = others.filter { $0.name != plain?.name }
+    let isMoreBetter = comparison.quantity.isBetterHigher
+    let best = isMoreBetter ? peers.max { median($0) < median($1) } : peers.min { median($0) < median($1) }
+    title = "\(isMoreBetter ? "↑" : "↓") \(comparison.heading)"
     packStore = figure(own)
-    peer = best.map { "\($0.name): \(figure($0))" } ?? "-"
-    toPeer = best.map { significant(median(own) / median($0)) } ?? "-"
+    files = plain.map(figure) ?? "-"
+    toFiles = ratio(plain)
+    peer = best.map { "\(figure($0)), \($0.name)" } ?? "-"
+    toPeer = ratio(best)
     toLimit = comparison.ratio(of: own).map(significant) ?? "-"
   }
 }

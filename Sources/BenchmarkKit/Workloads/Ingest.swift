@@ -22,10 +22,10 @@ struct Ingest: Workload {
       throw NothingToMeasure("there are no files")
     }
     let threadCount = session.threadsForLarge
-    let what = "\(grouped(dataSet.assets.count)) assets, \(megabytes(dataSet.byteCount, 0)) MB."
+    let what = "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB."
     var comparison = Comparison(
       title: "Store a folder",
-      explanation: "Until the contestant says that it is done, with \(threadCount) threads. \(what)",
+      explanation: "Until the contestant says that it is done, with \(counted(threadCount, "thread")). \(what)",
       quantity: .duration)
     let encode = try EncodeLimit(dataSet, threadCount: threadCount)
     let limit = Turn(name: "libzstd, level 3, from memory to memory", isLimit: true) {

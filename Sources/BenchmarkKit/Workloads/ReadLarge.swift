@@ -58,7 +58,7 @@ private struct LargeReads {
 
   private var isCompressible: Bool { content == .compressible }
 
-  private var threads: String { threadCount == 1 ? "1 thread" : "\(threadCount) threads" }
+  private var threads: String { counted(threadCount, "thread") }
 
   func comparisons() throws -> [Comparison] {
     let frames = isCompressible ? try frameLimit() : nil
@@ -77,7 +77,7 @@ private struct LargeReads {
 
   private func comparison(_ title: String, _ explanation: String, _ quantity: Quantity = .throughput) -> Comparison {
     let name = isCompressible ? "Compressible" : "Incompressible"
-    let size = "\(dataSet.assets.count) assets, \(megabytes(dataSet.byteCount, 0)) MB"
+    let size = "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB"
     return Comparison(title: "\(name), \(title)", explanation: "\(explanation) \(size).", quantity: quantity)
   }
 
@@ -283,7 +283,7 @@ private struct LargeReads {
   {
     Set([1, threadCount]).sorted().map { threadCount in
       let decoders = FrameDecoders(threadCount: threadCount)
-      let threads = threadCount == 1 ? "1 thread" : "\(threadCount) threads"
+      let threads = counted(threadCount, "thread")
       return Turn(name: "libzstd, same frames, \(threads)", isLimit: true) {
         try Sample.of { try frames.decodeAll(into: memory(dataSet.longest), with: decoders) }
       }

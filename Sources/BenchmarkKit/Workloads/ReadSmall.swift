@@ -61,7 +61,7 @@ private struct SmallReads {
     let mean = decimals(Double(dataSet.byteCount) / Double(dataSet.assets.count) / 1e3, 1)
     let threads = threadCount == 1 ? "one thread" : "\(threadCount) threads side by side, time as each of them sees it"
     return "\(grouped(operationCount)) reads in random order by \(threads); "
-      + "\(grouped(dataSet.assets.count)) assets, \(mean) KB in the mean, \(megabytes(dataSet.byteCount, 0)) MB."
+      + "\(counted(dataSet.assets.count, "asset")), \(mean) KB in the mean, \(megabytes(dataSet.byteCount, 0)) MB."
   }
 
   func warm() throws -> Comparison {

@@ -32,7 +32,7 @@ struct Scan: Workload {
     var comparison = Comparison(
       title: isCold ? "Read every asset in order, cold" : "Read every asset in order",
       explanation: "Opened anew; each asset whole, to the same memory, in the order that suits the contestant. "
-        + "\(grouped(dataSet.assets.count)) assets, \(megabytes(dataSet.byteCount, 0)) MB.",
+        + "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB.",
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .scan, &comparison, oneInterface: true)
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
@@ -55,7 +55,7 @@ struct Scan: Workload {
   private static func limit(_ frames: FrameLimit, threadCount: Int, _ dataSet: DataSet) -> Turn {
     let decoders = FrameDecoders(threadCount: threadCount)
     let memory = Buffer(byteCount: max(dataSet.longest, 1 << 20))
-    return Turn(name: "libzstd, same frames, \(threadCount) thread\(threadCount == 1 ? "" : "s")", isLimit: true) {
+    return Turn(name: "libzstd, same frames, \(counted(threadCount, "thread"))", isLimit: true) {
       try Sample.of { try frames.decodeAll(into: memory.bytes, with: decoders) }
     }
   }
@@ -74,7 +74,7 @@ struct Scan: Workload {
   private func extract(_ session: Session, _ dataSet: DataSet) -> Comparison {
     var comparison = Comparison(
       title: "Write every asset to disk",
-      explanation: "To an empty folder, not synced. \(grouped(dataSet.assets.count)) assets, "
+      explanation: "To an empty folder, not synced. \(counted(dataSet.assets.count, "asset")), "
         + "\(megabytes(dataSet.byteCount, 0)) MB.",
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .extract, &comparison, oneInterface: true)

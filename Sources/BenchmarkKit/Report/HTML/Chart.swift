@@ -29,3 +29,11 @@ func sizeText(_ byteCount: Double) -> String {
 private func rounded(_ value: Double) -> String {
   value >= 0.9995 ? grouped(Int(value.rounded())) : decimals(value, value >= 0.0995 ? 1 : 2)
 }
+
+extension Comparison {
+  /// The class of an entry's label: the limit that ratios refer to stands out.
+  func labelStyle(of entry: Entry) -> String {
+    guard entry.isLimit else { return "label" }
+    return entry.name == limit ? "label reference" : "label muted"
+  }
+}

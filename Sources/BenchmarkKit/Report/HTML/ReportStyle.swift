@@ -47,6 +47,8 @@ extension Report {
     svg .label { text-anchor: end; }
     svg .tick { text-anchor: middle; fill: var(--muted); font-size: 11.5px; }
     svg .muted { fill: var(--muted); }
+    svg .reference { fill: var(--muted); font-weight: 600; }
+    svg .value { paint-order: stroke; stroke: var(--card); stroke-width: 4; stroke-linejoin: round; }
     svg .grid { stroke: var(--rule); stroke-width: 1; }
     svg .whisker { stroke: var(--text); stroke-width: 1.5; opacity: .55; }
     svg .limit-line { stroke: var(--text); stroke-width: 1.5; stroke-dasharray: 4 3; opacity: .65; }
