@@ -48,6 +48,11 @@ public protocol Contestant: Sendable {
   /// - Parameter threadCount: how many threads the reader may use for one large read.
   func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader
 
+  /// Makes the system forget the assets that it keeps decoded, while what is stored stays in the page cache: called
+  /// before what a report calls a first read. For those whose decoding is the kernel's, who would be timed as plain
+  /// files from the second read on.
+  func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws
+
   /// Releases what holds on to the workspace, a mount for instance, before the kit removes the folder.
   func release(_ workspace: String)
 }
@@ -56,6 +61,7 @@ extension Contestant {
   public var note: String { "" }
   public var unavailability: String? { nil }
   public var form: String? { name }
+  public func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws {}
   public func release(_ workspace: String) {}
 }
 
