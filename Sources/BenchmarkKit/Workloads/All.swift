@@ -16,10 +16,11 @@ struct AllCommand: ParsableCommand {
   @Option(help: .init("After how many minutes nothing new is begun.", valueName: "n"))
   var minutes = 9.0
 
+  @OptionGroup var counts: AssetCounts
   @OptionGroup var options: BenchmarkOptions
 
   func run() throws {
-    let counts = AssetCounts.defaults(options)
+    let counts = counts.list(options)
     let workloads: [any Workload] = [
       ReadLarge(), ReadSmall(), Scan(), Ingest(), List(counts: List.defaults(options)), LookUp(counts: counts),
       Open(counts: counts),
