@@ -55,8 +55,14 @@ public struct Program: Sendable {
     return length
   }
 
-  /// Ends what runs, so that nobody writes to folders that are about to be removed.
-  static func endAll() { running.withLock { for process in $0 { kill(process, SIGKILL) } } }
+  /// Ends what runs, and lets nothing begin any more: nobody writes to folders that are about to be removed, or mounts
+  /// anew what was unmounted.
+  static func endAll() {
+    running.withLock { running in
+      for process in running.processes { kill(process, SIGKILL) }
+      running.isOver = true
+    }
+  }
 }
 
 /// A program returned a failure, or was ended.
@@ -67,7 +73,12 @@ public struct ProgramFailure: Error, CustomStringConvertible {
 // MARK: - Processes
 
 extension Program {
-  private static let running = Mutex<Set<pid_t>>([])
+  private static let running = Mutex(Running())
+
+  private struct Running {
+    var processes: Set<pid_t> = []
+    var isOver = false
+  }
 
   private enum Errors { case kept, output }
 
@@ -107,6 +118,7 @@ extension Program {
 
     let variables = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C"]) { $1 }.merging(environment) { $1 }
     let process = try Self.running.withLock { running in
+      guard !running.isOver else { throw Unavailable("the benchmark was interrupted") }
       var process: pid_t = 0
       let status = withCStrings(command) { arguments in
         withCStrings(variables.map { "\($0)=\($1)" }) {
@@ -114,7 +126,7 @@ extension Program {
         }
       }
       guard status == 0 else { throw ProgramFailure(description: "\(name): \(String(cString: strerror(status)))") }
-      running.insert(process)
+      running.processes.insert(process)
       return process
     }
     close(ends[1])
@@ -133,7 +145,7 @@ extension Program {
     var info = siginfo_t()
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     return running.withLock { running in
-      running.remove(process)
+      running.processes.remove(process)
       var status: CInt = -1
       waitpid(process, &status, 0)
       return status

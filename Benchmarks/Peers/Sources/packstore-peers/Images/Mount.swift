@@ -23,6 +23,8 @@ final class Mount: Sendable {
       do {
         try Program("mount").run(["-t", fileSystem, "-o", "ro,loop", image, folder])
       } catch let failure as ProgramFailure {
+        // If it was ended halfway.
+        umount2(folder, CInt(MNT_DETACH))
         throw Unavailable("it cannot be mounted: \(failure)")
       }
       folders.insert(folder)
