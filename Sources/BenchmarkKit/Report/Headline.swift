@@ -58,7 +58,7 @@ private struct Question {
     Question(
       title: "First read of large compressed assets",
       comparison: "Compressible, first read, into memory that is there",
-      participants: ["PackStore", "squashfs", "EROFS", "zip"]),
+      participants: ["PackStore", "squashfs", "EROFS"]),
     Question(
       title: "64 KiB anywhere in large compressed assets",
       comparison: "Compressible, 64 KiB at random, each place once", participants: ["PackStore", "squashfs", "EROFS"]),

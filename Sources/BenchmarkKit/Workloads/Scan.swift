@@ -18,7 +18,7 @@ struct Scan: Workload {
   let title = "Everything once"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
-    guard let dataSet = try session.dataSets.tree(defaultSize: 256) else {
+    guard let dataSet = try session.dataSets.tree(defaultSize: 128) else {
       throw NothingToMeasure("there are no files")
     }
     report(try scan(session, dataSet, isCold: false))
