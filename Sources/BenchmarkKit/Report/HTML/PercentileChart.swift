@@ -5,8 +5,8 @@ struct PercentileChart {
   let comparison: Comparison
   let palette: Palette
 
-  private let labelWidth = 310.0
-  private let plotWidth = 440.0
+  private let labelWidth = 330.0
+  private let plotWidth = 420.0
   private let rowHeight = 26.0
 
   var svg: String {
@@ -36,7 +36,7 @@ struct PercentileChart {
     func x(_ value: Double) -> String { number(axis.position(of: value)) }
     let label = element(
       "text", ["class": comparison.labelStyle(of: entry), "x": number(labelWidth - 8), "y": y],
-      escaped(shortened(entry.name, 46)))
+      escaped(shortened(entry.name, 44)))
     let range = element(
       "line", ["class": "range \(style)", "x1": x(latencies.p50), "x2": x(latencies.p99), "y1": y, "y2": y])
     let p90 = element("circle", ["class": "hollow \(style)", "cx": x(latencies.p90), "cy": y, "r": "4"])
