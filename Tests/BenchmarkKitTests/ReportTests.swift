@@ -21,6 +21,8 @@ import Testing
     #expect(durationText(2e-6) == "2 µs")
     #expect(durationText(500e-9) == "500 ns")
     #expect(durationText(1) == "1 s")
+    #expect(durationText(1.5e-6) == "1.5 µs")
+    #expect(sizeText(4e4) == "40 kB")
   }
 
   @Test func markdownTable() {

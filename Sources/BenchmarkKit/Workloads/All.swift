@@ -21,8 +21,8 @@ struct AllCommand: ParsableCommand {
   func run() throws {
     let counts = AssetCounts.defaults(options)
     let workloads: [any Workload] = [
-      ReadLarge(), ReadSmall(), Scan(), Ingest(), List(counts: List.defaults(options)), LookUp(counts: counts),
-      Open(counts: counts),
+      ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), List(counts: List.defaults(options)),
+      Ingest(), Scan(),
     ]
     try BenchmarkRun.run(options, workloads, secondLimit: minutes * 60, secondsPerComparison: 6)
   }
