@@ -23,5 +23,10 @@ final class TemporaryFolder {
     return folder
   }
 
-  func remove() { try? FileManager.default.removeItem(atPath: path) }
+  /// Removes it, also while another thread is still writing: what it writes to disappears, and it soon fails.
+  func remove() {
+    for _ in 0..<100 where FileManager.default.fileExists(atPath: path) {
+      try? FileManager.default.removeItem(atPath: path)
+    }
+  }
 }

@@ -38,7 +38,9 @@ struct Report: Codable {
     let title: String
     var comparisons: [Comparison] = []
   }
+}
 
+extension Report {
   init(_ session: Session) {
     environment = Environment()
     fileSystem = FileSystem.name(of: session.workspace)

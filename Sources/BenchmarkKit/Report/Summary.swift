@@ -19,7 +19,8 @@ struct Summary {
   var table: Table {
     var table = Table(["↑ more is better, ↓ less", "PackStore", "files", "/ files", "best peer", "/ peer", "/ limit"])
     table.rows = lines.map { [$0.title, $0.packStore, $0.files, $0.toFiles, $0.peer, $0.toPeer, $0.toLimit] }
-    return table
+    let isAnyPeer = lines.contains { $0.peer != "-" }
+    return isAnyPeer ? table : table.without(columns: 4...5)
   }
 }
 

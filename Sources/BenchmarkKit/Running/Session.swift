@@ -32,6 +32,7 @@ final class Session {
       contestant.unavailability.map { .init(name: contestant.name, reason: $0) }
     }
     removeWhenInterrupted()
+    allowManyOpenFiles()
   }
 
   /// Removes everything temporary. Nothing is measured afterwards.
@@ -86,6 +87,14 @@ final class Session {
 
   /// Empties the page cache of what lies in the workspace.
   func dropPageCache() throws { coldMethod = try PageCache.drop([work.path]) }
+
+  /// Limits keep every large file open, and so may contestants.
+  private func allowManyOpenFiles() {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
 
   private func removeWhenInterrupted() {
     for number in [SIGINT, SIGTERM] {

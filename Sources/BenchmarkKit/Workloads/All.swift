@@ -23,7 +23,7 @@ struct AllCommand: ParsableCommand {
     let counts = counts.list(options)
     // Those that the README tells of come first: the time may be up before the last ones.
     let workloads: [any Workload] = [
-      ReadLarge(), ReadSmall(), LookUp(counts: counts), Scan(), Open(counts: counts), Ingest(),
+      ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), Scan(), Ingest(),
       List(counts: List.defaults(options)),
     ]
     try BenchmarkRun.run(options, workloads, secondLimit: minutes * 60, secondsPerComparison: 6)

@@ -41,7 +41,7 @@ struct List: Workload {
     let rounds = max(1, 20_000 / count)
     var comparison = Comparison(
       title: "List a folder, time per entry",
-      explanation: "Names, kinds and lengths of what lies directly in it, \(rounds) times per repetition.",
+      explanation: "Names, kinds and lengths of what lies directly in it; a short list many times over.",
       quantity: .timePerOperation, point: .init(series: "List, per entry", axis: "entries", size: count))
     let forms = session.forms(of: dataSet, needing: .list, &comparison)
     let source = try FileFolder(dataSet.folder)

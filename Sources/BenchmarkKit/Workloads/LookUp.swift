@@ -42,7 +42,7 @@ struct LookUp: Workload {
       quantity: .timePerOperation, point: .init(series: "Look-up", axis: "assets", size: count))
     let forms = session.forms(of: dataSet, needing: .lookUp, &comparison)
     let machine = LookUpLimit(count: count)
-    let limit = Turn(name: "XXH3 of the path and two dependent reads", isLimit: true) {
+    let limit = Turn(name: "XXH3 and two dependent reads", isLimit: true) {
       Sample.of(operationCount: batchCount) {
         Sink.shared.take(machine.lookUp(paths))
         return 0

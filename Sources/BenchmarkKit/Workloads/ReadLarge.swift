@@ -118,7 +118,7 @@ private struct LargeReads {
     }
     let decode = frames.map { frames in
       let decoders = FrameDecoders(threadCount: threadCount)
-      return Turn(name: "libzstd, same frames, \(threads), fresh memory", isLimit: true) {
+      return Turn(name: "libzstd, same frames, \(threads), fresh", isLimit: true) {
         let memory = FreshMemory(byteCount: dataSet.byteCount)
         return try Sample.of { try frames.decodeAll(into: memory.bytes, with: decoders) }
       }

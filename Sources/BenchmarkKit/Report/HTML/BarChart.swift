@@ -3,8 +3,8 @@ struct BarChart {
   let comparison: Comparison
   let palette: Palette
 
-  private let labelWidth = 310.0
-  private let plotWidth = 360.0
+  private let labelWidth = 330.0
+  private let plotWidth = 340.0
   private let valueWidth = 110.0
   private let rowHeight = 26.0
 
@@ -32,7 +32,7 @@ struct BarChart {
     let (low, high) = (spread.quantile(0.25) * scale, spread.quantile(0.75) * scale)
     let label = element(
       "text", ["class": comparison.labelStyle(of: entry), "x": number(labelWidth - 8), "y": middle],
-      escaped(shortened(entry.name, 46)))
+      escaped(shortened(entry.name, 44)))
     let bar = element(
       "rect",
       [

@@ -27,7 +27,8 @@ func sizeText(_ byteCount: Double) -> String {
 }
 
 private func rounded(_ value: Double) -> String {
-  value >= 0.9995 ? grouped(Int(value.rounded())) : decimals(value, value >= 0.0995 ? 1 : 2)
+  let isWhole = abs(value - value.rounded()) < value * 1e-3
+  return isWhole ? grouped(Int(value.rounded())) : decimals(value, value >= 0.0995 ? 1 : 2)
 }
 
 extension Comparison {

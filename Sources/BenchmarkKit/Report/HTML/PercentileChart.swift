@@ -1,12 +1,10 @@
-import Foundation
-
 /// Times of single operations on a logarithmic axis: from half of them to all but one in a hundred.
 struct PercentileChart {
   let comparison: Comparison
   let palette: Palette
 
-  private let labelWidth = 310.0
-  private let plotWidth = 440.0
+  private let labelWidth = 330.0
+  private let plotWidth = 420.0
   private let rowHeight = 26.0
 
   var svg: String {
@@ -36,7 +34,7 @@ struct PercentileChart {
     func x(_ value: Double) -> String { number(axis.position(of: value)) }
     let label = element(
       "text", ["class": comparison.labelStyle(of: entry), "x": number(labelWidth - 8), "y": y],
-      escaped(shortened(entry.name, 46)))
+      escaped(shortened(entry.name, 44)))
     let range = element(
       "line", ["class": "range \(style)", "x1": x(latencies.p50), "x2": x(latencies.p99), "y1": y, "y2": y])
     let p90 = element("circle", ["class": "hollow \(style)", "cx": x(latencies.p90), "cy": y, "r": "4"])
@@ -48,38 +46,5 @@ struct PercentileChart {
       ])
     let p50 = element("circle", ["class": style, "cx": x(latencies.p50), "cy": y, "r": "5.5"])
     return label + range + p90 + p99 + p50
-  }
-}
-
-/// Where a value lies on an axis on which equal distances are equal ratios.
-struct LogarithmicAxis {
-  private let low: Double
-  private let high: Double
-  private let begin: Double
-  private let end: Double
-
-  /// - Parameter values: what has to find room; those that are not above zero are taken for the smallest that is.
-  init(_ values: [Double], from begin: Double, to end: Double) {
-    let positive = values.filter { $0 > 0 && $0.isFinite }
-    let least = log10(positive.min() ?? 1)
-    let most = log10(positive.max() ?? 10)
-    // A little room at both ends, and no axis without a width.
-    low = least - max((most - least) * 0.04, 0.05)
-    high = most + max((most - least) * 0.04, 0.05)
-    self.begin = begin
-    self.end = end
-  }
-
-  func position(of value: Double) -> Double {
-    let exponent = value > 0 ? min(max(log10(value), low), high) : low
-    return begin + (exponent - low) / (high - low) * (end - begin)
-  }
-
-  /// Powers of ten, and where there are few of them also twice and five times those.
-  var ticks: [Double] {
-    let factors: [Double] = high - low > 2.2 ? [1] : [1, 2, 5]
-    let exponents = Int(low.rounded(.down))...Int(high.rounded(.up))
-    return exponents.flatMap { exponent in factors.map { $0 * pow(10, Double(exponent)) } }
-      .filter { log10($0) >= low && log10($0) <= high }
   }
 }

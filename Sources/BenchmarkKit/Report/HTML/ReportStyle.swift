@@ -41,6 +41,7 @@ extension Report {
     th:first-child { text-align: left; }
     tr.is-limit th, tr.is-limit td { color: var(--muted); font-style: italic; }
     tr.is-reference th, tr.is-reference td { font-weight: 600; }
+    .scroll + p { margin-top: .75rem; }
     svg { display: block; width: 100%; height: auto; margin: .5rem 0; }
     svg text { font: 12.5px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif; fill: var(--text); }
     svg text { dominant-baseline: central; }
