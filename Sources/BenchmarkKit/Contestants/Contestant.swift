@@ -3,13 +3,13 @@
 /// To add one:
 ///
 /// 1. Write a type for it that conforms to `Contestant`, and a class for its reader that conforms to ``AssetReader``.
-///    Both go to a package of their own that depends on the product `BenchmarkKit`, so that PackStore never depends on
-///    its peers.
+///    Both go to a package of their own that depends on the product `BenchmarkKit`, as `Benchmarks/Peers` does, so that
+///    PackStore never depends on its peers.
 /// 2. Give it to the commands, in the `main` of that package:
 ///
 ///        @main
 ///        enum Main {
-///          static func main() { Benchmark.main(adding: [LMDBContestant(), SquashfsContestant()]) }
+///          static func main() { Benchmark.main(adding: [LMDB(), MyStore()]) }
 ///        }
 ///
 /// Every command has the same options there as in `packstore-bench`. ``PlainFiles`` is the shortest example.
@@ -24,7 +24,8 @@ public protocol Contestant: Sendable {
   /// As it appears in reports: `LMDB`, `squashfs, zstd 128 KiB`. Unique among those that take part.
   var name: String { get }
 
-  /// How it is set up, in one line without paths: version, level, block size, how it is mounted.
+  /// How it is set up, in one line without paths: version, level, block size, how it is mounted,
+  /// whether it compresses, checks and syncs: whoever compares must know what was not done.
   var note: String { get }
 
   /// Why it cannot take part on this machine (`mksquashfs is not installed`), or nil. It is then left out, and the

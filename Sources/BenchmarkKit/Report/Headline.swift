@@ -29,7 +29,7 @@ extension Headline {
   /// Nil where PackStore took no part.
   private init?(_ question: Question, _ comparison: Comparison) {
     let unit = comparison.unit
-    let entries = comparison.entries.filter { $0.isLimit ? $0.name == comparison.limit : question.includes($0.name) }
+    let entries = comparison.entries.filter { $0.isLimit ? $0.name == comparison.limit : question.asks($0.name) }
     bars = entries.map { entry in
       let median = comparison.statistics(of: entry).median
       let kind: Kind =
@@ -48,10 +48,10 @@ private struct Question {
   let title: String
   /// The comparison's heading.
   let comparison: String
-  /// Beginnings of the names of who is shown; everybody if there are none.
+  /// Beginnings of the names of who is shown beside the limit; everybody if there are none.
   var participants: [String] = []
 
-  func includes(_ name: String) -> Bool { participants.isEmpty || participants.contains { name.hasPrefix($0) } }
+  func asks(_ name: String) -> Bool { participants.isEmpty || participants.contains { name.hasPrefix($0) } }
 
   static let all = [
     // Those who store it compressed: what is not is read at the speed of memory, and several times as large.
@@ -60,13 +60,13 @@ private struct Question {
       comparison: "Compressible, first read, into memory that is there",
       participants: ["PackStore", "squashfs", "EROFS"]),
     Question(
-      title: "64 KiB anywhere in large compressed assets",
+      title: "64 KiB inside large compressed assets",
       comparison: "Compressible, 64 KiB at random, each place once", participants: ["PackStore", "squashfs", "EROFS"]),
     Question(
-      title: "Small compressible assets (10 KB) at random", comparison: "Compressible, small assets copied out",
+      title: "Small compressible assets, 10 KB", comparison: "Compressible, small assets copied out",
       participants: ["PackStore", "LMDB", "SQLite", "plain files"]),
     Question(
-      title: "Small incompressible assets (10 KB) at random", comparison: "Incompressible, small assets copied out",
+      title: "Small incompressible assets, 10 KB", comparison: "Incompressible, small assets copied out",
       participants: ["PackStore", "LMDB", "SQLite", "plain files"]),
     Question(title: "Look-up among 20,000 assets", comparison: "Look-up, 20,000 assets"),
     Question(title: "Look-up among 1,000,000 assets", comparison: "Look-up, 1,000,000 assets"),

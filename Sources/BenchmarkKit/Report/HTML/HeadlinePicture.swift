@@ -2,9 +2,9 @@
 struct HeadlinePicture {
   let headlines: [Headline]
 
-  private let columnWidth = 450.0
-  private let labelWidth = 195.0
-  private let barWidth = 165.0
+  private let columnWidth = 460.0
+  private let labelWidth = 190.0
+  private let barWidth = 170.0
   private let titleHeight = 30.0
   private let rowHeight = 19.0
   private let margin = 18.0
@@ -19,16 +19,15 @@ struct HeadlinePicture {
       marks += block(headline, left: margin + Double(column) * columnWidth, top: margin + tops[column])
       tops[column] += height(of: headline)
     }
-    let (width, height) = (2 * columnWidth + margin, max(tops[0], tops[1]) + 2 * margin - 8)
+    let (width, height) = (2 * columnWidth + margin, max(tops[0], tops[1]) + 2 * margin + 8)
     let background = element(
       "rect",
       [
         "class": "card", "x": "0.5", "y": "0.5", "width": number(width - 1), "height": number(height - 1), "rx": "8",
       ])
-    return chart(
-      width: width, height: height, "PackStore beside its peers", element("style", [:], Self.style) + background + marks
-    )
-      + "\n"
+    let style = element("style", [:], Self.style)
+    let content = style + background + marks + legend(bottom: height)
+    return chart(width: width, height: height, "PackStore beside its peers", content) + "\n"
   }
 
   private func height(of headline: Headline) -> Double { titleHeight + Double(headline.bars.count) * rowHeight + 14 }
@@ -45,13 +44,19 @@ struct HeadlinePicture {
     return title + rows.joined()
   }
 
+  private func legend(bottom: Double) -> String {
+    element(
+      "text", ["class": "hint", "x": number(margin), "y": number(bottom - margin)],
+      "Grey: what the machine or libzstd does without a store around it. Medians of one run.")
+  }
+
   private func row(_ bar: Headline.Bar, share: Double, left: Double, top: Double) -> String {
     let middle = number(top + rowHeight / 2 - 4)
     let begin = left + labelWidth
     let length = max(share * barWidth, 1)
     return element(
       "text", ["class": "label \(bar.kind.rawValue)", "x": number(begin - 7), "y": middle],
-      escaped(shortened(bar.name, 32)))
+      escaped(shortened(bar.name, 29)))
       + element(
         "rect",
         [
