@@ -3,27 +3,32 @@
 #include "memory.h"
 
 pks_status pks__frame_reader_take(pks_store *store, pks__frame_reader **out, pks_error *error) {
-  pks__mutex_lock(store->mutex);
-  pks__frame_reader *reader = store->idle_readers;
-  if (reader) { store->idle_readers = reader->next; }
-  pks__mutex_unlock(store->mutex);
-  if (!reader) {
-    reader = pks__allocate_zeroed(1, sizeof *reader);
-    if (reader) { reader->decoder = pks__decoder_create(); }
-    if (!reader || !reader->decoder) {
-      pks__frame_reader_destroy(reader);
-      return pks__fail_memory(error);
-    }
+  for (size_t i = 0; i < PKS__IDLE_READERS; i++) {
+    _Atomic(pks__frame_reader *) *place = &store->idle_readers[i];
+    if (!atomic_load_explicit(place, memory_order_relaxed)) { continue; }
+    *out = atomic_exchange_explicit(place, NULL, memory_order_acquire);
+    if (*out) { return PKS_OK; }
+  }
+  pks__frame_reader *reader = pks__allocate_zeroed(1, sizeof *reader);
+  if (reader) { reader->decoder = pks__decoder_create(); }
+  if (!reader || !reader->decoder) {
+    pks__frame_reader_destroy(reader);
+    return pks__fail_memory(error);
   }
   *out = reader;
   return PKS_OK;
 }
 
 void pks__frame_reader_return(pks_store *store, pks__frame_reader *reader) {
-  pks__mutex_lock(store->mutex);
-  reader->next = store->idle_readers;
-  store->idle_readers = reader;
-  pks__mutex_unlock(store->mutex);
+  for (size_t i = 0; i < PKS__IDLE_READERS; i++) {
+    pks__frame_reader *none = NULL;
+    _Atomic(pks__frame_reader *) *place = &store->idle_readers[i];
+    if (atomic_load_explicit(place, memory_order_relaxed)) { continue; }
+    if (atomic_compare_exchange_strong_explicit(place, &none, reader, memory_order_release, memory_order_relaxed)) {
+      return;
+    }
+  }
+  pks__frame_reader_destroy(reader);
 }
 
 void pks__frame_reader_destroy(pks__frame_reader *reader) {

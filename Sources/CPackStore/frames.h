@@ -2,7 +2,7 @@
 ///
 /// A frame reader holds the decoder and the buffers of one thread, and remembers the few frames it decoded last: small
 /// assets that share a frame, short reads that follow each other, and assets whose chunks lie now here, now there, decode
-/// each frame once. Readers are kept by the store and lent out; after warm-up reading allocates nothing.
+/// each frame once. Readers are kept by the store and lent out without a lock; after warm-up reading allocates nothing.
 #ifndef PKS_FRAMES_H
 #define PKS_FRAMES_H
 
@@ -26,7 +26,6 @@ enum {
 };
 
 struct pks__frame_reader {
-  pks__frame_reader *next;
   pks__decoder *decoder;
   uint8_t *stored;
   size_t stored_capacity;
@@ -44,6 +43,7 @@ typedef struct pks__frame_source {
   uint64_t sum;
 } pks__frame_source;
 
+/// A reader that no other thread has, until it is returned.
 pks_status pks__frame_reader_take(pks_store *store, pks__frame_reader **out, pks_error *error);
 void pks__frame_reader_return(pks_store *store, pks__frame_reader *reader);
 void pks__frame_reader_destroy(pks__frame_reader *reader);

@@ -1,5 +1,7 @@
 #include "names.h"
 
+#include <string.h>
+
 #include "memory.h"
 
 /// More packs with one path than this are looked up one by one.
@@ -157,6 +159,23 @@ pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *e
     return pks__run_entry_at(run, (uint64_t)(record - begin), &out->entry, error);
   }
   return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset is of another snapshot", NULL, PKS_NO_OFFSET);
+}
+
+pks_status pks__names_file(const pks_asset *asset, pks__hit *out, pks_error *error) {
+  if (asset->kind == PKS_FILE) { return pks__names_record(asset, out, error); }
+  return pks__fail_at_path(error, PKS_WRONG_KIND, "not a file", asset->path, asset->path_length);
+}
+
+pks_status pks__names_blame(pks_status status, const pks_asset *asset, pks_error *error) {
+  bool names_segment = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
+  if (!error || !names_segment) { return status; }
+  size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
+  static const char link[] = ", asset ";
+  if (room < sizeof link + asset->path_length) { return status; }
+  memcpy(error->file + used, link, sizeof link - 1);
+  memcpy(error->file + used + sizeof link - 1, asset->path, asset->path_length);
+  error->file[used + sizeof link - 1 + asset->path_length] = 0;
+  return status;
 }
 
 static pks_status implied_folder(

@@ -297,32 +297,40 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
   return PKS_OK;
 }
 
+/// Where `position` lies by the average length of the frames between `first` and `probed`.
+static uint32_t guess_frame(
+  const pks__run_frame_info *first, uint32_t frames, const pks__run_frame_info *probed, uint32_t at, uint64_t position
+) {
+  uint64_t average = frames > 0 ? (probed->raw_start - first->raw_start) / frames : first->raw_length;
+  if (average == 0) { average = 1; }
+  bool ahead = position >= probed->raw_start;
+  uint64_t distance = (ahead ? position - probed->raw_start : probed->raw_start - position) / average;
+  if (ahead) { return distance < UINT32_MAX - at ? at + (uint32_t)distance : UINT32_MAX; }
+  return distance < at ? at - (uint32_t)distance : 0;
+}
+
 pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position, uint32_t *index, pks_error *error) {
-  uint32_t low = first, step = 1, high = first;
-  pks__run_frame_info frame;
-  // Gallop: most reads begin in the first frame of their extent.
-  for (;;) {
-    pks_status status = pks__run_frame_at(run, high, &frame, error);
-    if (status) { return status; }
-    if (frame.raw_start + frame.raw_length > position) { break; }
-    low = high + 1;
-    if (run->frame_count - 1 - high < step) { step = run->frame_count - 1 - high; }
-    if (step == 0) { return corrupt_at(run, run->frames.offset, error); }
-    high += step;
-    step *= 2;
-  }
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    pks_status status = pks__run_frame_at(run, middle, &frame, error);
-    if (status) { return status; }
-    if (frame.raw_start + frame.raw_length > position) {
-      high = middle;
+  // Frames of one asset are of much the same length, so a guess is seldom far off; a run that is not so even is halved.
+  enum { GUESSES = 8 };
+  uint32_t low = first, high = run->frame_count, at = first;
+  pks__run_frame_info begin, frame;
+  pks_status status = pks__run_frame_at(run, first, &begin, error);
+  frame = begin;
+  for (uint32_t tries = 0; !status; tries++) {
+    if (frame.raw_start > position) {
+      high = at;
+    } else if (position - frame.raw_start < frame.raw_length) {
+      *index = at;
+      return PKS_OK;
     } else {
-      low = middle + 1;
+      low = at + 1;
     }
+    if (low >= high) { return corrupt_at(run, run->frames.offset, error); }
+    uint32_t guess = tries < GUESSES ? guess_frame(&begin, at - first, &frame, at, position) : low + (high - low) / 2;
+    at = guess < low ? low : guess >= high ? high - 1 : guess;
+    status = pks__run_frame_at(run, at, &frame, error);
   }
-  *index = low;
-  return PKS_OK;
+  return status;
 }
 
 pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_info *out, pks_error *error) {

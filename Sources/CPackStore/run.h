@@ -89,7 +89,7 @@ typedef struct pks__run_frame_info {
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error);
 
 /// Among frames [first, count), the one that holds raw position `position` of the run's running sum of raw lengths.
-/// O(log frames).
+/// O(log frames), and a few probes where frames are about equally long.
 pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position, uint32_t *index, pks_error *error);
 
 typedef struct pks__run_segment_info {

@@ -234,8 +234,10 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   store->thread_count = options->thread_count ? options->thread_count : processors;
   store->mutex = pks__mutex_create();
   store->opening = pks__mutex_create();
+  // The caller of a read is one of its threads.
+  store->crew = pks__crew_create(store->thread_count - 1);
   pks_status status =
-    store->mutex && store->opening ? open_files(store, path, options, error) : pks__fail_memory(error);
+    store->mutex && store->opening && store->crew ? open_files(store, path, options, error) : pks__fail_memory(error);
   if (!status) {
     // A store whose current generation does not open is not open; taking the view now also warms it.
     pks__view *view;
@@ -255,11 +257,8 @@ void pks_store_close(pks_store *store) {
   pks__view_release(store->current);
   PKS_ASSERT(!store->views && store->segment_count == 0);
   pks__free(store->segments);
-  while (store->idle_readers) {
-    pks__frame_reader *reader = store->idle_readers;
-    store->idle_readers = reader->next;
-    pks__frame_reader_destroy(reader);
-  }
+  pks__crew_destroy(store->crew);
+  for (size_t i = 0; i < PKS__IDLE_READERS; i++) { pks__frame_reader_destroy(atomic_load(&store->idle_readers[i])); }
   pks__file files[] = {store->control, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }

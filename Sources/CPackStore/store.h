@@ -34,8 +34,13 @@ typedef struct pks__open_run {
   uint64_t name;
   uint32_t references;
   _Atomic(pks__segment *) *segments;     ///< opened when first needed
-  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per frame whose mapped bytes were checked; made when first needed
+  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per raw frame that this process checked; made when first needed
 } pks__open_run;
+
+/// Whether this process has checked the bytes of a raw frame: then a part of it may be read, or looked at where it is
+/// mapped, without reading all of it again.
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame);
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame);  ///< forgets it when memory is short
 
 typedef struct pks__view_run {
   pks__open_run *open;
@@ -63,6 +68,9 @@ typedef struct pks__segment_slot {
 /// What one thread needs to read a frame. Reused; see `frames.h`.
 typedef struct pks__frame_reader pks__frame_reader;
 
+/// Frame readers that are kept; more threads than this at once make their own and free them again.
+enum { PKS__IDLE_READERS = 32 };
+
 struct pks_store {
   const pks_vfs *vfs;
   pks__file root;
@@ -80,7 +88,8 @@ struct pks_store {
   pks__view *current;  ///< one reference of the store's own: the view of the newest generation seen
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
-  pks__frame_reader *idle_readers;
+  _Atomic(pks__frame_reader *) idle_readers[PKS__IDLE_READERS];  ///< NULL where none lies
+  pks__crew *crew;                                               ///< threads that help with large reads
 };
 
 // MARK: - Views

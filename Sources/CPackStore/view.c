@@ -79,6 +79,25 @@ static pks_status open_run(
   return PKS_OK;
 }
 
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  return checked && (atomic_load_explicit(&checked[frame / 64], memory_order_acquire) >> (frame % 64) & 1);
+}
+
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  if (!checked) {
+    _Atomic(uint64_t) *made = pks__allocate_zeroed((size_t)open->run.frame_count / 64 + 1, sizeof *made);
+    if (!made) { return; }
+    if (atomic_compare_exchange_strong(&open->checked, &checked, made)) {
+      checked = made;
+    } else {
+      pks__free((void *)made);
+    }
+  }
+  atomic_fetch_or_explicit(&checked[frame / 64], (uint64_t)1 << (frame % 64), memory_order_release);
+}
+
 // MARK: - Making a view
 
 static pks_status open_view_run(

@@ -105,7 +105,7 @@ typedef struct pks_options {
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
   /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
   uint32_t chunk_average;
-  uint32_t thread_count;      ///< threads that staging may use; 0: one per processor
+  uint32_t thread_count;      ///< threads that staging and large reads may use; 0: one per processor
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 
@@ -185,9 +185,18 @@ pks_status pks_find(
 );
 
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
-/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Errors:
-/// WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Reads of
+/// 256 KiB and more are shared with the store's idle threads (`pks_options.thread_count`); smaller ones stay on the
+/// caller's. Allocates nothing once warm. After an error the bytes at `out` are unspecified. Errors: WRONG_KIND, CORRUPT,
+/// PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+
+/// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
+/// 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
+pks_status pks_asset_read_while(
+  const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
+  pks_error *error
+);
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
 /// NOT_CONTIGUOUS unless `contiguous`.
