@@ -1,5 +1,7 @@
-/// Borrowing: the bytes of raw assets where they lie, mapped.
-#include "names.h"
+// Borrowing: the bytes of raw assets where they lie, mapped.
+
+#include "borrow.h"
+
 #include "pieces.h"
 
 /// Checks the mapped bytes of a frame, once per process.
@@ -17,31 +19,36 @@ static pks_status check_mapped(
   return status;
 }
 
-/// Follows the pieces of a file that the index calls contiguous; `*bytes` is where the first lies.
-static pks_status find_bytes(pks__view *view, const pks__hit *hit, const uint8_t **bytes, pks_error *error) {
+pks_status pks__borrow_place(
+  pks__view *view, const pks__hit *hit, pks__segment **segment, uint64_t *offset, pks_error *error
+) {
   pks__open_run *open = view->runs[hit->run].open;
   pks__piece_walk walk = pks__piece_walk_make(&open->run, &hit->entry);
-  const uint8_t *next = NULL;
+  pks__segment *first = NULL, *next = NULL;
+  uint64_t end = 0;
   for (;;) {
     pks__piece piece;
     bool more;
-    pks__segment *segment;
     const uint8_t *data;
     pks_status status = pks__piece_walk_next(&walk, &piece, &more, error);
-    if (status || !more) { return status; }
-    status = pks__view_segment(view, hit->run, piece.frame.segment, &segment, error);
-    if (!status) { status = pks__segment_map_data(segment, &data, error); }
-    if (!status) { status = check_mapped(open, segment, &piece, data, error); }
     if (status) { return status; }
-    const uint8_t *begin = data + piece.frame.offset + piece.begin;
-    if (piece.frame.codec != PKS__CODEC_RAW || (next && begin != next)) {
+    if (!more) { break; }
+    status = pks__view_segment(view, hit->run, piece.frame.segment, &next, error);
+    if (!status) { status = pks__segment_map_data(next, &data, error); }
+    if (!status) { status = check_mapped(open, next, &piece, data, error); }
+    if (status) { return status; }
+    uint64_t begin = piece.frame.offset + piece.begin;
+    if (piece.frame.codec != PKS__CODEC_RAW || (first && (next != first || begin != end))) {
       return pks__fail(
-        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", segment->name, piece.frame.offset
+        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", next->name, piece.frame.offset
       );
     }
-    if (!next) { *bytes = begin; }
-    next = begin + (piece.end - piece.begin);
+    if (!first) { *offset = begin; }
+    first = next;
+    end = begin + (piece.end - piece.begin);
   }
+  *segment = first;
+  return PKS_OK;
 }
 
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error) {
@@ -57,10 +64,11 @@ pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *e
       error, PKS_NOT_CONTIGUOUS, "the asset is not stored raw in one piece", asset->path, asset->path_length
     );
   }
-  const uint8_t *bytes = NULL;
-  status = find_bytes((pks__view *)(uintptr_t)asset->snapshot, &hit, &bytes, error);
+  pks__segment *segment;
+  uint64_t offset = 0;
+  status = pks__borrow_place((pks__view *)(uintptr_t)asset->snapshot, &hit, &segment, &offset, error);
   if (status) { return pks__names_blame(status, asset, error); }
-  *out = (pks_bytes){.bytes = bytes, .count = (size_t)asset->size};
+  *out = (pks_bytes){.bytes = atomic_load(&segment->data) + offset, .count = (size_t)asset->size};
   return PKS_OK;
 }
 

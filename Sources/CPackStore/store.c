@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache.h"
 #include "checksum.h"
 #include "chunker.h"
 #include "frames.h"
@@ -210,6 +211,12 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   return PKS_OK;
 }
 
+/// A cache needs SHA-256, which names its files.
+static pks_status open_cache(pks_store *store, const pks_options *options, pks_error *error) {
+  if (!options->cache || !options->sha256) { return PKS_OK; }
+  return pks__cache_open(&store->cache, store->vfs, options->cache, store->store_id, options->cache_bytes, error);
+}
+
 static bool options_make_sense(const pks_options *options) {
   uint32_t average = options->chunk_average;
   return average == 0
@@ -228,7 +235,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
   store->sha256 = options->sha256;
-  store->may_write = options->sha256 != NULL;
+  store->may_write = options->sha256 != NULL && !options->read_only;
   store->root = store->lock = store->control = PKS__NO_FILE;
   uint32_t processors = store->vfs->processor_count(store->vfs->context);
   store->thread_count = options->thread_count ? options->thread_count : processors;
@@ -238,6 +245,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   store->crew = pks__crew_create(store->thread_count - 1);
   pks_status status =
     store->mutex && store->opening && store->crew ? open_files(store, path, options, error) : pks__fail_memory(error);
+  if (!status) { status = open_cache(store, options, error); }
   if (!status) {
     // A store whose current generation does not open is not open; taking the view now also warms it.
     pks__view *view;
@@ -257,6 +265,7 @@ void pks_store_close(pks_store *store) {
   pks__view_release(store->current);
   PKS_ASSERT(!store->views && store->segment_count == 0);
   pks__free(store->segments);
+  pks__cache_close(store->cache);
   pks__crew_destroy(store->crew);
   for (size_t i = 0; i < PKS__IDLE_READERS; i++) { pks__frame_reader_destroy(atomic_load(&store->idle_readers[i])); }
   pks__file files[] = {store->control, store->lock, store->root};

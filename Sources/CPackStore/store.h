@@ -19,6 +19,7 @@
 
 #include <stdatomic.h>
 
+#include "cache.h"
 #include "control.h"
 #include "generation.h"
 #include "pins.h"
@@ -90,6 +91,7 @@ struct pks_store {
   uint32_t segment_count, segment_capacity;
   _Atomic(pks__frame_reader *) idle_readers[PKS__IDLE_READERS];  ///< NULL where none lies
   pks__crew *crew;                                               ///< threads that help with large reads
+  pks__cache *cache;                                             ///< NULL: none
 };
 
 // MARK: - Views

@@ -101,11 +101,16 @@ struct pks_vfs;
 typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
 
 typedef struct pks_options {
-  pks_sha256 *sha256;  ///< NULL: the store opens for reading only
+  pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
+  bool read_only;      ///< nothing in the store's directory changes
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
   /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
   uint32_t chunk_average;
-  uint32_t thread_count;      ///< threads that staging and large reads may use; 0: one per processor
+  uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
+  /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
+  /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files
+  const char *cache;
+  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 
@@ -201,6 +206,28 @@ pks_status pks_asset_read_while(
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
 /// NOT_CONTIGUOUS unless `contiguous`.
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+/// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
+/// nothing in the store. Plain data; release it once.
+typedef struct pks_contents {
+  void *bytes;  ///< NULL when `count` is 0
+  size_t count;
+  void *memory;  ///< the core's: what is released
+  size_t memory_size;
+  const struct pks_vfs *vfs;  ///< the core's: NULL for allocated memory
+} pks_contents;
+
+/// The whole file. Assets from 64 KiB up that lie raw in one piece are mapped, and so are assets from 1 MiB up that are
+/// in the store's cache, where the first call puts them; the rest is decoded into allocated memory. Verified as by
+/// `pks_asset_borrow` or `pks_asset_read`. If another process truncates a mapped file, touching its bytes raises SIGBUS.
+/// Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY. A cache that fails is no error.
+pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
+void pks_contents_release(pks_contents *contents);  ///< on any thread, after the store too; a zeroed one is fine
+
+/// A descriptor of a plain file that holds the asset's bytes and nothing else, for reading, which the caller closes. It
+/// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
+/// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
+pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
 pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
