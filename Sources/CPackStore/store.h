@@ -107,8 +107,18 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two
-/// for a hit.
+/// Walks the stored copies of a chunk, among segments of one kind, newest run first; the full id is compared. Zero
+/// `*probe`, call until `*found` is false.
+typedef struct pks__chunk_probe {
+  uint32_t runs;  ///< that were gone through
+  uint32_t row;   ///< in the present one
+} pks__chunk_probe;
+pks_status pks__view_next_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_probe *probe, pks__chunk_ref *out, bool *found,
+  pks_error *error
+);
+
+/// Looks a chunk up by id: the first of its copies. About two cache misses a run, and two for a hit.
 pks_status pks__view_find_chunk(
   pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );
