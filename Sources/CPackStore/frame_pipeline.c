@@ -18,7 +18,6 @@ struct pks__pipeline_frame {
   uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
   uint32_t chunk_count;
   bool stays_raw;
-  bool begins_asset;  ///< its first chunk is the first that was added of an asset
   bool ends_asset;
   bool cuts_asset;  ///< more of the same asset may follow
 };
@@ -140,7 +139,6 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
   pipeline->oldest = (pipeline->oldest + 1) % pipeline->ring_size;
   pipeline->count--;
   if (frame->encoded_length == SIZE_MAX) { return pks__fail_memory(error); }
-  if (frame->begins_asset) { pipeline->asset_in_pieces = false; }
   pks_status status;
   if (frame->encoded_length == 0) {
     status = write_raw(pipeline, frame, error);
@@ -189,7 +187,6 @@ static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
   frame->raw_length = 0;
   frame->chunk_count = 0;
   frame->stays_raw = pipeline->asset_is_mapped;
-  frame->begins_asset = pipeline->asset_begins;
   pipeline->open = frame;
   return PKS_OK;
 }

@@ -179,10 +179,10 @@ const char *pks__glob_fault(const char *pattern) {
   if (!pks__is_utf8(pattern, length)) { return "a pattern is UTF-8"; }
   for (const char *at = pattern, *end = pattern + length; at < end; at++) {
     if (*at == '\\') {
-      if (++at == end) { return "a pattern does not end in '\\': write '\\\\' for the character"; }
+      if (++at == end) { return "a pattern does not end in a backslash: write two to mean the character"; }
     } else if (*at == '[') {
       at = class_end(at + 1 + (at[1] == '!'), end);
-      if (!at) { return "a pattern has a '[' without a ']': write '\\[' for the character"; }
+      if (!at) { return "a pattern has a '[' without a ']': put a backslash before it to mean the character"; }
     }
   }
   return NULL;
