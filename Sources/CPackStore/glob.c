@@ -13,20 +13,20 @@ typedef enum token_kind {
 
 typedef struct token {
   token_kind kind;
-  uint32_t character;     ///< TOKEN_CHARACTER
-  uint16_t begin, end;    ///< TOKEN_CLASS: what stands between the brackets, without `!`
-  bool is_negative;       ///< TOKEN_CLASS
+  uint32_t character;   ///< TOKEN_CHARACTER
+  uint16_t begin, end;  ///< TOKEN_CLASS: what stands between the brackets, without `!`
+  bool is_negative;     ///< TOKEN_CLASS
 } token;
 
 // MARK: - Characters
 
 /// Takes one character of UTF-8. A byte that begins none stands for itself.
 static uint32_t take_character(const char **at, const char *end) {
-  uint8_t first = (uint8_t)*(*at)++;
+  uint8_t first = (uint8_t) * (*at)++;
   int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
   if (end - *at < more) { return first; }
   uint32_t character = more == 0 ? first : first & (0x3fu >> more);
-  for (; more > 0; more--) { character = character << 6 | ((uint8_t)*(*at)++ & 0x3f); }
+  for (; more > 0; more--) { character = character << 6 | ((uint8_t) * (*at)++ & 0x3f); }
   return character;
 }
 

@@ -43,9 +43,7 @@ static pks_status locate(
 }
 
 /// What cannot be read offers no place: what it had is stored anew.
-static pks_status forgive(pks_status status) {
-  return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status;
-}
+static pks_status forgive(pks_status status) { return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status; }
 
 static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) {
   for (uint32_t i = 0; i < search->place_count; i++) {

@@ -26,10 +26,10 @@ typedef struct pks__map_place {
 
 typedef struct pks__map_search {
   pks__view *base;
-  uint32_t base_pack;            ///< index in `base`, or UINT32_MAX
-  const pks__scratch *new_ids;   ///< pks__id by number of the new chunk
-  pks__scratch laid_out;         ///< stretches of new chunks, each a map asset
-  pks__map laid_out_by_first;    ///< prefix of the first chunk's id -> index in `laid_out`
+  uint32_t base_pack;           ///< index in `base`, or UINT32_MAX
+  const pks__scratch *new_ids;  ///< pks__id by number of the new chunk
+  pks__scratch laid_out;        ///< stretches of new chunks, each a map asset
+  pks__map laid_out_by_first;   ///< prefix of the first chunk's id -> index in `laid_out`
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
   uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all

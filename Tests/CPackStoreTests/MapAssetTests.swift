@@ -324,6 +324,22 @@ extension Core {
       #expect(try store.state()["p"]?.content == folder)
     }
 
+    /// A record that promises what is not so is a fault, although all sums are right.
+    @Test(
+      arguments: [
+        ("text", 0x0e, "the asset does not lie in one piece as its record says"),
+        ("small", 0x0e, "a map asset does not begin at a page"), ("a.map", 0x0a, "bad record"), ("a.map", 0x0e, nil),
+      ] as [(String, UInt8, String?)])
+    func falsePromises(_ path: String, _ flags: UInt8, _ fault: String?) throws {
+      let folder: Folder = [path: .file(path == "text" ? Self.text(20_000) : Self.noise(100))]
+      let disk = try Self.store([:]).disk
+      try Self.add(disk, try Store(disk), folder)
+      try Forgery.setFlagsOfFirstRecord(disk, flags)
+      let faults = try Store(disk).snapshot().faults(deep: true)
+      #expect(faults.map { $0.hasPrefix(fault ?? "?") } == (fault == nil ? [] : [true]), "\(faults)")
+      if path == "text" { #expect(try status { _ = try Self.borrow(Store(disk).snapshot(), path) } == PKS_CORRUPT) }
+    }
+
     /// Neither threads nor the order of listing show.
     @Test func determinism() throws {
       func segments(threads: UInt32) throws -> [String] {
@@ -376,4 +392,51 @@ extension Core {
       }
     }
   }
+}
+
+/// Changes a store's index and makes all sums right again, as only somebody who means it would.
+private enum Forgery {
+  /// Of the one run of a store in its second generation.
+  static func setFlagsOfFirstRecord(_ disk: Disk, _ flags: UInt8) throws {
+    let name = try #require(disk.list("/store/index").first { $0.hasSuffix(".run") })
+    let old = disk.read("/store/index/\(name)")!
+    let run = resummed(old) { body in body[Int(word(body, 48)) + 1] = flags }
+    disk.write(run, to: "/store/index/\(name)")
+
+    let path = "/store/index/0000000000000002.generation"
+    var generation = disk.read(path)!
+    generation.replace(Array(old.suffix(8)), with: Array(run.suffix(8)))
+    generation.replaceSubrange((generation.count - 8)..., with: sum(generation.dropLast(8)))
+    disk.write(generation, to: path)
+
+    var control = disk.read("/store/CONTROL")!
+    for slot in [0, 4096] where word(control, slot + 32) == 2 {
+      control.replaceSubrange((slot + 48)..<(slot + 56), with: sum(generation[...]))
+      control.replaceSubrange((slot + 4088)..<(slot + 4096), with: sum(control[slot..<(slot + 4088)]))
+    }
+    disk.write(control, to: "/store/CONTROL")
+  }
+
+  /// A table whose body begins the file and fills one group.
+  private static func resummed(_ file: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
+    let trailer = Array(file.suffix(64)), length = Int(word(trailer, 24))
+    var body = Array(file[..<length])
+    change(&body)
+    let pages = stride(from: 0, to: length, by: 4096).flatMap { sum(body[$0..<($0 + 4096)]) }
+    let group = sum(pages[...])
+    let start = Array(trailer[..<40]) + sum(group[...]) + [UInt8](repeating: 0, count: 8)
+    return body + pages + group + start + sum(start[...])
+  }
+
+  private static func sum(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    withUnsafeBytes(of: bytes.withUnsafeBytes { pks__checksum($0.baseAddress, $0.count) }.littleEndian) { Array($0) }
+  }
+
+  private static func word(_ bytes: [UInt8], _ offset: Int) -> UInt64 {
+    bytes[offset..<(offset + 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+extension Disk {
+  fileprivate func write(_ bytes: [UInt8], to path: String) { sim_put_file(raw, path, bytes, bytes.count) }
 }

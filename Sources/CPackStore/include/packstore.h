@@ -300,11 +300,12 @@ typedef struct pks_add_request {
   /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
   /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
   /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
-  /// that did not change stays as it is stored, and is laid out afresh when it is meant now and was not before.
+  /// that did not change stays as it is stored, and is laid out afresh when it is meant now and was not before. Equal
+  /// files share a place.
   ///
-  ///   `?`    one character                   `*`    any characters of one part
-  ///   `[a-z]` one of these, `[!a-z]` of others `**`   any characters, slashes included
-  ///   `\`    takes the next one as it is       `**/`  where a part begins: any folders, or none
+  ///   `?`       one character                        `*`    any characters of one part
+  ///   `[a-z]`   one of these, `[!a-z]` of the others  `**`   any characters, slashes included
+  ///   `\`       takes the next one as it is           `**/`  where a part begins: any folders, or none
   ///
   /// A pattern with a slash means whole paths; one at its beginning is left out. A pattern without a slash means the
   /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
