@@ -142,6 +142,7 @@ pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const cha
     .kind = (pks_kind)entry->kind,
     .executable = entry->flags & PKS__FLAG_EXECUTABLE,
     .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS,
+    .mapped = entry->flags & PKS__FLAG_MAPPED,
     .pack = hit->rank,
     .size = entry->kind == PKS__RECORD_FOLDER ? 0 : entry->size,
   };

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "frames.h"
 #include "names.h"
 #include "pieces.h"
 #include "threads.h"
@@ -179,9 +178,9 @@ static void help(pks__effort *effort) {
   reading *reading = (struct reading *)(void *)effort;
   pks_error error;
   pks__frame_reader *reader;
-  if (pks__frame_reader_take(reading->view->store, &reader, NULL)) { return; }
+  if (pks__frame_reader_take(&reading->view->store->readers, &reader, NULL)) { return; }
   pks_status status = work(reading, NULL, NULL, reader, &error);
-  pks__frame_reader_return(reading->view->store, reader);
+  pks__frame_reader_return(&reading->view->store->readers, reader);
   if (status) { fail(reading, status, &error); }
 }
 
@@ -191,7 +190,7 @@ static pks_status read_range(reading *reading, bool (*goes_on)(void *context), v
   bool is_shared = length >= SHARED_BYTES && pks__crew_thread_count(store->crew) > 0;
   pks__frame_reader *reader;
   pks_error failure;
-  pks_status status = pks__frame_reader_take(store, &reader, error);
+  pks_status status = pks__frame_reader_take(&store->readers, &reader, error);
   if (status) { return status; }
   if (is_shared) {
     pks__crew_call(store->crew, &reading->effort, (uint32_t)pks__min64(length / BATCH_BYTES - 1, UINT32_MAX));
@@ -199,7 +198,7 @@ static pks_status read_range(reading *reading, bool (*goes_on)(void *context), v
   status = work(reading, goes_on, context, reader, &failure);
   if (status) { fail(reading, status, &failure); }
   if (is_shared) { pks__crew_dismiss(store->crew, &reading->effort); }
-  pks__frame_reader_return(store, reader);
+  pks__frame_reader_return(&store->readers, reader);
   return reading->status;
 }
 

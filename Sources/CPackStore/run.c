@@ -375,12 +375,11 @@ static pks_status split_number(pks__run *run, uint32_t number, uint32_t *segment
   return PKS_OK;
 }
 
-pks_status pks__run_find_chunk(
-  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
+/// The rows whose prefixes begin as `prefix` does, as far as the directory tells.
+static pks_status find_rows(
+  pks__run *run, uint64_t prefix, const pks__chunk_row **rows, uint32_t *count, pks_error *error
 ) {
   const uint8_t *bytes;
-  *found = false;
-  if (run->chunk_count == 0) { return PKS_OK; }
   uint64_t slot = run->chunk_bits ? prefix >> (64 - run->chunk_bits) : 0;
   pks_status status =
     section_bytes(run, &run->chunk_directory, slot * sizeof(pks_le32), 2 * sizeof(pks_le32), &bytes, error);
@@ -392,13 +391,47 @@ pks_status pks__run_find_chunk(
     run, &run->chunk_rows, (uint64_t)first * sizeof(pks__chunk_row), (uint64_t)(end - first) * sizeof(pks__chunk_row),
     &bytes, error
   );
+  *rows = (const pks__chunk_row *)(const void *)bytes;
+  *count = end - first;
+  return status;
+}
+
+pks_status pks__run_find_chunk(
+  pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
+) {
+  const pks__chunk_row *rows;
+  uint32_t count;
+  *found = false;
+  if (run->chunk_count == 0) { return PKS_OK; }
+  pks_status status = find_rows(run, prefix, &rows, &count, error);
   if (status) { return status; }
-  const pks__chunk_row *rows = (const pks__chunk_row *)(const void *)bytes;
-  for (uint32_t at = *probe; at < end - first; at++) {
+  for (uint32_t at = *probe; at < count; at++) {
     if (pks__get32(rows[at].fingerprint) != (uint32_t)prefix) { continue; }
     *probe = at + 1;
     *found = true;
     return split_number(run, pks__get32(rows[at].number), segment, row, error);
+  }
+  return PKS_OK;
+}
+
+pks_status pks__run_lists_chunk(pks__run *run, uint64_t prefix, uint32_t number, bool *listed, pks_error *error) {
+  const pks__chunk_row *rows;
+  uint32_t low = 0, high;
+  *listed = false;
+  if (run->chunk_count == 0) { return PKS_OK; }
+  pks_status status = find_rows(run, prefix, &rows, &high, error);
+  if (status) { return status; }
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2, at = pks__get32(rows[middle].number);
+    if (at == number) {
+      *listed = pks__get32(rows[middle].fingerprint) == (uint32_t)prefix;
+      return PKS_OK;
+    }
+    if (at < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
   return PKS_OK;
 }

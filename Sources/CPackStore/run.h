@@ -107,4 +107,7 @@ pks_status pks__run_find_chunk(
   pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
 );
 
+/// Whether that walk comes upon the run's chunk `number`. O(log chunks) however many have the prefix.
+pks_status pks__run_lists_chunk(pks__run *run, uint64_t prefix, uint32_t number, bool *listed, pks_error *error);
+
 #endif

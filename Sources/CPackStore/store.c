@@ -7,7 +7,6 @@
 #include "cache.h"
 #include "checksum.h"
 #include "chunker.h"
-#include "frames.h"
 #include "memory.h"
 #include "scratch.h"
 
@@ -267,7 +266,7 @@ void pks_store_close(pks_store *store) {
   pks__free(store->segments);
   pks__cache_close(store->cache);
   pks__crew_destroy(store->crew);
-  for (size_t i = 0; i < PKS__IDLE_READERS; i++) { pks__frame_reader_destroy(atomic_load(&store->idle_readers[i])); }
+  pks__frame_readers_free(&store->readers);
   pks__file files[] = {store->control, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }

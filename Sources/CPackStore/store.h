@@ -21,6 +21,7 @@
 
 #include "cache.h"
 #include "control.h"
+#include "frames.h"
 #include "generation.h"
 #include "pins.h"
 #include "run.h"
@@ -66,12 +67,6 @@ typedef struct pks__segment_slot {
   uint32_t references;
 } pks__segment_slot;
 
-/// What one thread needs to read a frame. Reused; see `frames.h`.
-typedef struct pks__frame_reader pks__frame_reader;
-
-/// Frame readers that are kept; more threads than this at once make their own and free them again.
-enum { PKS__IDLE_READERS = 32 };
-
 struct pks_store {
   const pks_vfs *vfs;
   pks__file root;
@@ -89,9 +84,9 @@ struct pks_store {
   pks__view *current;  ///< one reference of the store's own: the view of the newest generation seen
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
-  _Atomic(pks__frame_reader *) idle_readers[PKS__IDLE_READERS];  ///< NULL where none lies
-  pks__crew *crew;                                               ///< threads that help with large reads
-  pks__cache *cache;                                             ///< NULL: none
+  pks__frame_readers readers;
+  pks__crew *crew;    ///< threads that help with large reads
+  pks__cache *cache;  ///< NULL: none
 };
 
 // MARK: - Views
@@ -118,8 +113,18 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two
-/// for a hit.
+/// Walks the stored copies of a chunk, among segments of one kind, newest run first; the full id is compared. Zero
+/// `*probe`, call until `*found` is false.
+typedef struct pks__chunk_probe {
+  uint32_t runs;  ///< that were gone through
+  uint32_t row;   ///< in the present one
+} pks__chunk_probe;
+pks_status pks__view_next_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_probe *probe, pks__chunk_ref *out, bool *found,
+  pks_error *error
+);
+
+/// Looks a chunk up by id: the first of its copies. About two cache misses a run, and two for a hit.
 pks_status pks__view_find_chunk(
   pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );

@@ -178,6 +178,7 @@ typedef struct pks_asset {
   pks_kind kind;
   bool executable;
   bool contiguous;  ///< stored raw in one piece: `pks_asset_borrow` works
+  bool mapped;      ///< contiguous by contract, and page-aligned: see `pks_add_request.map_globs`
   uint32_t pack;    ///< the pack it comes from; PKS_ANY_PACK for an implied folder
   uint64_t size;    ///< bytes of a file; of a link, the length of its target; 0 for a folder
 } pks_asset;
@@ -228,6 +229,18 @@ void pks_contents_release(pks_contents *contents);  ///< on any thread, after th
 /// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
 /// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
 pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
+
+/// How a file is stored.
+typedef struct pks_storage {
+  uint64_t extent_count;     ///< stretches of neighbouring frames; reading from front to back jumps in between
+  uint64_t frame_count;      ///< frames that hold bytes of it; one that several extents touch counts for each
+  uint64_t raw_frame_count;  ///< of them, stored without compression
+  uint64_t stored_bytes;     ///< its share of what those frames take, by raw length, rounded frame by frame
+  bool contiguous, mapped;   ///< as in `pks_asset`
+} pks_storage;
+
+/// How a file is stored. O(frames). Errors: WRONG_KIND, CORRUPT.
+pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
 pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
@@ -304,6 +317,7 @@ typedef enum pks_notice {
   PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
   PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
   PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
+  PKS_NOTICE_UNUSED_GLOB,   ///< warning: a pattern of `map_globs`, which is `path`, means no file of the folder
 } pks_notice;
 
 /// What to add. Zero-initialise, then set `pack` and `folder`.
@@ -319,6 +333,20 @@ typedef struct pks_add_request {
   uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
   pks_links links;
   bool portable;  ///< paths that differ by case only are a refusal
+  /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
+  /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
+  /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
+  /// that did not change stays as it is stored, and is laid out afresh when it is meant now and was not before. Equal
+  /// files share a place.
+  ///
+  ///   `?`       one character                        `*`    any characters of one part
+  ///   `[a-z]`   one of these, `[!a-z]` of the others  `**`   any characters, slashes included
+  ///   `\`       takes the next one as it is           `**/`  where a part begins: any folders, or none
+  ///
+  /// A pattern with a slash means whole paths; one at its beginning is left out. A pattern without a slash means the
+  /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
+  const char *const *map_globs;
+  uint32_t map_glob_count;
   void *context;  ///< for the callbacks
   bool (*progress
   )(void *context,
@@ -327,12 +355,17 @@ typedef struct pks_add_request {
 } pks_add_request;
 
 typedef struct pks_add_result {
-  bool unchanged;  ///< the pack's current version has this very content: no version was made
+  /// the pack's current version has this very content: no version was made. With `relaid_count` above 0 there is
+  /// something to commit all the same: where these assets lie now.
+  bool unchanged;
   pks_version version;
   uint64_t chunk_count;       ///< chunks of the folder
   uint64_t new_chunk_count;   ///< of them, not stored before
   uint64_t new_raw_bytes;     ///< bytes of those chunks
-  uint64_t new_stored_bytes;  ///< bytes they take in segments, catalog and layout pages included
+  uint64_t new_stored_bytes;  ///< bytes written to segments: these chunks, map assets, catalog and layout pages
+  uint64_t mapped_count;      ///< map assets of the folder that hold bytes
+  uint64_t relaid_count;      ///< of them, how many did not change but were not stored as map assets before
+  uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
 } pks_add_result;
 
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
