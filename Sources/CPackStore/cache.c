@@ -75,7 +75,10 @@ static int make_folders(const pks__cache *cache, pks__file *root) {
     failure = vfs->make_folder(vfs->context, *root, folders[i]);
     if (failure == EEXIST) { failure = 0; }
   }
-  if (failure) { vfs->close(vfs->context, *root); }
+  if (failure) {
+    vfs->close(vfs->context, *root);
+    *root = PKS__NO_FILE;
+  }
   return failure;
 }
 
