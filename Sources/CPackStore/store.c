@@ -154,6 +154,7 @@ static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) 
   bool read_only_media = failure == EROFS || failure == EACCES || failure == EPERM;
   if (failure && may_write && read_only_media) {
     store->may_write = false;
+    store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_READ, &store->lock);
   }
   // A store copied to read-only media may lack the file; nobody can change it there.
@@ -176,6 +177,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
   }
   if ((failure == EROFS || failure == EACCES) && store->may_write) {
     store->may_write = false;
+    store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
   if (failure == ENOENT) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }

@@ -73,7 +73,8 @@ struct pks_store {
   pks__file lock;  ///< PKS__NO_FILE on media without a lock file
   pks__file control;
   pks_sha256 *sha256;  ///< NULL when the caller gave none
-  bool may_write;      ///< there is SHA-256, and the media can be written
+  bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
+  int write_failure;   ///< why the system does not; 0: nobody asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
   uint8_t store_id[16];

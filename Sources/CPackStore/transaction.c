@@ -10,11 +10,17 @@ enum { DEFAULT_KEEP = 2 };
 
 // MARK: - Life
 
+static pks_status fail_read_only(const pks_store *store, pks_error *error) {
+  const char *text =
+    store->write_failure ? "the store's directory may not be written" : "the store is open for reading only";
+  pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
+  if (error) { error->system_error = store->write_failure; }
+  return status;
+}
+
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
   static const pks_txn_options defaults;
-  if (!store->may_write) {
-    return pks__fail(error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
-  }
+  if (!store->may_write) { return fail_read_only(store, error); }
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;
