@@ -28,6 +28,8 @@ let package = Package(
   products: [
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
+    // For benchmarks only: lets a package beside this one measure PackStore's peers with the same commands.
+    .library(name: "BenchmarkKit", targets: ["BenchmarkKit"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
   ],
@@ -54,13 +56,15 @@ let package = Package(
       dependencies: ["PackStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: swiftSettings
     ),
-    .executableTarget(
-      name: "packstore-bench",
+    .target(
+      name: "BenchmarkKit",
       dependencies: [
-        "PackStore", "CPackStore", "CZstd", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PackStore", "CPackStore", "CZstd", "CXXHash",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
     ),
+    .executableTarget(name: "packstore-bench", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
     .target(
       name: "CPackStoreTesting",
       dependencies: ["CPackStore"],
@@ -77,6 +81,7 @@ let package = Package(
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: swiftSettings
     ),
+    .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
     .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli"], swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11

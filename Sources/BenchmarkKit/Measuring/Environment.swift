@@ -1,3 +1,4 @@
+import CXXHash
 import CZstd
 import Foundation
 
@@ -11,6 +12,10 @@ struct Environment: Codable {
   let date: String
   /// Processes that wanted a processor, averaged over the last minute: above 0.3 or so when the run began, others were at work.
   let loadAtStart: Double
+  let kernel: String?
+  let xxhashVersion: String?
+  let swiftVersion: String?
+  let packStoreVersion: String?
 
   init() {
     let process = ProcessInfo.processInfo
@@ -22,12 +27,46 @@ struct Environment: Codable {
     date = String(Date.now.ISO8601Format().prefix(10))
     var load = [0.0]
     loadAtStart = getloadavg(&load, 1) == 1 ? load[0] : .nan
+    let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+    // What follows the numbers may name who built it.
+    kernel = String(release.prefix { $0.isNumber || $0 == "." })
+    let xxhash = XXH_versionNumber()
+    xxhashVersion = "\(xxhash / 10_000).\(xxhash / 100 % 100).\(xxhash % 100)"
+    swiftVersion = Self.compiler
+    packStoreVersion = Self.commit()
   }
 
   /// One line of a report.
   var line: String {
     "Machine: \(processor), \(processorCount) processors, \(memoryByteCount / 1_000_000_000) GB, \(system); zstd \(zstdVersion); "
       + "\(date); load average at the start \(decimals(loadAtStart, 1))."
+  }
+
+  /// The compiler does not tell its version, it only answers questions.
+  private static var compiler: String {
+    #if compiler(>=6.4)
+      "6.4 or later"
+    #elseif compiler(>=6.3)
+      "6.3"
+    #else
+      "6.2"
+    #endif
+  }
+
+  /// The commit of the checkout that this program was built in, if it still lies there.
+  private static func commit() -> String? {
+    guard let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else { return nil }
+    let git = Process()
+    git.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    git.arguments = ["git", "describe", "--always", "--dirty"]
+    git.currentDirectoryURL = program.deletingLastPathComponent()
+    let output = Pipe()
+    git.standardOutput = output
+    git.standardError = FileHandle.nullDevice
+    guard (try? git.run()) != nil else { return nil }
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    git.waitUntilExit()
+    return git.terminationStatus == 0 ? text.trimmingCharacters(in: .whitespacesAndNewlines) : nil
   }
 
   private static func field(_ name: String, of file: String, separator: Character) -> String? {

@@ -3,6 +3,7 @@ import Foundation
 /// A folder for temporary stores, removed with everything in it when the object goes.
 final class TemporaryFolder {
   let path: String
+  private var folderCount = 0
 
   /// Makes a folder of its own inside `parent`, by default inside the system's folder for temporary files.
   init(in parent: String?) throws {
@@ -12,5 +13,20 @@ final class TemporaryFolder {
     path = folder.path
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit { remove() }
+
+  /// An empty folder inside this one.
+  func newFolder() throws -> String {
+    folderCount += 1
+    let folder = "\(path)/\(folderCount)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    return folder
+  }
+
+  /// Removes it, also while another thread is still writing: what it writes to disappears, and it soon fails.
+  func remove() {
+    for _ in 0..<100 where FileManager.default.fileExists(atPath: path) {
+      try? FileManager.default.removeItem(atPath: path)
+    }
+  }
 }

@@ -1,0 +1,209 @@
+import CPackStore
+import Foundation
+import PackStore
+
+/// The store this benchmark is for.
+struct PackStoreContestant: Contestant {
+  /// Through which of its interfaces it is read.
+  enum Interface: Sendable { case swift, c }
+
+  /// The API that Swift programs embed.
+  static let swift = Self(name: "PackStore", interface: .swift, layout: .random)
+  /// The core without the Swift around it.
+  static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
+  /// Larger frames, for assets that are read from front to back.
+  static let sequential = Self(name: "PackStore, sequential", interface: .swift, layout: .sequential)
+
+  let name: String
+  let interface: Interface
+  let layout: InstallOptions.Layout
+
+  var form: String? { "PackStore, \(layout) layout" }
+
+  var note: String {
+    let access = interface == .swift ? "Swift" : "C"
+    return "\(layout) layout, level \(layout == .random ? 3 : 4), durable commit, through \(access)"
+  }
+
+  var abilities: Abilities {
+    if layout == .sequential { return [.ingest, .scan, .extract] }
+    return interface == .swift ? .all : [.read, .readRange, .borrow, .lookUp, .list, .scan, .open]
+  }
+
+  func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
+    var storeOptions = Store.Options.createIfMissing
+    storeOptions.threadCount = threadCount
+    var options = InstallOptions()
+    options.layout = layout
+    let store = try Store(at: Self.store(in: workspace), options: storeOptions)
+    try store.write { [options] in _ = try $0.install(folder: dataSet.folder, as: "Benchmark", options: options) }
+  }
+
+  func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader {
+    switch interface {
+    case .swift: try PackStoreReader(Self.store(in: workspace), threadCount: threadCount)
+    case .c: try CoreReader(Self.store(in: workspace), threadCount: threadCount)
+    }
+  }
+
+  /// The store's directory.
+  static func store(in workspace: String) -> String { workspace + "/store" }
+}
+
+/// How the benchmark opens a store for reading. What a store gets for reading, such as room for a cache of materialised
+/// assets, is said here and nowhere else.
+extension Store.Options {
+  fileprivate static func forReading(threadCount: Int) -> Self {
+    var options = Self.readOnly
+    options.threadCount = threadCount
+    return options
+  }
+}
+
+/// PackStore through Swift.
+private final class PackStoreReader: AssetReader {
+  private let snapshot: Snapshot
+
+  init(_ path: String, threadCount: Int) throws {
+    snapshot = try Store(at: path, options: .forReading(threadCount: threadCount)).makeSnapshot()
+  }
+
+  /// What an object keeps lends no assets, a parameter does.
+  @inline(__always)
+  private func reading<Result>(_ body: (borrowing Snapshot) throws -> Result) rethrows -> Result { try body(snapshot) }
+
+  func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
+    try reading { try $0.asset(path.string).read(into: memory) }
+  }
+
+  func read(_ path: AssetPath, at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    _ = try reading { try $0.asset(path.string).read(into: memory, range: offset..<(offset + memory.count)) }
+  }
+
+  func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try reading { try $0.asset(path.string).bytes.withUnsafeBytes(body) }
+  }
+
+  func withContents(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try reading { try $0.asset(path.string).contents.withUnsafeBytes(body) }
+  }
+
+  func lookUp(_ paths: AssetPaths) throws -> Int {
+    try reading { snapshot in
+      var sum = 0
+      for path in paths { sum += try snapshot.asset(path.string).byteCount }
+      return sum
+    }
+  }
+
+  func list(_ folder: AssetPath) throws -> Int {
+    try reading { snapshot in
+      var cursor = try snapshot.cursor(in: folder.string)
+      var count = 0
+      while let _ = try cursor.next() { count += 1 }
+      return count
+    }
+  }
+
+  func scan(into memory: UnsafeMutableRawBufferPointer) throws -> Int {
+    try reading { snapshot in
+      var cursor = try snapshot.cursor(depth: .descendants)
+      var sum = 0
+      while let asset = try cursor.next() { if asset.kind == .file { sum += try asset.read(into: memory) } }
+      return sum
+    }
+  }
+
+  func extract(to target: String) throws { try snapshot.extract(to: target) }
+
+  func close() {}
+}
+
+/// PackStore through C.
+private final class CoreReader: AssetReader {
+  private var store: OpaquePointer?
+  private var snapshot: OpaquePointer?
+
+  init(_ path: String, threadCount: Int) throws {
+    var options = pks_options()
+    options.thread_count = UInt32(threadCount)
+    try check { pks_store_open(&store, path, &options, $0) }
+    try check { pks_snapshot_open(&snapshot, store, $0) }
+  }
+
+  func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
+    var asset = try find(path)
+    guard Int(asset.size) <= memory.count else { throw Unavailable("'\(path.string)' is longer than it was") }
+    try check { pks_asset_read(&asset, 0, memory.baseAddress, Int(asset.size), $0) }
+    return Int(asset.size)
+  }
+
+  func read(_ path: AssetPath, at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    var asset = try find(path)
+    try check { pks_asset_read(&asset, UInt64(offset), memory.baseAddress, memory.count, $0) }
+  }
+
+  func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    var asset = try find(path)
+    var loan = pks_bytes()
+    try check { pks_asset_borrow(&asset, &loan, $0) }
+    try body(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count))
+  }
+
+  func lookUp(_ paths: AssetPaths) throws -> Int {
+    var sum = 0
+    for path in paths { sum += Int(try find(path).size) }
+    return sum
+  }
+
+  func list(_ folder: AssetPath) throws -> Int {
+    var count = 0
+    try walk(folder.utf8, folder.utf8Count, PKS_CHILDREN) { _ in count += 1 }
+    return count
+  }
+
+  func scan(into memory: UnsafeMutableRawBufferPointer) throws -> Int {
+    var sum = 0
+    try walk("", 0, PKS_DESCENDANTS) { entry in
+      guard entry.asset.kind == PKS_FILE else { return }
+      try check { pks_asset_read(&entry.asset, 0, memory.baseAddress, Int(entry.asset.size), $0) }
+      sum += Int(entry.asset.size)
+    }
+    return sum
+  }
+
+  func close() {
+    pks_snapshot_close(snapshot)
+    pks_store_close(store)
+  }
+
+  @inline(__always)
+  private func find(_ path: AssetPath) throws -> pks_asset {
+    var asset = pks_asset()
+    try check { pks_find(&asset, snapshot, path.utf8, path.utf8Count, .max, $0) }
+    return asset
+  }
+
+  private func walk(
+    _ folder: UnsafePointer<CChar>, _ length: Int, _ walk: pks_walk, _ body: (inout pks_entry) throws -> Void
+  ) throws {
+    var cursor: OpaquePointer?
+    try check { pks_cursor_open(&cursor, snapshot, folder, length, .max, walk, $0) }
+    defer { pks_cursor_close(cursor) }
+    var entry = pks_entry()
+    var more = false
+    while true {
+      try check { pks_cursor_next(cursor, &entry, &more, $0) }
+      guard more else { return }
+      try body(&entry)
+    }
+  }
+}
+
+/// Throws what the core reports. The error's kilobyte is neither cleared nor copied unless there is an error: a C
+/// program would not pay for that either.
+@inline(__always)
+private func check(_ call: (UnsafeMutablePointer<pks_error>?) -> pks_status) throws {
+  let status = call(nil)
+  guard status == PKS_OK else { throw Unavailable("the core says: \(String(cString: pks_status_name(status)))") }
+}

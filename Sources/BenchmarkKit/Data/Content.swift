@@ -1,0 +1,88 @@
+/// Bytes of an asset, made from a seed: the same on every machine.
+enum Content: String, Codable, CaseIterable {
+  /// About 2.3 to 1 at zstd's level 3, as the levels and meshes of a game.
+  case compressible
+  /// What has been compressed already: pictures, music, films.
+  case incompressible
+  /// Words and numbers, about 4 to 1: settings, scripts.
+  case text
+
+  func fill(_ memory: UnsafeMutableRawBufferPointer, seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    switch self {
+    case .compressible: fillCompressible(memory, &generator)
+    case .incompressible: fillRandom(memory, &generator)
+    case .text: fillText(memory, &generator)
+    }
+  }
+
+  private func fillRandom(_ memory: UnsafeMutableRawBufferPointer, _ generator: inout SeededGenerator) {
+    var offset = 0
+    while offset + 8 <= memory.count {
+      memory.storeBytes(of: generator.next().littleEndian, toByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    var last = generator.next()
+    while offset < memory.count {
+      memory[offset] = UInt8(truncatingIfNeeded: last)
+      last >>= 8
+      offset += 1
+    }
+  }
+
+  /// Puts bytes together as compressors take them apart: runs of new bytes from a skewed alphabet, then copies of what
+  /// stands up to 48 KiB before, short ones mostly.
+  private func fillCompressible(_ memory: UnsafeMutableRawBufferPointer, _ generator: inout SeededGenerator) {
+    let reach: UInt64 = 48 << 10
+    var offset = 0
+    while offset < memory.count {
+      let dice = generator.next()
+      let runEnd = min(offset + 2 + Int(dice & 15), memory.count)
+      var bits = generator.next()
+      while offset < runEnd {
+        // Of two draws the smaller: low values come more often, as in any real table of numbers.
+        memory[offset] = UInt8(truncatingIfNeeded: min(bits & 0xFF, bits >> 8 & 0xFF))
+        bits = (bits >> 5) &* 0x9E37_79B9_7F4A_7C15
+        offset += 1
+      }
+      guard offset > 64 else { continue }
+      // Squared, so that near copies are more frequent than far ones.
+      let share = (dice >> 16) & 0xFFFF
+      let distance = 1 + Int((share * share >> 16) * min(reach, UInt64(offset) - 1) >> 16)
+      let copyEnd = min(offset + 4 + Int(dice >> 40 & 15) + (dice >> 60 == 0 ? 96 : 0), memory.count)
+      while offset < copyEnd {
+        memory[offset] = memory[offset - distance]
+        offset += 1
+      }
+    }
+  }
+
+  private func fillText(_ memory: UnsafeMutableRawBufferPointer, _ generator: inout SeededGenerator) {
+    var offset = 0
+    func append(_ bytes: some Sequence<UInt8>) {
+      for byte in bytes where offset < memory.count {
+        memory[offset] = byte
+        offset += 1
+      }
+    }
+    while offset < memory.count {
+      let dice = generator.next()
+      let word = Self.words[Int(min(dice & 63, dice >> 6 & 63))]
+      switch dice >> 12 & 7 {
+      case 0...4: append(word)
+      case 5: append(String(dice >> 16 & 0xFFF).utf8)
+      default: append("\"\(dice >> 16 & 0xFF)\": ".utf8)
+      }
+      append(CollectionOfOne(UInt8(ascii: dice >> 28 & 7 == 0 ? "\n" : " ")))
+    }
+  }
+
+  private static let words: [[UInt8]] = {
+    var generator = SeededGenerator(seed: 64)
+    return (0..<64).map { _ in
+      (0..<Int.random(in: 2...9, using: &generator)).map { _ in
+        UInt8(ascii: "a") + UInt8.random(in: 0..<26, using: &generator)
+      }
+    }
+  }()
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// Makes data sets as folders of files.
+enum DataSetMaker {
+  /// Writes the assets planned to the empty folder `folder`. Each asset's bytes depend on the seed and its path alone.
+  static func make(_ name: String, _ plans: [AssetPlan], seed: UInt64, at folder: String) throws -> DataSet {
+    let dataSet = try emptyFiles(name, plans, at: folder)
+    let seeds = Dictionary(uniqueKeysWithValues: plans.map { ($0.path, ($0.content, Self.seed(seed, $0.path))) })
+    let root = try FileFolder(folder)
+    let failure = Failure()
+    DispatchQueue.concurrentPerform(iterations: dataSet.assets.count) { index in
+      let (content, seed) = seeds[dataSet.assets[index].path]!
+      failure.catching {
+        try root.write(dataSet.paths[index], dataSet.assets[index].byteCount) { content.fill($0, seed: seed) }
+      }
+    }
+    try failure.throwIfAny()
+    return dataSet
+  }
+
+  /// Files that have a length and no blocks on disk, for workloads that never read them.
+  static func makeHollow(_ name: String, _ plans: [AssetPlan], at folder: String) throws -> DataSet {
+    let dataSet = try emptyFiles(name, plans, at: folder)
+    let root = try FileFolder(folder)
+    for (asset, path) in zip(dataSet.assets, dataSet.paths) {
+      let file = try root.make(path)
+      defer { close(file) }
+      _ = try checked(Int(ftruncate(file, off_t(asset.byteCount))), "truncate", path)
+    }
+    return dataSet
+  }
+
+  private static func emptyFiles(_ name: String, _ plans: [AssetPlan], at folder: String) throws -> DataSet {
+    let root = try FileFolder(folder)
+    for plan in plans { try root.makeParents(of: plan.path) }
+    return DataSet(name, folder: folder, assets: plans.map { .init(path: $0.path, byteCount: $0.byteCount) })
+  }
+
+  /// FNV-1a of the path, mixed with the seed.
+  private static func seed(_ seed: UInt64, _ path: String) -> UInt64 {
+    path.utf8.reduce(0xCBF2_9CE4_8422_2325 ^ seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+}
+
+/// The first error of work that is spread over threads.
+final class Failure: @unchecked Sendable {
+  private let lock = NSLock()
+  private var error: (any Error)?
+
+  func catching(_ body: () throws -> Void) {
+    do { try body() } catch { lock.withLock { self.error = self.error ?? error } }
+  }
+
+  func throwIfAny() throws {
+    if let error = lock.withLock({ error }) { throw error }
+  }
+}
+
+extension FileFolder {
+  /// Makes a file whose bytes `fill` provides.
+  fileprivate func write(_ path: AssetPath, _ byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
+    let memory = FreshMemory(byteCount: byteCount)
+    fill(memory.bytes)
+    let file = try make(path)
+    defer { close(file) }
+    try writeFully(UnsafeRawBufferPointer(memory.bytes), to: file, path)
+  }
+}

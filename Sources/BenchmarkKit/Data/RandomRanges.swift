@@ -1,0 +1,27 @@
+/// Ranges of equal length at random places of a data set, each byte of which is as likely as any other.
+struct RandomRanges {
+  struct Place {
+    let asset: Int
+    let path: AssetPath
+    let offset: Int
+    /// Where the range begins in the data set, all assets taken one after another.
+    let position: Int
+  }
+
+  let all: [Place]
+
+  init(_ dataSet: DataSet, length: Int, count: Int, seed: UInt64) {
+    var ends: [Int] = []
+    for asset in dataSet.assets { ends.append((ends.last ?? 0) + asset.byteCount) }
+    var generator = SeededGenerator(seed: seed)
+    all = (0..<count).compactMap { _ in
+      let position = Int.random(in: 0..<ends.last!, using: &generator)
+      let asset = ends.firstIndex { $0 > position }!
+      let begin = ends[asset] - dataSet.assets[asset].byteCount
+      let room = dataSet.assets[asset].byteCount - length
+      guard room >= 0 else { return nil }
+      let offset = min(position - begin, room)
+      return Place(asset: asset, path: dataSet.paths[asset], offset: offset, position: begin + offset)
+    }
+  }
+}

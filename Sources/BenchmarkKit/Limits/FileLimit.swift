@@ -1,0 +1,49 @@
+import Foundation
+
+/// What the machine does with the source as plain files that are open already: copying, reading and mapping them.
+final class FileLimit {
+  private let dataSet: DataSet
+  private let folder: FileFolder
+  private let files: [CInt]
+
+  /// Opens all of them: for data sets of few files.
+  init(_ dataSet: DataSet) throws {
+    self.dataSet = dataSet
+    let folder = try FileFolder(dataSet.folder)
+    self.folder = folder
+    files = try dataSet.paths.map { try folder.open($0) }
+  }
+
+  deinit { for file in files { close(file) } }
+
+  /// Copies memory to memory, as much as the assets hold. Nothing that delivers a copy can be faster.
+  func copy(from source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int {
+    for asset in dataSet.assets {
+      memcpy(target.baseAddress!, source.baseAddress!, asset.byteCount)
+    }
+    return dataSet.byteCount
+  }
+
+  /// Reads every file to the beginning of the memory that `memory` hands out.
+  func readAll(into memory: (Int) -> UnsafeMutableRawBufferPointer) throws -> Int {
+    for (index, asset) in dataSet.assets.enumerated() {
+      let target = UnsafeMutableRawBufferPointer(rebasing: memory(asset.byteCount)[..<asset.byteCount])
+      try readFully(files[index], at: 0, into: target, dataSet.paths[index])
+    }
+    return dataSet.byteCount
+  }
+
+  /// Reads `memory.count` bytes of one file.
+  func read(_ asset: Int, at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    try readFully(files[asset], at: offset, into: memory, dataSet.paths[asset])
+  }
+
+  /// Maps every file anew and touches each cache line.
+  func mapAndTouch() throws -> Int {
+    for path in dataSet.paths { Sink.shared.take(try MappedFile(path, in: folder).withBytes(touchEveryLine)) }
+    return dataSet.byteCount
+  }
+
+  /// All files mapped, for as long as the result is kept. What is mapped no cache can be emptied of.
+  func map() throws -> [MappedFile] { try dataSet.paths.map { try MappedFile($0, in: folder) } }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Synchronization
+
+/// What libzstd alone makes of the very frames that a store holds, laid ready in memory: no store that decodes them can
+/// be faster. It neither reads files nor checks sums.
+final class FrameLimit: Sendable {
+  let frames: StoreFrames
+  private let encoded: EncodedFrames
+  /// Where each frame's raw bytes go: one after another, beginning anew where the memory ends.
+  private let places: [Int]
+  private let roomNeeded: Int
+
+  /// - Parameter room: bytes of memory to decode into, as much as reading the longest asset takes.
+  init(ofStoreAt path: String, room: Int) throws {
+    frames = try StoreFrames(ofStoreAt: path)
+    encoded = try EncodedFrames(frames)
+    var next = 0
+    var places: [Int] = []
+    for frame in frames.frames {
+      if next + frame.rawLength > room { next = 0 }
+      places.append(next)
+      next += frame.rawLength
+    }
+    self.places = places
+    roomNeeded = frames.frames.map(\.rawLength).max() ?? 0
+  }
+
+  /// Decodes every frame, with a context for each thread, and returns the raw bytes.
+  func decodeAll(into memory: UnsafeMutableRawBufferPointer, with decoders: FrameDecoders) throws -> Int {
+    precondition(memory.count >= roomNeeded)
+    let next = Atomic(0)
+    let failure = Failure()
+    let target = SharedMemory(memory)
+    DispatchQueue.concurrentPerform(iterations: decoders.all.count) { thread in
+      failure.catching {
+        while true {
+          let index = next.add(1, ordering: .relaxed).oldValue
+          guard index < frames.frames.count else { return }
+          try decode(index, into: target.bytes.baseAddress! + places[index], with: decoders.all[thread])
+        }
+      }
+    }
+    try failure.throwIfAny()
+    return frames.rawByteCount
+  }
+
+  /// Decodes one frame to the beginning of `memory`.
+  func decode(_ index: Int, into memory: UnsafeMutableRawPointer, with decoder: ZstdDecoder) throws {
+    let frame = frames.frames[index]
+    let out = UnsafeMutableRawBufferPointer(start: memory, count: frame.rawLength)
+    let stored = encoded.bytes(of: index)
+    if frame.isRaw { out.copyMemory(from: stored) } else { try decoder.decode(stored, into: out) }
+  }
+}
+
+/// A context for each of some threads.
+final class FrameDecoders: @unchecked Sendable {
+  let all: [ZstdDecoder]
+
+  init(threadCount: Int) { all = (0..<threadCount).map { _ in ZstdDecoder() } }
+}
+
+/// Stored frames in memory, pages touched.
+private final class EncodedFrames: @unchecked Sendable {
+  private let memory: Buffer
+  private let ranges: [Range<Int>]
+
+  init(_ frames: StoreFrames) throws {
+    memory = Buffer(byteCount: frames.frames.reduce(0) { $0 + $1.storedLength })
+    var ranges: [Range<Int>] = []
+    let files = try frames.files.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
+    let paths = AssetPaths(frames.files)
+    for frame in frames.frames {
+      let begin = ranges.last?.upperBound ?? 0
+      let range = begin..<(begin + frame.storedLength)
+      try readFully(
+        files[frame.file].fileDescriptor, at: frame.offset,
+        into: UnsafeMutableRawBufferPointer(rebasing: memory.bytes[range]), paths[frame.file])
+      ranges.append(range)
+    }
+    self.ranges = ranges
+  }
+
+  func bytes(of index: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory.bytes[ranges[index]])
+  }
+}
+
+/// Memory that threads write to at different places.
+struct SharedMemory: @unchecked Sendable {
+  let bytes: UnsafeMutableRawBufferPointer
+
+  init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// Memory that no page has been touched of yet: whoever writes to it first pays for the page faults. Given back when it
+/// goes.
+final class FreshMemory {
+  let bytes: UnsafeMutableRawBufferPointer
+
+  init(byteCount: Int) {
+    let start = mmap(nil, max(byteCount, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    precondition(start != MAP_FAILED, "out of memory")
+    bytes = UnsafeMutableRawBufferPointer(start: start, count: byteCount)
+  }
+
+  deinit { munmap(bytes.baseAddress, max(bytes.count, 1)) }
+}

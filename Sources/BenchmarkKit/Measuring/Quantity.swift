@@ -1,0 +1,22 @@
+/// What a comparison compares.
+enum Quantity: String, Codable {
+  /// Bytes per second.
+  case throughput
+  /// Seconds per operation.
+  case timePerOperation
+  /// Seconds of the whole.
+  case duration
+  /// Bytes that are held: memory, or files.
+  case held
+
+  func value(of sample: Sample) -> Double {
+    switch self {
+    case .throughput: Double(sample.byteCount) / sample.seconds
+    case .timePerOperation: sample.seconds / Double(sample.operationCount)
+    case .duration: sample.seconds
+    case .held: Double(sample.heldByteCount ?? 0)
+    }
+  }
+
+  var isBetterHigher: Bool { self == .throughput }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Synchronization
+
+/// What one run of one participant took.
+struct Sample: Codable {
+  /// On the clock.
+  var seconds: Double
+  /// Processor time of all threads of this process.
+  var cpuSeconds: Double
+  var byteCount: Int
+  var operationCount: Int
+  /// What is left behind and measured in bytes instead of time: memory that is held, or files that were written.
+  var heldByteCount: Int?
+  /// Of each operation, where they were timed one by one. Summed up by ``Entry`` and not kept.
+  var nanoseconds: [UInt32] = []
+
+  enum CodingKeys: CodingKey { case seconds, cpuSeconds, byteCount, operationCount, heldByteCount }
+
+  init(_ timing: Timing, byteCount: Int = 0, operationCount: Int = 1, nanoseconds: [UInt32] = []) {
+    seconds = timing.wall
+    cpuSeconds = timing.cpu
+    self.byteCount = byteCount
+    self.operationCount = operationCount
+    self.nanoseconds = nanoseconds
+  }
+
+  /// Runs `body`, which returns the bytes it dealt with, and times it.
+  static func of(operationCount: Int = 1, _ body: () throws -> Int) rethrows -> Sample {
+    let (byteCount, timing) = try Timing.ofProcess(body)
+    return Sample(timing, byteCount: byteCount, operationCount: operationCount)
+  }
+
+  /// Runs `body` with each of the operations and times every single one.
+  static func each<Operation>(
+    _ operations: [Operation], byteCount: Int = 0, body: (Operation) throws -> Void
+  ) rethrows -> Sample {
+    var nanoseconds = [UInt32](repeating: 0, count: operations.count)
+    let timing = try Timing.ofProcess {
+      var before = monotonicNanoseconds()
+      for index in operations.indices {
+        try body(operations[index])
+        let now = monotonicNanoseconds()
+        nanoseconds[index] = UInt32(clamping: now - before)
+        before = now
+      }
+    }.timing
+    return Sample(timing, byteCount: byteCount, operationCount: operations.count, nanoseconds: nanoseconds)
+  }
+
+  /// Runs `body` with each of the tasks on a thread of its own, all at once.
+  ///
+  /// - Returns: the operations of all of them; the time per operation is as one thread sees it.
+  static func sideBySide<Task: Sendable>(
+    _ tasks: [Task], byteCount: Int, _ body: @Sendable (Task) throws -> Sample
+  ) throws -> Sample {
+    let samples = Mutex<[Sample]>([])
+    let failure = Failure()
+    let timing = Timing.ofProcess {
+      DispatchQueue.concurrentPerform(iterations: tasks.count) { index in
+        failure.catching {
+          let sample = try body(tasks[index])
+          samples.withLock { $0.append(sample) }
+        }
+      }
+    }.timing
+    try failure.throwIfAny()
+    let all = samples.withLock { $0 }
+    let perThread = Timing(wall: timing.wall * Double(tasks.count), cpu: timing.cpu)
+    return Sample(
+      perThread, byteCount: byteCount, operationCount: all.reduce(0) { $0 + $1.operationCount },
+      nanoseconds: all.flatMap(\.nanoseconds))
+  }
+}

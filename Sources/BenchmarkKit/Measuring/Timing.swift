@@ -1,0 +1,54 @@
+import Foundation
+
+/// What one piece of work took.
+struct Timing: Codable {
+  /// Seconds on the clock.
+  var wall: Double
+  /// Seconds of processor time, user and system. Far less noisy than `wall` where others use the machine too.
+  var cpu: Double
+
+  /// Runs `body` and counts the processor time of all this process's threads.
+  static func ofProcess<Result>(_ body: () throws -> Result) rethrows -> (result: Result, timing: Timing) {
+    try measure(CLOCK_PROCESS_CPUTIME_ID, body)
+  }
+
+  /// Runs `body`, which works on this thread alone, and counts its processor time.
+  static func ofThread<Result>(_ body: () throws -> Result) rethrows -> (result: Result, timing: Timing) {
+    try measure(CLOCK_THREAD_CPUTIME_ID, body)
+  }
+
+  private static func measure<Result>(
+    _ processorClock: clockid_t, _ body: () throws -> Result
+  ) rethrows -> (result: Result, timing: Timing) {
+    let wall = seconds(of: CLOCK_MONOTONIC)
+    let cpu = seconds(of: processorClock)
+    let result = try body()
+    return (result, Timing(wall: seconds(of: CLOCK_MONOTONIC) - wall, cpu: seconds(of: processorClock) - cpu))
+  }
+
+  private static func seconds(of clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Each figure's best: disturbances only ever make it worse.
+  mutating func keepBest(of other: Timing) {
+    wall = min(wall, other.wall)
+    cpu = min(cpu, other.cpu)
+  }
+}
+
+/// The clock that never jumps.
+func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+}
+
+/// Seconds since it was made.
+struct Stopwatch {
+  private let begin = monotonicNanoseconds()
+
+  var seconds: Double { Double(monotonicNanoseconds() - begin) / 1e9 }
+}

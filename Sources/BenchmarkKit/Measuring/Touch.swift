@@ -1,0 +1,23 @@
+/// Reads one byte of every cache line, as a program that uses all of the memory would have to at least.
+///
+/// - Returns: a sum that depends on every line, so that no compiler leaves a load out.
+func touchEveryLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+  guard let start = bytes.baseAddress else { return 0 }
+  var sum: UInt64 = 0
+  var offset = 0
+  while offset < bytes.count {
+    sum &+= UInt64(start.load(fromByteOffset: offset, as: UInt8.self))
+    offset += 64
+  }
+  return Int(truncatingIfNeeded: sum)
+}
+
+/// Where results go that nobody asks for, so that computing them cannot be left out.
+final class Sink: @unchecked Sendable {
+  static let shared = Sink()
+
+  private(set) var sum = 0
+
+  @inline(never)
+  func take(_ value: Int) { sum &+= value }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// Megabytes of 10^6 bytes.
+func megabytes(_ byteCount: Int, _ places: Int = 1) -> String { decimals(Double(byteCount) / 1e6, places) }
+
+func decimals(_ value: Double, _ places: Int) -> String { String(format: "%.\(places)f", value) }
+
+/// A size that is chosen in powers of two: `64 KiB`, `1 MiB`.
+func binarySize(_ byteCount: Int) -> String {
+  let mebibyte = 1 << 20
+  return byteCount % mebibyte == 0 ? "\(byteCount / mebibyte) MiB" : "\(byteCount >> 10) KiB"
+}
+
+/// A count with its thousands apart: `1,000,000`.
+func grouped(_ count: Int) -> String {
+  let digits = String(count)
+  return digits.enumerated().map { index, digit in
+    let left = digits.count - index
+    return index > 0 && left % 3 == 0 ? ",\(digit)" : "\(digit)"
+  }.joined()
+}
+
+/// Three digits that count, without an exponent: `1,240`, `12.4`, `0.124`.
+func significant(_ value: Double) -> String {
+  guard value.isFinite else { return "-" }
+  switch abs(value) {
+  case 99.95...: return grouped(Int(value.rounded()))
+  case 9.995...: return decimals(value, 1)
+  case 0.9995...: return decimals(value, 2)
+  case 0: return "0"
+  default: return decimals(value, 3)
+  }
+}
+
+/// A count of things: `1 asset`, `12,000 assets`.
+func counted(_ count: Int, _ thing: String) -> String { "\(grouped(count)) \(thing)\(count == 1 ? "" : "s")" }

@@ -1,0 +1,16 @@
+/// Which colour each participant has, the same in all charts of a page. The style defines the colours for light and dark.
+struct Palette {
+  private let indexes: [String: Int]
+
+  /// - Parameter names: those who took part, in the order of the tables.
+  init(_ names: [String]) {
+    indexes = Dictionary(names.enumerated().map { ($0.element, $0.offset % Self.colourCount) }) { first, _ in first }
+  }
+
+  static let colourCount = 10
+
+  /// The class that colours a participant's marks; limits are grey.
+  func style(of entry: Comparison.Entry) -> String {
+    entry.isLimit ? "limit" : "c\(indexes[entry.name] ?? Self.colourCount - 1)"
+  }
+}

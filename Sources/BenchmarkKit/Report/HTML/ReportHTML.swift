@@ -1,0 +1,97 @@
+extension Report {
+  /// The report as one page that needs no scripts and nothing from the network.
+  var html: String {
+    let head =
+      element("meta", ["charset": "utf-8"])
+      + element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+      + element("title", [:], "PackStore beside its peers") + element("style", [:], "\n" + Self.style)
+    let shown = sections.filter { !$0.comparisons.isEmpty }
+    let links = shown.enumerated().map { element("a", ["href": "#s\($0.offset)"], escaped($0.element.title)) }
+    let body =
+      element("h1", [:], "PackStore beside its peers")
+      + element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
+      + element("nav", [:], links.joined()) + element("h2", [:], "At a glance")
+      + Summary(self).table.html()
+      + element("p", ["class": "muted-text"], escaped(Self.howToReadThePage))
+      + shown.enumerated().map { html(of: $0.element, at: $0.offset) }.joined() + participants
+    return "<!DOCTYPE html>\n"
+      + element(
+        "html", ["xmlns": "http://www.w3.org/1999/xhtml", "lang": "en"],
+        element("head", [:], head) + element("body", [:], body))
+      + "\n"
+  }
+
+  private static let howToReadThePage =
+    "Each figure is the median of the repetitions, in which everybody took turns and another one began each time. Columns with a stroke are "
+    + "PackStore's figure divided by the other. In the charts grey marks are limits: what the machine or libzstd does without a store around "
+    + "it; the dashed line is the limit that ratios refer to; the thin line at a bar's end spans the middle half of the samples. Where single "
+    + "operations were timed, the dot is half of them, the ring 90 of a hundred, the stroke 99. What was read was compared with the source. MB "
+    + "are 10^6 bytes."
+
+  private var palette: Palette { Palette(contestants.map(\.name)) }
+
+  private func html(of section: Section, at index: Int) -> String {
+    let heading = element("h2", ["id": "s\(index)"], escaped(section.title))
+    var drawn: Set<String> = []
+    let articles = section.comparisons.map { comparison -> String in
+      guard let series = comparison.point?.series else { return article(comparison) }
+      guard drawn.insert(series).inserted else { return "" }
+      return article(series, section.comparisons.filter { $0.point?.series == series })
+    }
+    return heading + articles.joined()
+  }
+
+  private func article(_ comparison: Comparison) -> String {
+    let picture =
+      comparison.entries.contains { $0.latencies != nil }
+      ? PercentileChart(comparison: comparison, palette: palette).svg
+      : BarChart(comparison: comparison, palette: palette).svg
+    return element(
+      "article", [:],
+      element("h3", [:], escaped(comparison.heading)) + explanation(of: comparison)
+        + (comparison.entries.isEmpty ? "" : picture) + absences(of: comparison) + figures([comparison]))
+  }
+
+  /// One picture for the same question at several sizes.
+  private func article(_ series: String, _ comparisons: [Comparison]) -> String {
+    let chart = LineChart(series: series, comparisons: comparisons, palette: palette)
+    guard chart.isWorthwhile else { return comparisons.map(article).joined() }
+    return element(
+      "article", [:],
+      element("h3", [:], escaped(comparisons[0].title)) + explanation(of: comparisons[0]) + chart.svg
+        + comparisons.map(absences).joined() + figures(comparisons))
+  }
+
+  private func explanation(of comparison: Comparison) -> String {
+    let direction = comparison.quantity.isBetterHigher ? "Higher is better." : "Lower is better."
+    return element("p", ["class": "muted-text"], escaped("\(comparison.explanation) \(direction)"))
+  }
+
+  private func absences(of comparison: Comparison) -> String {
+    comparison.absences.map { absence in
+      element("p", ["class": "muted-text"], escaped("Left out: \(absence.name): \(absence.reason)"))
+    }.joined()
+  }
+
+  private func figures(_ comparisons: [Comparison]) -> String {
+    let tables = comparisons.map { comparison in
+      let classes = comparison.entries.map { entry in
+        guard entry.isLimit else { return "" }
+        return entry.name == comparison.limit ? "is-limit is-reference" : "is-limit"
+      }
+      let title = comparisons.count > 1 ? element("p", ["class": "muted-text"], escaped(comparison.heading)) : ""
+      return title + comparison.plainTable.html(classes: classes)
+    }
+    return element("details", [:], element("summary", [:], "Figures") + tables.joined())
+  }
+
+  private var participants: String {
+    let items = contestants.map { $0.note.isEmpty ? $0.name : "\($0.name): \($0.note)" }
+    let missing = absences.map { "\($0.name): \($0.reason)" } + omissions
+    func list(_ items: [String]) -> String {
+      element("ul", ["class": "facts"], items.map { element("li", [:], escaped($0)) }.joined())
+    }
+    return element("h2", [:], "Who took part") + list(items)
+      + (missing.isEmpty ? "" : element("p", [:], "Left out:") + list(missing))
+  }
+}

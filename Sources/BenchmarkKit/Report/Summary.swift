@@ -1,0 +1,52 @@
+/// The comparisons in a line each: PackStore beside plain files, beside the best of its peers, and beside the limit.
+struct Summary {
+  struct Line {
+    let title: String
+    let packStore: String
+    let files: String
+    /// PackStore's figure divided by that of plain files.
+    let toFiles: String
+    /// The best that is neither PackStore nor plain files, and its figure.
+    let peer: String
+    let toPeer: String
+    let toLimit: String
+  }
+
+  let lines: [Line]
+
+  init(_ report: Report) { lines = report.sections.flatMap(\.comparisons).compactMap(Line.init) }
+
+  var table: Table {
+    var table = Table(["↑ more is better, ↓ less", "PackStore", "files", "/ files", "best peer", "/ peer", "/ limit"])
+    table.rows = lines.map { [$0.title, $0.packStore, $0.files, $0.toFiles, $0.peer, $0.toPeer, $0.toLimit] }
+    let isAnyPeer = lines.contains { $0.peer != "-" }
+    return isAnyPeer ? table : table.without(columns: 4...5)
+  }
+}
+
+extension Summary.Line {
+  /// Nil where PackStore took no part.
+  fileprivate init?(_ comparison: Comparison) {
+    let name = PackStoreContestant.swift.name
+    guard let own = comparison.entries.first(where: { $0.name == name && !$0.isLimit }) else { return nil }
+    func median(_ entry: Comparison.Entry) -> Double { comparison.statistics(of: entry).median }
+    func figure(_ entry: Comparison.Entry) -> String {
+      "\(comparison.unit.text(median(entry))) \(comparison.unit.symbol)"
+    }
+    func ratio(_ entry: Comparison.Entry?) -> String {
+      entry.map { median(own) / median($0) }.map(significant) ?? "-"
+    }
+    let others = comparison.entries.filter { !$0.isLimit && !$0.name.hasPrefix(name) }
+    let plain = others.first { $0.name == PlainFiles().name }
+    let peers = others.filter { $0.name != plain?.name }
+    let isMoreBetter = comparison.quantity.isBetterHigher
+    let best = isMoreBetter ? peers.max { median($0) < median($1) } : peers.min { median($0) < median($1) }
+    title = "\(isMoreBetter ? "↑" : "↓") \(comparison.heading)"
+    packStore = figure(own)
+    files = plain.map(figure) ?? "-"
+    toFiles = ratio(plain)
+    peer = best.map { "\(figure($0)), \($0.name)" } ?? "-"
+    toPeer = ratio(best)
+    toLimit = comparison.ratio(of: own).map(significant) ?? "-"
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+/// The data sets of a run: made, or gathered from the user's folder, when a workload first asks for them.
+final class DataSets {
+  private let options: BenchmarkOptions
+  private let work: TemporaryFolder
+  private var made: [String: DataSet] = [:]
+  private var checksums: [String: Checksums] = [:]
+
+  init(_ options: BenchmarkOptions, in work: TemporaryFolder) {
+    self.options = options
+    self.work = work
+  }
+
+  /// Large assets of one content. Nil when there are none.
+  func large(_ content: Content, defaultSize: Int) throws -> DataSet? {
+    let plans = AssetPlans.large(generatedKind, byteCount: byteCount(defaultSize)).filter { $0.content == content }
+    return try make("large assets, \(content)", plans, gathering: content) { $0 >= 1 << 20 }
+  }
+
+  /// Small assets of one content. Nil when there are none.
+  func small(_ content: Content, defaultSize: Int) throws -> DataSet? {
+    let plans = AssetPlans.small(generatedKind, byteCount: byteCount(defaultSize), seed: options.seed)
+      .filter { $0.content == content }
+    return try make("small assets, \(content)", plans, gathering: content) { 1...64 << 10 ~= $0 }
+  }
+
+  /// Assets of all lengths.
+  func tree(defaultSize: Int) throws -> DataSet? {
+    let plans = AssetPlans.tree(options.data, byteCount: byteCount(defaultSize), seed: options.seed)
+    let name = options.folder == nil ? "tree, \(options.data)" : "folder"
+    return try make(name, plans, gathering: nil) { _ in true }
+  }
+
+  /// Assets that have a name and a length, and are not read.
+  func names(_ count: Int) throws -> DataSet {
+    try hollow("\(count) assets") { AssetPlans.names(count) }
+  }
+
+  /// Folders of these numbers of entries.
+  func folders(_ counts: [Int]) throws -> DataSet {
+    try hollow("folders of \(counts.map(String.init).joined(separator: ", "))") { AssetPlans.folders(counts) }
+  }
+
+  /// The checksums of a data set's assets.
+  func checksums(of dataSet: DataSet) throws -> Checksums {
+    if let known = checksums[dataSet.name] { return known }
+    let new = try Checksums(of: dataSet)
+    checksums[dataSet.name] = new
+    return new
+  }
+
+  /// For the report.
+  var description: String {
+    options.folder == nil
+      ? "made from seed \(options.seed), \(options.data)"
+      : "files of a folder, at most \(byteCount(512) / 1_000_000) MB"
+  }
+
+  /// A game's large and small assets are as those of the mixed kind; its tree is its own.
+  private var generatedKind: DataKind { options.data == .game ? .mixed : options.data }
+
+  private func byteCount(_ defaultMegabytes: Int) -> Int {
+    (options.size ?? (options.quick ? max(defaultMegabytes / 8, 8) : defaultMegabytes)) * 1_000_000
+  }
+
+  private func make(
+    _ name: String, _ plans: [AssetPlan], gathering content: Content?, suitable: (Int) -> Bool
+  ) throws -> DataSet? {
+    try remembered(name) { folder in
+      if let source = options.folder {
+        let limit = byteCount(512)
+        let assets = try FolderScan.assets(below: source, byteLimit: limit) { suitable($0) }
+        let wanted = try content.map { try Compressibility.assets(assets, of: source, with: $0) } ?? assets
+        guard !wanted.isEmpty else { return nil }
+        return try FolderScan.gather(name, wanted, of: source, at: folder)
+      }
+      guard !plans.isEmpty else { return nil }
+      try FreeSpace.require(plans.reduce(0) { $0 + $1.byteCount }, in: folder)
+      return try DataSetMaker.make(name, plans, seed: options.seed, at: folder)
+    }
+  }
+
+  private func hollow(_ name: String, _ plans: () -> [AssetPlan]) throws -> DataSet {
+    try remembered(name) { try DataSetMaker.makeHollow(name, plans(), at: $0) }!
+  }
+
+  private func remembered(_ name: String, _ make: (String) throws -> DataSet?) throws -> DataSet? {
+    if let known = made[name] { return known }
+    note("  making: \(name)")
+    let new = try make(try work.newFolder())
+    if let new { made[name] = new }
+    return new
+  }
+}

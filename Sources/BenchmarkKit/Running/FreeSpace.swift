@@ -1,0 +1,27 @@
+import Foundation
+
+/// Room on the file system that is measured.
+enum FreeSpace {
+  /// Left to others whatever is measured.
+  private static let reserve = 1 << 30
+
+  /// - Throws: when writing so much would fill the disk.
+  static func require(_ byteCount: Int, in folder: String) throws {
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { throw SystemError("statvfs", "workspace") }
+    let free = Int(status.f_bavail) * Int(status.f_frsize)
+    guard free - reserve >= byteCount else {
+      throw TooLittleSpace(neededByteCount: byteCount + reserve, freeByteCount: free)
+    }
+  }
+}
+
+struct TooLittleSpace: Error, CustomStringConvertible {
+  let neededByteCount: Int
+  let freeByteCount: Int
+
+  var description: String {
+    "the workspace's disk has \(megabytes(freeByteCount, 0)) MB free and \(megabytes(neededByteCount, 0)) MB are needed: "
+      + "choose another --workspace or a smaller --size"
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// What the workloads of one run share.
+final class Session {
+  let options: BenchmarkOptions
+  let dataSets: DataSets
+  let forms: Forms
+  let contestants: [any Contestant]
+  /// Who cannot take part at all, and why.
+  let absences: [Comparison.Absence]
+  let watch = Stopwatch()
+  /// After so long nothing new is begun.
+  var secondLimit = Double.infinity
+  /// After so long a comparison repeats nothing more than it must.
+  var secondsPerComparison = 20.0
+  /// What was not begun any more.
+  private(set) var omissions: [String] = []
+  private(set) var coldMethod: PageCache.Method?
+  private let work: TemporaryFolder
+  private var interruptions: [any DispatchSourceSignal] = []
+
+  init(_ options: BenchmarkOptions, contestants: [any Contestant] = Benchmark.contestants) throws {
+    self.options = options
+    work = try TemporaryFolder(in: options.workspace)
+    dataSets = DataSets(options, in: work)
+    forms = Forms(in: work)
+    let asked = contestants.filter { contestant in
+      options.only.isEmpty || options.only.contains { contestant.name.lowercased().hasPrefix($0.lowercased()) }
+    }
+    self.contestants = asked.filter { $0.unavailability == nil }
+    absences = asked.compactMap { contestant in
+      contestant.unavailability.map { .init(name: contestant.name, reason: $0) }
+    }
+    removeWhenInterrupted()
+    allowManyOpenFiles()
+  }
+
+  /// Removes everything temporary. Nothing is measured afterwards.
+  func finish() {
+    forms.release()
+    work.remove()
+  }
+
+  var workspace: String { work.path }
+
+  func newFolder() throws -> String { try work.newFolder() }
+
+  var repetitions: Repetitions {
+    Repetitions(count: options.repetitions ?? (options.quick ? 3 : 7), secondLimit: secondsPerComparison)
+  }
+
+  /// Whether something may still be begun. If not, the report will say so.
+  func hasTime(_ what: String) -> Bool {
+    guard watch.seconds >= secondLimit else { return true }
+    omissions.append("\(what): the time was up")
+    return false
+  }
+
+  /// Threads for large reads and for storing.
+  var threadsForLarge: Int { (options.threads ?? .all).count }
+
+  /// Threads that read small assets side by side.
+  var threadsForSmall: Int { (options.threads ?? .number(1)).count }
+
+  /// Those who can do what a comparison needs, with their forms of a data set. Who fails to prepare is noted as absent.
+  ///
+  /// - Parameter oneInterface: leaves out further interfaces to the form of another contestant.
+  func forms(
+    of dataSet: DataSet, needing abilities: Abilities, _ comparison: inout Comparison, oneInterface: Bool = false
+  ) -> [Form] {
+    var seen: Set<String> = []
+    let candidates = contestants.filter { contestant in
+      guard contestant.abilities.isSuperset(of: abilities) else { return false }
+      return !oneInterface || seen.insert(contestant.form ?? contestant.name).inserted
+    }
+    return candidates.compactMap { contestant in
+      do {
+        return try forms.form(contestant, dataSet)
+      } catch {
+        let reason = (error as? Unavailable)?.reason ?? "failed: \(error)"
+        note("    \(contestant.name): \(reason)")
+        comparison.absences.append(.init(name: contestant.name, reason: reason))
+        return nil
+      }
+    }
+  }
+
+  /// Empties the page cache of what lies in the workspace.
+  func dropPageCache() throws { coldMethod = try PageCache.drop([work.path]) }
+
+  /// Limits keep every large file open, and so may contestants.
+  private func allowManyOpenFiles() {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  private func removeWhenInterrupted() {
+    for number in [SIGINT, SIGTERM] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { [forms = Unchecked(forms), work = Unchecked(work)] in
+        forms.value.release()
+        work.value.remove()
+        exit(128 + number)
+      }
+      source.resume()
+      interruptions.append(source)
+    }
+  }
+}
+
+/// Carried to another thread by whoever knows that this does no harm: the process ends there.
+private struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+
+struct AllCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "all",
+    abstract: "Every workload in one report.",
+    discussion: """
+      Takes about ten minutes at most: repetitions end early where one comparison takes long, and what has not begun after --minutes is left \
+      out, which the report says.
+
+        packstore-bench all --html report.html --json report.json
+        packstore-bench all --quick
+      """
+  )
+
+  @Option(help: .init("After how many minutes nothing new is begun.", valueName: "n"))
+  var minutes = 9.0
+
+  @OptionGroup var options: BenchmarkOptions
+
+  func run() throws {
+    let counts = AssetCounts.defaults(options)
+    let workloads: [any Workload] = [
+      ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), List(counts: List.defaults(options)),
+      Ingest(), Scan(),
+    ]
+    try BenchmarkRun.run(options, workloads, secondLimit: minutes * 60, secondsPerComparison: 6)
+  }
+}
