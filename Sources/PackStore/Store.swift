@@ -119,6 +119,8 @@ extension Store {
       self.folder = folder
       self.byteBudget = byteBudget
     }
+
+    public init(folder: String, byteBudget: Int) { self.init(folder: FilePath(folder), byteBudget: byteBudget) }
   }
 }
 
