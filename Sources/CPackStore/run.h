@@ -54,6 +54,7 @@ typedef struct pks__run_entry {
   uint32_t frame, skip;        ///< with PKS__FLAG_ONE_EXTENT
 } pks__run_entry;
 
+/// The record at an offset. On an error `*out` is unspecified.
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
 /// XXH3-64 of a path, the key of all runs.

@@ -77,7 +77,7 @@ typedef struct pks_error {
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
   const char *text;      ///< what went wrong, in English, static
-  char file[1024];       ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
+  char file[992];        ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
 } pks_error;
 
 /// A short English name of the status, such as "corrupt". Static.
