@@ -19,7 +19,7 @@ final class Store: @unchecked Sendable {
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false
+    readOnly: Bool = false, cache: CacheOption? = nil
   ) throws {
     var options = pks_options()
     options.sha256 = readOnly ? nil : sha256
@@ -27,13 +27,25 @@ final class Store: @unchecked Sendable {
     options.chunk_average = create ? average : 0
     options.thread_count = threads
     options.vfs = vfs
+    options.cache_bytes = cache?.budget ?? 0
     var store: OpaquePointer?
-    try attempt { pks_store_open(&store, path, &options, $0) }
+    try (cache?.folder ?? "").withCString { folder in
+      options.cache = cache == nil ? nil : folder
+      try attempt { pks_store_open(&store, path, &options, $0) }
+    }
     raw = store!
   }
 
-  convenience init(_ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create)
+  /// Where a store keeps its cache, and how much of it.
+  struct CacheOption: Sendable {
+    var folder: String
+    var budget: UInt64
+  }
+
+  convenience init(
+    _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil
+  ) throws {
+    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache)
     self.disk = disk
   }
 
