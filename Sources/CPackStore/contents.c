@@ -8,8 +8,8 @@
 #include "pieces.h"
 
 enum {
-  MAPPED_MIN = 64 * 1024,            ///< smaller raw assets are copied: a mapping costs more
-  MATERIALISED_MIN = 1024 * 1024,    ///< smaller assets are decoded: a file costs more
+  MAPPED_MIN = 64 * 1024,          ///< smaller raw assets are copied: a mapping costs more
+  MATERIALISED_MIN = 1024 * 1024,  ///< smaller assets are decoded: a file costs more
   MEMORY_FILE_MAX = 64 * 1024 * 1024,
 };
 

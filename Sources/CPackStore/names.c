@@ -173,8 +173,7 @@ pks_status pks__names_blame(pks_status status, const pks_asset *asset, pks_error
   size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
   size_t link_length = used > 0 ? sizeof link - 1 : 0, length = link_length + asset->path_length;
   // What reads on behalf of another call has named it already.
-  bool is_named = link_length > 0 && used >= length
-    && memcmp(error->file + used - length, link, link_length) == 0
+  bool is_named = link_length > 0 && used >= length && memcmp(error->file + used - length, link, link_length) == 0
     && memcmp(error->file + used - asset->path_length, asset->path, asset->path_length) == 0;
   if (is_named || room < length) { return status; }
   memcpy(error->file + used, link, link_length);

@@ -195,8 +195,8 @@ extension Core {
     /// well.
     @Test(arguments: [1, 4] as [UInt32]) func everyReadFails(threads: UInt32) throws {
       let store = try Self.store.get()
-      let seam = Seam(pks__vfs_posix()!), fuse = Fuse()
-      let snapshot = try Store(store.path, vfs: seam.vfs, threads: threads).snapshot()
+      let seam = Seam(), fuse = Fuse()
+      let snapshot = try Store(store.path, seam: seam, threads: threads).snapshot()
       seam.onCallOfAnyThread = { $0 == .read && fuse.burns() ? EIO : 0 }
       var failures = 0
       for path in ["prose", "noise", "both", "small 3"] {

@@ -165,13 +165,13 @@ extension Core {
       let source = try home.put(["prose": .file(prose), "noise": .file(random.bytes(2 << 20))], at: "source")
       let path = home.path + "/store"
       try Store(path, create: true, average: 16_384).commit { try $0.add("P", source) }
-      let seam = Seam(pks__vfs_posix()!)
+      let seam = Seam()
       var reads = 0
       seam.onCall = {
         if $0 == .read { reads += 1 }
         return 0
       }
-      let snapshot = try Store(path, vfs: seam.vfs).snapshot()
+      let snapshot = try Store(path, seam: seam).snapshot()
       for (path, size) in [("prose", size), ("noise", 2 << 20)] {
         for _ in 0..<40 {
           let begin = random.below(size - 4_096)

@@ -1,7 +1,7 @@
 import CPackStore
 import CPackStoreTesting
 
-/// A `pks_vfs` in front of another one: sees every call before it happens, and may refuse it.
+/// A `pks_vfs` in front of the machine's, or a simulated disk's: sees every call before it happens, and may refuse it.
 ///
 /// `onCall` runs on the thread that makes the call; what it does to the disk happens between two calls of the core, as if
 /// another process had done it. It is not called for what cannot fail (`close`, `unmap`, clocks and the like), nor from
@@ -13,6 +13,7 @@ final class Seam: @unchecked Sendable {
   }
 
   private let inner: UnsafePointer<pks_vfs>
+  private let disk: Disk?  // outlives the seam
   private let table: UnsafeMutablePointer<pks_vfs>
   private var isInside = false
 
@@ -25,8 +26,9 @@ final class Seam: @unchecked Sendable {
 
   var vfs: UnsafePointer<pks_vfs> { UnsafePointer(table) }
 
-  init(_ inner: UnsafePointer<pks_vfs>) {
-    self.inner = inner
+  init(_ disk: Disk? = nil) {
+    self.disk = disk
+    inner = disk?.vfs ?? pks__vfs_posix()!
     table = .allocate(capacity: 1)
     table.initialize(to: inner.pointee)
     table.pointee.context = Unmanaged.passUnretained(self).toOpaque()

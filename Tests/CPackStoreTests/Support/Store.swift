@@ -14,13 +14,14 @@ let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?
 /// promises.
 final class Store: @unchecked Sendable {
   let raw: OpaquePointer
-  private(set) var disk: Disk?  // outlives the store
+  private let home: AnyObject?  // the disk or seam below, which outlives the store
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false, cache: CacheOption? = nil
+    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil
   ) throws {
+    self.home = home
     var options = pks_options()
     options.sha256 = readOnly ? nil : sha256
     options.create = create
@@ -45,8 +46,12 @@ final class Store: @unchecked Sendable {
   convenience init(
     _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil
   ) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache)
-    self.disk = disk
+    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, home: disk)
+  }
+
+  /// A store behind a seam.
+  convenience init(_ path: String, seam: Seam, threads: UInt32 = 1, cache: CacheOption? = nil) throws {
+    try self.init(path, vfs: seam.vfs, threads: threads, cache: cache, home: seam)
   }
 
   deinit { pks_store_close(raw) }
