@@ -134,8 +134,7 @@ static uint64_t sums_size(uint64_t size) { return sizeof(sums_header) + block_co
 
 static uint64_t in_pages(uint64_t size) { return (size + PKS__PAGE - 1) / PKS__PAGE * PKS__PAGE; }
 
-/// What a file and its sums take, in whole pages.
-static uint64_t cost_of(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
+uint64_t pks__cache_cost(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
 
 /// The sums of a file of `size` bytes; NULL when they are not there or not whole. The caller frees them.
 static uint8_t *read_sums(const pks__cache *cache, pks__file root, const pks__id *key, uint64_t size) {
@@ -426,11 +425,11 @@ static bool make_file(pks__cache_entry *entry) {
 
 bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks__cache_entry *out) {
   PKS_ASSERT(size > 0);
-  bool fits = size <= cache->budget && size <= SIZE_MAX && cost_of(size) <= cache->budget;
+  bool fits = size <= cache->budget && size <= SIZE_MAX && pks__cache_cost(size) <= cache->budget;
   if (!fits || !begin_making(cache)) { return false; }
   pks__cache_entry entry = {
     .cache = cache, .key = *key, .size = size, .root = PKS__NO_FILE, .lock = PKS__NO_FILE, .file = PKS__NO_FILE};
-  bool begun = take_lock(&entry) && make_room(cache, entry.root, cost_of(size)) && make_file(&entry);
+  bool begun = take_lock(&entry) && make_room(cache, entry.root, pks__cache_cost(size)) && make_file(&entry);
   *out = entry;
   if (!begun) { pks__cache_abandon(out); }
   return begun;

@@ -34,6 +34,9 @@ pks_status pks__cache_open(
 );
 void pks__cache_close(pks__cache *cache);  ///< NULL is fine
 
+/// What a file of `size` bytes and its sums take of the budget: whole pages.
+uint64_t pks__cache_cost(uint64_t size);
+
 /// The file of `key`, opened for reading, which the caller closes; PKS__NO_FILE when there is none of `size` intact
 /// bytes.
 pks__file pks__cache_find(pks__cache *cache, const pks__id *key, uint64_t size);

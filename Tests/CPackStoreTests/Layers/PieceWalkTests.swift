@@ -11,9 +11,10 @@ extension Core {
     /// A walk that seeks hands out what a walk from the start does, from that byte on.
     @Test func seekAgreesWithAWalkFromTheStart() throws {
       let home = try TemporaryFolder(), seed = testSeed(23), path = home.path + "/store"
-      var random = Random(seed), files: [String: [UInt8]] = [
-        "prose": random.prose(500_000), "noise": random.bytes(90_000), "zeros": [UInt8](repeating: 0, count: 200_000),
-      ]
+      var random = Random(seed),
+        files: [String: [UInt8]] = [
+          "prose": random.prose(500_000), "noise": random.bytes(90_000), "zeros": [UInt8](repeating: 0, count: 200_000),
+        ]
       for number in 0..<10 { files["small \(number)"] = random.text(1 + random.below(4_000)) }
       let store = try Store(path, create: true)
       for _ in 0..<4 {
@@ -134,20 +135,21 @@ extension Core {
     /// Extents that skip out of their frame, end backwards, cover too little or too much, name frames that are not there, or
     /// whose positions add up past 2^64, are corrupt: from the start and from any byte.
     @Test func hostileExtents() throws {
-      let huge = UInt64.max, cases: [(String, UInt64, [(frame: UInt32, skip: UInt32, end: UInt64)])] = [
-        ("a size that wraps with the skip", huge, [(0, 5, huge)]),
-        ("a size that wraps with the position", huge - 2, [(2, 9, huge - 2)]),
-        ("an extent that wraps after a sound one", huge, [(0, 0, 10), (1, 7, huge)]),
-        ("a skip past the frame", 10, [(0, 100, 10)]),
-        ("a skip past all frames", 10, [(0, .max, 10)]),
-        ("no such frame", 10, [(3, 0, 10)]),
-        ("more bytes than frames", 301, [(0, 0, 301)]),
-        ("an extent of nothing", 20, [(0, 0, 10), (1, 0, 10)]),
-        ("an extent that ends before it begins", 20, [(0, 0, 10), (1, 0, 5)]),
-        ("an extent past the end", 20, [(0, 0, 10), (1, 0, 30)]),
-        ("too few extents", 20, [(0, 0, 10), (1, 0, 15)]),
-        ("no extents", 20, []),
-      ]
+      let huge = UInt64.max,
+        cases: [(String, UInt64, [(frame: UInt32, skip: UInt32, end: UInt64)])] = [
+          ("a size that wraps with the skip", huge, [(0, 5, huge)]),
+          ("a size that wraps with the position", huge - 2, [(2, 9, huge - 2)]),
+          ("an extent that wraps after a sound one", huge, [(0, 0, 10), (1, 7, huge)]),
+          ("a skip past the frame", 10, [(0, 100, 10)]),
+          ("a skip past all frames", 10, [(0, .max, 10)]),
+          ("no such frame", 10, [(3, 0, 10)]),
+          ("more bytes than frames", 301, [(0, 0, 301)]),
+          ("an extent of nothing", 20, [(0, 0, 10), (1, 0, 10)]),
+          ("an extent that ends before it begins", 20, [(0, 0, 10), (1, 0, 5)]),
+          ("an extent past the end", 20, [(0, 0, 10), (1, 0, 30)]),
+          ("too few extents", 20, [(0, 0, 10), (1, 0, 15)]),
+          ("no extents", 20, []),
+        ]
       for (name, size, extents) in cases {
         let made = try Made(lengths: [100, 100, 100], size: size, extents: extents)
         let entry = try #require(try made.run.files()["file"])

@@ -21,10 +21,11 @@ extension Core {
         self.seed = seed
         home = try TemporaryFolder()
         path = home.path + "/store"
-        var random = Random(seed), files: [String: [UInt8]] = [
-          "prose": random.prose(800_000), "noise": random.bytes(330_000), "small noise": random.bytes(30_000),
-          "both": random.prose(200_000) + random.bytes(60_000),
-        ]
+        var random = Random(seed),
+          files: [String: [UInt8]] = [
+            "prose": random.prose(800_000), "noise": random.bytes(330_000), "small noise": random.bytes(30_000),
+            "both": random.prose(200_000) + random.bytes(60_000),
+          ]
         for number in 0..<12 { files["small \(number)"] = random.text(500 + random.below(7_000)) }
         self.files = files
         let source = try home.put(files.mapValues { .file($0) }, at: "source")

@@ -7,9 +7,11 @@ extension Core {
   /// Once warm, reading allocates nothing.
   @Suite struct WarmReadTests {
     private static let files: [String: [UInt8]] = {
-      var random = Random(3), files: [String: [UInt8]] = [
-        "prose": random.prose(900_000), "noise": random.bytes(500_000), "both": random.prose(300_000) + random.bytes(90_000),
-      ]
+      var random = Random(3),
+        files: [String: [UInt8]] = [
+          "prose": random.prose(900_000), "noise": random.bytes(500_000),
+          "both": random.prose(300_000) + random.bytes(90_000),
+        ]
       for number in 0..<30 { files["folder/small \(number)"] = random.text(300 + random.below(5_000)) }
       return files
     }()

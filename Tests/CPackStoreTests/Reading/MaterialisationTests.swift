@@ -6,7 +6,7 @@ import Testing
 extension Core {
   /// The cache on a simulated disk: whatever happens to it, readers get the right bytes, and it never holds more than its
   /// budget.
-  @Suite struct CacheTests {
+  @Suite struct MaterialisationTests {
     static let paths = ["a", "b", "c"]
     static let size = 1_100_000
     static let files: [String: [UInt8]] = {
@@ -37,8 +37,8 @@ extension Core {
       private(set) var snapshot: Snapshot!
       let budget: UInt64
 
-      init(_ disk: Disk? = nil, budget: UInt64 = CacheTests.two, clones: Bool = true) throws {
-        let from = try disk ?? CacheTests.base.get()
+      init(_ disk: Disk? = nil, budget: UInt64 = MaterialisationTests.two, clones: Bool = true) throws {
+        let from = try disk ?? MaterialisationTests.base.get()
         self.disk = clones ? from.clone() : from
         self.budget = budget
         seam = Seam(self.disk)
@@ -70,14 +70,16 @@ extension Core {
         get throws { disk.list(try folder + "/tmp") }
       }
 
-      func isRight(_ path: String) throws -> Bool { try snapshot.contents(path).equals(CacheTests.files[path]!) }
+      func isRight(_ path: String) throws -> Bool {
+        try snapshot.contents(path).equals(MaterialisationTests.files[path]!)
+      }
 
       /// Whether the bytes come from the cache: nothing of the store can be read meanwhile.
       func isServedFromCache(_ path: String, by reader: Snapshot? = nil) throws -> Bool {
         sim_fail(disk.raw, SIM_CALL_READ, "/store/segments/*", 0, EIO, true)
         defer { sim_clear_faults(disk.raw) }
         do {
-          return try (reader ?? snapshot).contents(path).equals(CacheTests.files[path]!)
+          return try (reader ?? snapshot).contents(path).equals(MaterialisationTests.files[path]!)
         } catch let failure as Failure where failure.status == PKS_IO_ERROR {
           return false
         }
@@ -131,7 +133,7 @@ extension Core {
       #expect(try world.isServedFromCache("a") && world.isServedFromCache("c") && !world.isServedFromCache("b"))
     }
 
-    @Test(arguments: [0, 1, 4_096, CacheTests.cost - 8_192, UInt64(CacheTests.size)])
+    @Test(arguments: [0, 1, 4_096, MaterialisationTests.cost - 8_192, UInt64(MaterialisationTests.size)])
     func anAssetOverTheBudgetIsDecoded(budget: UInt64) throws {
       let world = try World(budget: budget)
       for _ in 0..<2 { #expect(try world.isRight("a")) }
@@ -211,7 +213,9 @@ extension Core {
         let reader = try world.another()
         world.seam.onCall = { _ in
           call += 1
-          if call == at { other = Result { try reader.contents(at % 2 == 0 ? "a" : "b").equals(Self.files[at % 2 == 0 ? "a" : "b"]!) } }
+          if call == at {
+            other = Result { try reader.contents(at % 2 == 0 ? "a" : "b").equals(Self.files[at % 2 == 0 ? "a" : "b"]!) }
+          }
           return 0
         }
         #expect(try world.isRight("a"), "call \(at)")
