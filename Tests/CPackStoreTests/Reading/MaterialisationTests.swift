@@ -238,11 +238,11 @@ extension Core {
       }
       let folder = "/cache/" + String(repeating: "07", count: 16)
       var first = pks__cache_entry(), second = pks__cache_entry()
-      #expect(pks__cache_begin(one, &key, UInt64(bytes.count), &first))
+      try #require(pks__cache_begin(one, &key, UInt64(bytes.count), &first))
       memcpy(first.bytes, bytes, bytes.count)
       #expect(!pks__cache_begin(two, &key, UInt64(bytes.count), &second))
       #expect(sim_remove(disk.raw, folder + "/LOCK") == 0)
-      #expect(pks__cache_begin(two, &key, UInt64(bytes.count), &second))
+      try #require(pks__cache_begin(two, &key, UInt64(bytes.count), &second))
       let vfs = disk.vfs.pointee
       let file = pks__cache_finish(&first)
       if file != -1 {
@@ -523,6 +523,20 @@ extension Core {
       #expect(try world.snapshot.contents("a").equals(changed))
       #expect(try old.contents("a").equals(Self.files["a"]!))
       #expect(try world.cached.count == 4 && Set(world.cached).isSuperset(of: first))
+    }
+
+    /// Two files of one frame each, at the same place of two segments, are told apart by the segments.
+    @Test func theSamePlaceInAnotherSegment() throws {
+      let world = try World(), count = 1 << 20
+      var random = Random(52)
+      let contents = (0..<2).map { _ in random.prose(count) }
+      for bytes in contents {
+        world.disk.put(["only": .file(bytes)], at: "/source")
+        try world.snapshot.store.commit { try $0.add("Q", "/source") { $0.frame_size = 1 << 20 } }
+        try world.open()
+        #expect(try world.snapshot.contents("only").equals(bytes))
+      }
+      #expect(try world.cached.count == 4)
     }
   }
 }
