@@ -8,7 +8,8 @@ extension Core {
   @Suite struct DamagedReadTests {
     private static let store = Result { try SmallStore(seed: testSeed(31)) }
 
-    /// A store of a few dozen frames of both kinds, and where each asset lies in them.
+    /// A store of a few dozen frames of both kinds, and where each asset lies in them. The small raw asset has its frame for
+    /// itself because its neighbour is large.
     private final class SmallStore: @unchecked Sendable {
       let home: TemporaryFolder
       let path: String
@@ -23,7 +24,7 @@ extension Core {
         path = home.path + "/store"
         var random = Random(seed),
           files: [String: [UInt8]] = [
-            "prose": random.prose(800_000), "noise": random.bytes(330_000), "small noise": random.bytes(30_000),
+            "prose": random.prose(800_000), "noise": random.bytes(330_000), "a noise": random.bytes(30_000),
             "both": random.prose(200_000) + random.bytes(60_000),
           ]
         for number in 0..<12 { files["small \(number)"] = random.text(500 + random.below(7_000)) }
@@ -97,7 +98,7 @@ extension Core {
     @Test func oneBitUnderWhatIsMapped() throws {
       let store = try Self.store.get()
       var random = Random(store.seed)
-      for path in ["noise", "small noise"] {
+      for path in ["noise", "a noise"] {
         for piece in store.pieces[path]! {
           let frame = store.frames[Int(piece.frame)], bit = random.below(8 * Int(frame.storedLength))
           try store.flip(frame, bit: bit)
