@@ -159,14 +159,14 @@ extension Core {
 
     /// A little of a very large asset costs a frame, or two where it lies across a border.
     @Test func aLittleOfALot() throws {
-      let home = try TemporaryFolder(), size = 24 << 20
-      var random = Random(testSeed(17))
+      let home = try TemporaryFolder(), size = 24 << 20, seed = testSeed(17)
+      var random = Random(seed)
       let prose = random.prose(size)
       let source = try home.put(["prose": .file(prose), "noise": .file(random.bytes(2 << 20))], at: "source")
       let path = home.path + "/store"
       try Store(path, create: true, average: 16_384).commit { try $0.add("P", source) }
       let seam = Seam()
-      var reads = 0
+      var reads = 0, most = 0
       seam.onCall = {
         if $0 == .read { reads += 1 }
         return 0
@@ -177,10 +177,13 @@ extension Core {
           let begin = random.below(size - 4_096)
           reads = 0
           let read = try snapshot.read(path, begin..<(begin + 4_096))
-          #expect((1...2).contains(reads), "\(path) at \(begin): \(reads) reads")
+          // None when the reader remembers the frame.
+          #expect(reads <= 2, "seed \(seed), \(path) at \(begin): \(reads) reads")
+          most = max(most, reads)
           if path == "prose" { #expect(read.equals(prose[begin..<(begin + 4_096)])) }
         }
       }
+      #expect(most > 0)
     }
   }
 }
