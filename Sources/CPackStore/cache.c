@@ -28,8 +28,9 @@ typedef struct sums_header {
 
 static const uint8_t magic[8] = "PKSSUMS";
 
-/// A file, whatever it is called: another one of the same name has another inode.
+/// A file: another one of the same name has another inode, and one that gets its inode later mostly another name.
 typedef struct seen_file {
+  pks__id key;
   uint64_t device, inode;
 } seen_file;
 
@@ -62,9 +63,11 @@ static void remove_pair(const pks__cache *cache, pks__file root, const pks__id *
 
 // MARK: - Opening
 
+/// `*root` is PKS__NO_FILE on failure.
 static int make_folders(const pks__cache *cache, pks__file *root) {
   const pks_vfs *vfs = cache->vfs;
   pks__file parent;
+  *root = PKS__NO_FILE;
   int failure = vfs->open_root(vfs->context, cache->parent, true, &parent);
   if (failure) { return failure; }
   vfs->close(vfs->context, parent);
@@ -129,11 +132,9 @@ static uint64_t block_count(uint64_t size) { return size / BLOCK + (size % BLOCK
 
 static uint64_t sums_size(uint64_t size) { return sizeof(sums_header) + block_count(size) * sizeof(pks_le64); }
 
-/// What a file and its sums take, in whole pages.
-static uint64_t cost_of(uint64_t size) {
-  uint64_t page = PKS__PAGE;
-  return (size + page - 1) / page * page + (sums_size(size) + page - 1) / page * page;
-}
+static uint64_t in_pages(uint64_t size) { return (size + PKS__PAGE - 1) / PKS__PAGE * PKS__PAGE; }
+
+uint64_t pks__cache_cost(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
 
 /// The sums of a file of `size` bytes; NULL when they are not there or not whole. The caller frees them.
 static uint8_t *read_sums(const pks__cache *cache, pks__file root, const pks__id *key, uint64_t size) {
@@ -209,19 +210,20 @@ static bool write_sums(const pks__cache_entry *entry) {
 
 // MARK: - Finding
 
-static bool was_seen(pks__cache *cache, const pks__file_info *info) {
+static bool was_seen(pks__cache *cache, const pks__id *key, const pks__file_info *info) {
   bool found = false;
   pks__mutex_lock(cache->mutex);
-  for (uint32_t i = 0; i < SEEN_MAX; i++) {
-    found = found || (cache->seen[i].device == info->device && cache->seen[i].inode == info->inode);
+  for (uint32_t i = 0; i < SEEN_MAX && !found; i++) {
+    const seen_file *seen = &cache->seen[i];
+    found = seen->device == info->device && seen->inode == info->inode && pks__id_equal(&seen->key, key);
   }
   pks__mutex_unlock(cache->mutex);
   return found;
 }
 
-static void set_seen(pks__cache *cache, const pks__file_info *info) {
+static void set_seen(pks__cache *cache, const pks__id *key, const pks__file_info *info) {
   pks__mutex_lock(cache->mutex);
-  cache->seen[cache->next_seen++ % SEEN_MAX] = (seen_file){.device = info->device, .inode = info->inode};
+  cache->seen[cache->next_seen++ % SEEN_MAX] = (seen_file){.key = *key, .device = info->device, .inode = info->inode};
   pks__mutex_unlock(cache->mutex);
 }
 
@@ -234,9 +236,9 @@ static pks__file find_below(pks__cache *cache, pks__file root, const pks__id *ke
   if (vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
   pks__file_info info;
   bool intact = !vfs->info_of(vfs->context, file, &info) && info.size == size;
-  if (intact && !was_seen(cache, &info)) {
+  if (intact && !was_seen(cache, key, &info)) {
     intact = is_intact(cache, root, file, key, size);
-    if (intact) { set_seen(cache, &info); }
+    if (intact) { set_seen(cache, key, &info); }
   }
   if (intact) {
     (void)vfs->touch(vfs->context, root, path);
@@ -292,19 +294,27 @@ static bool list_folder(const pks__cache *cache, pks__file root, const char *pat
   return !failure && !out->failed;
 }
 
-static void remove_named(const pks__cache *cache, pks__file root, const char *folder, const char *name) {
-  char path[PATH_SIZE];
+static bool is_file(const pks__cache *cache, pks__file root, const char *path, pks__file_info *info) {
+  return !cache->vfs->info(cache->vfs->context, root, path, false, info) && info->kind == PKS__KIND_FILE;
+}
+
+/// Whether the file is gone: one that stays counts. What is no file is not ours, and does not.
+static bool remove_named(const pks__cache *cache, pks__file root, const char *folder, const char *name) {
+  char path[PATH_SIZE + sizeof SUMS];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  (void)cache->vfs->unlink(cache->vfs->context, root, path, false);
+  int failure = cache->vfs->unlink(cache->vfs->context, root, path, false);
+  if (!failure || failure == ENOENT) { return true; }
+  pks__file_info info;
+  return !cache->vfs->info(cache->vfs->context, root, path, false, &info) && info.kind != PKS__KIND_FILE;
 }
 
 /// Whoever made these is dead: the lock is ours.
 static bool sweep_tmp(const pks__cache *cache, pks__file root) {
   listing list;
-  bool listed = list_folder(cache, root, TMP, &list);
-  for (size_t i = 0; listed && i < list.count; i++) { remove_named(cache, root, TMP, list.names[i]); }
+  bool swept = list_folder(cache, root, TMP, &list);
+  for (size_t i = 0; swept && i < list.count; i++) { swept = remove_named(cache, root, TMP, list.names[i]); }
   pks__free(list.names);
-  return listed;
+  return swept;
 }
 
 /// A file of the cache.
@@ -319,13 +329,9 @@ static bool has_suffix(const char *name, const char *suffix) {
   return length > end && strcmp(name + length - end, suffix) == 0;
 }
 
-static bool exists(const pks__cache *cache, pks__file root, const char *path, pks__file_info *info) {
-  return !cache->vfs->info(cache->vfs->context, root, path, false, info);
-}
-
-/// Collects the files; what lacks its other half is removed.
-static size_t collect_files(const pks__cache *cache, pks__file root, const listing *list, cached *out) {
-  size_t count = 0;
+/// Collects the files; what lacks its other half is removed. False when something stays that should not.
+static bool collect_files(const pks__cache *cache, pks__file root, const listing *list, cached *out, size_t *count) {
+  *count = 0;
   for (size_t i = 0; i < list->count; i++) {
     const char *name = list->names[i];
     bool is_sums = has_suffix(name, SUMS);
@@ -334,12 +340,13 @@ static size_t collect_files(const pks__cache *cache, pks__file root, const listi
     (void)snprintf(path, sizeof path, FILES "/%s", name);
     (void)snprintf(other, sizeof other, FILES "/%s%s", name, is_sums ? "" : SUMS);
     if (is_sums) { other[strlen(other) - strlen(SUMS)] = 0; }
-    bool whole = exists(cache, root, path, &info) && exists(cache, root, other, &other_info);
-    if (!whole) { remove_named(cache, root, FILES, name); }
+    bool whole = is_file(cache, root, path, &info) && is_file(cache, root, other, &other_info);
+    if (!whole && !remove_named(cache, root, FILES, name)) { return false; }
     if (!whole || is_sums) { continue; }
-    out[count++] = (cached){.name = name, .cost = cost_of(info.size), .used_ns = info.modified_ns};
+    out[(*count)++] =
+      (cached){.name = name, .cost = in_pages(info.size) + in_pages(other_info.size), .used_ns = info.modified_ns};
   }
-  return count;
+  return true;
 }
 
 static bool is_older(const cached *one, const cached *other) {
@@ -347,8 +354,9 @@ static bool is_older(const cached *one, const cached *other) {
   return strcmp(one->name, other->name) < 0;
 }
 
-/// Removes the files used longest ago until those that stay and `cost` more keep to the budget.
-static void evict(const pks__cache *cache, pks__file root, cached *files, size_t count, uint64_t cost) {
+/// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
+/// removed.
+static bool evict(const pks__cache *cache, pks__file root, cached *files, size_t count, uint64_t cost) {
   uint64_t total = 0;
   for (size_t i = 0; i < count; i++) { total += files[i].cost; }
   while (count > 0 && total > cache->budget - cost) {
@@ -358,22 +366,24 @@ static void evict(const pks__cache *cache, pks__file root, cached *files, size_t
     }
     char sums[NAME_SIZE + sizeof SUMS];
     (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
-    remove_named(cache, root, FILES, files[oldest].name);
-    remove_named(cache, root, FILES, sums);
+    bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
+    if (!removed) { return false; }
     total -= files[oldest].cost;
     files[oldest] = files[--count];
   }
+  return true;
 }
 
 static bool make_room(const pks__cache *cache, pks__file root, uint64_t cost) {
   if (cost > cache->budget || !sweep_tmp(cache, root)) { return false; }
   listing list;
   bool listed = list_folder(cache, root, FILES, &list);
+  size_t count;
   cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
-  if (files) { evict(cache, root, files, collect_files(cache, root, &list, files), cost); }
+  bool made = files && collect_files(cache, root, &list, files, &count) && evict(cache, root, files, count, cost);
   pks__free(files);
   pks__free(list.names);
-  return files != NULL;
+  return made;
 }
 
 // MARK: - Making a file
@@ -415,11 +425,11 @@ static bool make_file(pks__cache_entry *entry) {
 
 bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks__cache_entry *out) {
   PKS_ASSERT(size > 0);
-  bool fits = size <= cache->budget && size <= SIZE_MAX && cost_of(size) <= cache->budget;
+  bool fits = size <= cache->budget && size <= SIZE_MAX && pks__cache_cost(size) <= cache->budget;
   if (!fits || !begin_making(cache)) { return false; }
   pks__cache_entry entry = {
     .cache = cache, .key = *key, .size = size, .root = PKS__NO_FILE, .lock = PKS__NO_FILE, .file = PKS__NO_FILE};
-  bool begun = take_lock(&entry) && make_room(cache, entry.root, cost_of(size)) && make_file(&entry);
+  bool begun = take_lock(&entry) && make_room(cache, entry.root, pks__cache_cost(size)) && make_file(&entry);
   *out = entry;
   if (!begun) { pks__cache_abandon(out); }
   return begun;
@@ -437,22 +447,35 @@ static void release_entry(pks__cache_entry *entry) {
   *entry = (pks__cache_entry){.cache = entry->cache};
 }
 
+/// Opens the file that has its name now, if it is the one that was made: where somebody removed `LOCK`, another process
+/// may make the same file at the same time, and its half of it may have got the name.
+static pks__file open_made(const pks__cache_entry *entry, const char *path) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  pks__file_info made, named;
+  pks__file file;
+  if (vfs->open(vfs->context, entry->root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  bool is_it = !vfs->info_of(vfs->context, entry->file, &made) && !vfs->info_of(vfs->context, file, &named)
+    && made.device == named.device && made.inode == named.inode;
+  if (is_it) {
+    set_seen(entry->cache, &entry->key, &named);
+    return file;
+  }
+  vfs->close(vfs->context, file);
+  return PKS__NO_FILE;
+}
+
 pks__file pks__cache_finish(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   char path[PATH_SIZE], final[PATH_SIZE];
   path_of(TMP, &entry->key, "", path);
   path_of(FILES, &entry->key, "", final);
-  pks__file_info info;
   pks__file file = PKS__NO_FILE;
-  bool done = write_sums(entry) && !vfs->rename(vfs->context, entry->root, path, final)
-    && !vfs->info_of(vfs->context, entry->file, &info)
-    && !vfs->open(vfs->context, entry->root, final, PKS__OPEN_READ, &file);
-  if (!done) {
+  if (write_sums(entry) && !vfs->rename(vfs->context, entry->root, path, final)) { file = open_made(entry, final); }
+  if (file == PKS__NO_FILE) {
     pks__cache_abandon(entry);
-    return PKS__NO_FILE;
+  } else {
+    release_entry(entry);
   }
-  set_seen(entry->cache, &info);
-  release_entry(entry);
   return file;
 }
 

@@ -14,7 +14,7 @@
 ///      may leave files that are then found to be wrong and removed.
 ///   3. Files are made under the lock, one at a time, taken only if it is free: who finds it busy decodes. Its holder
 ///      removes what dead processes left in `tmp/`, and files that were used longest ago, until the new file fits in the
-///      budget; only then does it allot the new one.
+///      budget; only then does it allot the new one, and not at all when something cannot be removed.
 ///   4. A file that was opened or mapped stays readable when it is removed.
 ///
 /// A file was last used when its modification time says.
@@ -33,6 +33,9 @@ pks_status pks__cache_open(
   pks_error *error
 );
 void pks__cache_close(pks__cache *cache);  ///< NULL is fine
+
+/// What a file of `size` bytes and its sums take of the budget: whole pages.
+uint64_t pks__cache_cost(uint64_t size);
 
 /// The file of `key`, opened for reading, which the caller closes; PKS__NO_FILE when there is none of `size` intact
 /// bytes.

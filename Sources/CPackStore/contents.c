@@ -163,7 +163,7 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
   pks_status status = pks__fail_at_path(
     error, PKS_NO_SPACE, "there is no room in a cache for the asset as a file", asset->path, asset->path_length
   );
-  if (error) { error->needed = asset->size; }
+  if (error) { error->needed = pks__cache_cost(asset->size); }
   return status;
 }
 

@@ -175,12 +175,16 @@ pks_status pks__names_file(const pks_asset *asset, pks__hit *out, pks_error *err
 pks_status pks__names_blame(pks_status status, const pks_asset *asset, pks_error *error) {
   bool names_segment = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
   if (!error || !names_segment) { return status; }
-  size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
   static const char link[] = ", asset ";
-  if (room < sizeof link + asset->path_length) { return status; }
-  memcpy(error->file + used, link, sizeof link - 1);
-  memcpy(error->file + used + sizeof link - 1, asset->path, asset->path_length);
-  error->file[used + sizeof link - 1 + asset->path_length] = 0;
+  size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
+  size_t link_length = used > 0 ? sizeof link - 1 : 0, length = link_length + asset->path_length;
+  // What reads on behalf of another call has named it already.
+  bool is_named = link_length > 0 && used >= length && memcmp(error->file + used - length, link, link_length) == 0
+    && memcmp(error->file + used - asset->path_length, asset->path, asset->path_length) == 0;
+  if (is_named || room < length) { return status; }
+  memcpy(error->file + used, link, link_length);
+  memcpy(error->file + used + link_length, asset->path, asset->path_length);
+  error->file[used + length] = 0;
   return status;
 }
 

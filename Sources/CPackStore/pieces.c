@@ -56,6 +56,7 @@ pks_status pks__piece_walk_seek(pks__piece_walk *walk, uint64_t offset, pks_erro
   pks__run_frame_info frame;
   status = pks__run_frame_at(walk->run, walk->next_frame, &frame, error);
   if (status) { return status; }
+  if (walk->skip >= frame.raw_length) { return pks__bad_extents(walk, error); }
   bool overflows =
     pks__add_overflows(frame.raw_start, walk->skip, &position) || pks__add_overflows(position, past, &position);
   if (overflows) { return pks__bad_extents(walk, error); }
@@ -80,7 +81,8 @@ pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *mo
   if (walk->skip >= out->frame.raw_length) { return pks__bad_extents(walk, error); }
   out->index = walk->next_frame;
   out->begin = walk->skip;
-  out->end = (uint32_t)pks__min64(out->frame.raw_length, walk->skip + walk->left);
+  // What is left may be any number that the index claims: it is added to nothing before it is known to be small.
+  out->end = walk->skip + (uint32_t)pks__min64(out->frame.raw_length - walk->skip, walk->left);
   walk->offset += out->end - out->begin;
   walk->left -= out->end - out->begin;
   walk->next_frame++;

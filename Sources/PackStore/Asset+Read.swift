@@ -61,6 +61,7 @@ extension Asset {
   @discardableResult
   public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
     let range = range ?? 0..<byteCount
+    try checkFits(range)
     guard range.count <= buffer.count else {
       throw PackStoreError(
         .invalidArgument, "a buffer of \(buffer.count) bytes is too small for \(range.count)", file: path)
@@ -76,8 +77,7 @@ extension Asset {
   /// that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes raises
   /// SIGBUS: use ``read(into:range:)`` where untrusted users can write.
   ///
-  /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`, and `cancelled` in a
-  ///   cancelled task.
+  /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public var contents: Data {
     get throws(PackStoreError) {
       var contents = pks_contents()
@@ -98,7 +98,8 @@ extension Asset {
   /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
   ///   `outOfMemory`, `cancelled`.
   public func contents(in range: Range<Int>) throws(PackStoreError) -> Data {
-    try Data(count: range.count) { memory throws(PackStoreError) in
+    try checkFits(range)
+    return try Data(count: range.count) { memory throws(PackStoreError) in
       try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: memory)
     }
   }
@@ -124,6 +125,14 @@ extension Asset {
       var target = pks_bytes()
       try check { error in withCore { pks_asset_link_target($0, &target, error) } }
       return String(copying: target)
+    }
+  }
+
+  /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.
+  private func checkFits(_ range: Range<Int>) throws(PackStoreError) {
+    guard kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
+    guard range.lowerBound >= 0, range.upperBound <= byteCount else {
+      throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
     }
   }
 

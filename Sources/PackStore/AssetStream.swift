@@ -15,7 +15,7 @@ import CPackStore
 /// through more than once.
 ///
 /// A cancelled task ends it with `cancelled`, within one frame. Bytes are verified before they are handed out; what fails
-/// is `corrupt`, `purged`, `ioError` or `outOfMemory`.
+/// is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
 public struct AssetStream: AsyncSequence, Sendable {
   /// How many bytes a buffer has unless asked otherwise: enough for several threads to decode it.
   public static let bufferByteCount = 1024 * 1024
@@ -35,13 +35,14 @@ public struct AssetStream: AsyncSequence, Sendable {
     var rest: Range<Int>
     let bufferByteCount: Int
 
-    /// The next buffer, or nil after the last.
+    /// The next buffer, or nil after the last, and after an error.
     public mutating func next() async throws(PackStoreError) -> Data? {
-      let next = rest.prefix(bufferByteCount)
+      let source = source, next = rest.prefix(bufferByteCount), end = rest.upperBound
       guard !next.isEmpty else { return nil }
-      let source = source
+      rest = end..<end
+      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "cancelled") }
       let buffer = try await BlockingExecutor.run { () throws(PackStoreError) in try source.read(next) }
-      rest = next.upperBound..<rest.upperBound
+      rest = next.upperBound..<end
       return buffer
     }
   }

@@ -15,27 +15,44 @@ let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?
 /// promises.
 final class Store: @unchecked Sendable {
   let raw: OpaquePointer
-  private(set) var disk: Disk?  // outlives the store
+  private let home: AnyObject?  // the disk or seam below, which outlives the store
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false
+    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil
   ) throws {
+    self.home = home
     var options = pks_options()
     options.sha256 = readOnly ? nil : sha256
     options.create = create
     options.chunk_average = create ? average : 0
     options.thread_count = threads
     options.vfs = vfs
+    options.cache_bytes = cache?.budget ?? 0
     var store: OpaquePointer?
-    try attempt { pks_store_open(&store, path, &options, $0) }
+    try (cache?.folder ?? "").withCString { folder in
+      options.cache = cache == nil ? nil : folder
+      try attempt { pks_store_open(&store, path, &options, $0) }
+    }
     raw = store!
   }
 
-  convenience init(_ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create)
-    self.disk = disk
+  /// Where a store keeps its cache, and how much of it.
+  struct CacheOption: Sendable {
+    var folder: String
+    var budget: UInt64
+  }
+
+  convenience init(
+    _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil
+  ) throws {
+    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, home: disk)
+  }
+
+  /// A store behind a seam.
+  convenience init(_ path: String, seam: Seam, threads: UInt32 = 1, cache: CacheOption? = nil) throws {
+    try self.init(path, vfs: seam.vfs, threads: threads, cache: cache, home: seam)
   }
 
   deinit { pks_store_close(raw) }
