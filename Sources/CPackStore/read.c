@@ -165,9 +165,9 @@ static pks_status work(
 ) {
   for (;;) {
     batch batch;
-    if (goes_on && !goes_on(context)) { return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET); }
     pks_status status = claim(reading, &batch, error);
     if (status || batch.count == 0) { return status; }
+    if (goes_on && !goes_on(context)) { return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET); }
     status = read_batch(reading, &batch, reader, error);
     if (status) { return status; }
   }
