@@ -160,14 +160,19 @@ static void fail(reading *reading, pks_status status, const pks_error *error) {
   if (reading->error) { *reading->error = *error; }
 }
 
+static pks_status cancelled(pks_error *error) {
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+/// Reads batches until none is left. `goes_on` was asked before the first one and is asked before each further one.
 static pks_status work(
   reading *reading, bool (*goes_on)(void *context), void *context, pks__frame_reader *reader, pks_error *error
 ) {
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     batch batch;
     pks_status status = claim(reading, &batch, error);
     if (status || batch.count == 0) { return status; }
-    if (goes_on && !goes_on(context)) { return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET); }
+    if (!is_first && goes_on && !goes_on(context)) { return cancelled(error); }
     status = read_batch(reading, &batch, reader, error);
     if (status) { return status; }
   }
@@ -190,6 +195,7 @@ static pks_status read_range(reading *reading, bool (*goes_on)(void *context), v
   bool is_shared = length >= SHARED_BYTES && pks__crew_thread_count(store->crew) > 0;
   pks__frame_reader *reader;
   pks_error failure;
+  if (goes_on && !goes_on(context)) { return cancelled(error); }
   pks_status status = pks__frame_reader_take(&store->readers, &reader, error);
   if (status) { return status; }
   if (is_shared) {
