@@ -3,7 +3,9 @@
 SWIFT ?= swift
 BUILD := .build
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
-SOURCES := Sources Tests Package.swift
+# For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
+PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
+SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
 .PHONY: demo test build release setup format lint bench golden clean help
 
@@ -34,12 +36,22 @@ format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 	@Scripts/format-c --in-place
 
-lint:  ## Check the formatting of the sources.
+lint:  ## Check the formatting of the sources, and that the README shows the figures of the results.
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@Scripts/format-c --check
+	Scripts/readme-figures --check
 
-bench: release  ## Measure beside other tools; refreshes Benchmarks/Results.
-	Benchmarks/compare-ingest --packstore $(BUILD)/release/packstore --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
+bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.
+	@Scripts/setup --optional $(PEERS)
+	$(SWIFT) build -c release --product packstore
+	# Another package, and the same folder: what both are made of is built once.
+	$(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD) --product packstore-peers
+	$(BUILD)/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
+	  --output Benchmarks/Results/reads.md --json Benchmarks/Results/reads.json \
+	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
+	Benchmarks/compare-ingest --packstore $(BUILD)/release/packstore --runs 2 \
+	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
+	Scripts/readme-figures
 
 golden: build  ## Write the golden files anew after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden

@@ -80,6 +80,21 @@ import Testing
     #expect(ranges.all.map(\.position) == again.all.map(\.position))
   }
 
+  @Test func rangesReadOnceAreFarApart() throws {
+    let folder = try TemporaryFolder(in: nil)
+    let plans = [1 << 20, 700_000, 100_000].enumerated().map {
+      AssetPlan(path: "\($0.offset)", byteCount: $0.element, content: .text)
+    }
+    let dataSet = try DataSetMaker.makeHollow("hollow", plans, at: folder.path)
+    let ranges = RandomRanges(dataSet, length: 64 << 10, oneIn: 512 << 10, seed: 1).all
+    #expect(ranges.count == 3)
+    let ordered = ranges.sorted { $0.position < $1.position }
+    for (place, next) in zip(ordered, ordered.dropFirst()) {
+      #expect(next.position - place.position - 64 << 10 >= 128 << 10 || next.asset != place.asset)
+    }
+    #expect(ranges.allSatisfy { $0.offset + 64 << 10 <= dataSet.assets[$0.asset].byteCount })
+  }
+
   private func bytes(_ content: Content, _ byteCount: Int, seed: UInt64) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: byteCount)
     bytes.withUnsafeMutableBytes { content.fill($0, seed: seed) }

@@ -11,7 +11,7 @@ import Testing
   @Test func readLarge() throws {
     let section = try measure(ReadLarge())
     let titles = section.comparisons.map(\.title)
-    #expect(titles.count == 16)
+    #expect(titles.count == 18)
     #expect(titles.contains("Compressible, first read, into memory that is there"))
     #expect(titles.contains("Incompressible, without a copy, first touch"))
     for comparison in section.comparisons {

@@ -3,13 +3,13 @@
 /// To add one:
 ///
 /// 1. Write a type for it that conforms to `Contestant`, and a class for its reader that conforms to ``AssetReader``.
-///    Both go to a package of their own that depends on the product `BenchmarkKit`, so that PackStore never depends on
-///    its peers.
+///    Both go to a package of their own that depends on the product `BenchmarkKit`, as `Benchmarks/Peers` does, so that
+///    PackStore never depends on its peers.
 /// 2. Give it to the commands, in the `main` of that package:
 ///
 ///        @main
 ///        enum Main {
-///          static func main() { Benchmark.main(adding: [LMDBContestant(), SquashfsContestant()]) }
+///          static func main() { Benchmark.main(adding: [LMDB(), MyStore()]) }
 ///        }
 ///
 /// Every command has the same options there as in `packstore-bench`. ``PlainFiles`` is the shortest example.
@@ -24,7 +24,8 @@ public protocol Contestant: Sendable {
   /// As it appears in reports: `LMDB`, `squashfs, zstd 128 KiB`. Unique among those that take part.
   var name: String { get }
 
-  /// How it is set up, in one line without paths: version, level, block size, how it is mounted.
+  /// How it is set up, in one line without paths: version, level, block size, how it is mounted,
+  /// whether it compresses, checks and syncs: whoever compares must know what was not done.
   var note: String { get }
 
   /// Why it cannot take part on this machine (`mksquashfs is not installed`), or nil. It is then left out, and the
@@ -48,6 +49,11 @@ public protocol Contestant: Sendable {
   /// - Parameter threadCount: how many threads the reader may use for one large read.
   func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader
 
+  /// Makes the system forget the assets that it keeps decoded, while what is stored stays in the page cache: called
+  /// before what a report calls a first read. For those whose decoding is the kernel's, who would be timed as plain
+  /// files from the second read on.
+  func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws
+
   /// Releases what holds on to the workspace, a mount for instance, before the kit removes the folder.
   func release(_ workspace: String)
 }
@@ -56,6 +62,7 @@ extension Contestant {
   public var note: String { "" }
   public var unavailability: String? { nil }
   public var form: String? { name }
+  public func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws {}
   public func release(_ workspace: String) {}
 }
 

@@ -22,7 +22,9 @@ struct PackStoreContestant: Contestant {
 
   var note: String {
     let access = interface == .swift ? "Swift" : "C"
-    return "\(layout) layout, level \(layout == .random ? 3 : 4), durable commit, through \(access)"
+    return
+      "\(layout) layout, zstd level \(layout == .random ? 3 : 4), checksums verified when reading, chunks named by SHA-256, "
+      + "durable commit; through \(access)"
   }
 
   var abilities: Abilities {

@@ -1,13 +1,15 @@
 import Foundation
 
 /// Files in folders, as the file system keeps them: what an app has that uses no store at all.
-struct PlainFiles: Contestant {
-  let name = "plain files"
-  let note = "one file per asset; open, read, close; borrowed by mapping"
-  let abilities = Abilities.all.subtracting(.open)
-  let form: String? = nil
+public struct PlainFiles: Contestant {
+  public let name = "plain files"
+  public let note = "one file per asset; open, read, close; borrowed by mapping; neither compressed nor checksummed"
+  public let abilities = Abilities.all.subtracting(.open)
+  public let form: String? = nil
 
-  func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
+  public init() {}
+
+  public func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
     let source = try FileFolder(dataSet.folder)
     let target = try FileFolder(workspace)
     let buffer = Buffer(byteCount: 1 << 20)
@@ -17,7 +19,7 @@ struct PlainFiles: Contestant {
     }
   }
 
-  func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader {
+  public func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader {
     PlainFileReader(dataSet, try FileFolder(workspace))
   }
 }

@@ -22,11 +22,19 @@ enum DataSetMaker {
   static func makeHollow(_ name: String, _ plans: [AssetPlan], at folder: String) throws -> DataSet {
     let dataSet = try emptyFiles(name, plans, at: folder)
     let root = try FileFolder(folder)
-    for (asset, path) in zip(dataSet.assets, dataSet.paths) {
-      let file = try root.make(path)
-      defer { close(file) }
-      _ = try checked(Int(ftruncate(file, off_t(asset.byteCount))), "truncate", path)
+    let failure = Failure()
+    let batch = 4096
+    DispatchQueue.concurrentPerform(iterations: (dataSet.assets.count + batch - 1) / batch) { number in
+      failure.catching {
+        for index in (number * batch)..<min((number + 1) * batch, dataSet.assets.count) {
+          let path = dataSet.paths[index]
+          let file = try root.make(path)
+          defer { close(file) }
+          _ = try checked(Int(ftruncate(file, off_t(dataSet.assets[index].byteCount))), "truncate", path)
+        }
+      }
     }
+    try failure.throwIfAny()
     return dataSet
   }
 

@@ -24,4 +24,21 @@ struct RandomRanges {
       return Place(asset: asset, path: dataSet.paths[asset], offset: offset, position: begin + offset)
     }
   }
+
+  /// One range in the first half of every `stretch` bytes of each asset, in random order: so far apart that nobody finds
+  /// one decoded because its neighbour was read.
+  init(_ dataSet: DataSet, length: Int, oneIn stretch: Int, seed: UInt64) {
+    precondition(length <= stretch / 2)
+    var generator = SeededGenerator(seed: seed)
+    var places: [Place] = []
+    var begin = 0
+    for (index, asset) in dataSet.assets.enumerated() {
+      for first in stride(from: 0, through: asset.byteCount - stretch, by: stretch) {
+        let offset = first + Int.random(in: 0...(stretch / 2 - length), using: &generator)
+        places.append(Place(asset: index, path: dataSet.paths[index], offset: offset, position: begin + offset))
+      }
+      begin += asset.byteCount
+    }
+    all = places.shuffled(using: &generator)
+  }
 }

@@ -12,6 +12,8 @@ struct Report: Codable {
   /// Who could not, and why.
   let absences: [Comparison.Absence]
   var sections: [Section] = []
+  /// What the README shows of it.
+  var headlines: [Headline] = []
   /// Workloads that were left out, and why.
   var omissions: [String] = []
   var cacheState = ""
@@ -52,6 +54,7 @@ extension Report {
 
   mutating func finish(_ session: Session) {
     seconds = session.watch.seconds
+    headlines = Headline.all(of: self)
     omissions += session.omissions
     let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""
     cacheState = "page cache warm" + cold

@@ -5,6 +5,7 @@ struct ReportDestination {
   let markdownFile: String?
   let jsonFile: String?
   var htmlFile: String?
+  var svgFile: String?
 
   /// Writes the Markdown to its file, or to the standard output if there is none, and the figures to the JSON file if there is one.
   func write(_ markdown: String, _ figures: some Encodable) throws {
@@ -28,7 +29,7 @@ struct ReportDestination {
 
 extension ReportDestination {
   init(_ options: BenchmarkOptions) {
-    self.init(markdownFile: options.output, jsonFile: options.json, htmlFile: options.html)
+    self.init(markdownFile: options.output, jsonFile: options.json, htmlFile: options.html, svgFile: options.svg)
   }
 
   /// Prints the report, and writes it to each file that was asked for.
@@ -37,6 +38,9 @@ extension ReportDestination {
     print(markdown, terminator: "")
     if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
     if let htmlFile { try Data(report.html.utf8).write(to: URL(fileURLWithPath: htmlFile)) }
+    if let svgFile {
+      try Data(HeadlinePicture(headlines: report.headlines).svg.utf8).write(to: URL(fileURLWithPath: svgFile))
+    }
     try writeJSON(report)
   }
 }

@@ -54,6 +54,9 @@ struct BenchmarkOptions: ParsableArguments {
   @Option(help: .init("Where the report goes as a page for the browser.", valueName: "file"))
   var html: String?
 
+  @Option(help: .init("Where a picture of the main results goes.", valueName: "file"))
+  var svg: String?
+
   func validate() throws {
     if let size, size < 1 { throw ValidationError("--size starts at 1") }
     if let repetitions, repetitions < 1 { throw ValidationError("--repetitions starts at 1") }

@@ -53,4 +53,11 @@ struct Form {
   func open(threadCount: Int) throws -> any AssetReader {
     try contestant.open(dataSet, in: folder, threadCount: threadCount)
   }
+
+  /// Opens it for a first read: nobody has decoded anything yet.
+  func openUnread(threadCount: Int) throws -> any AssetReader {
+    let reader = try open(threadCount: threadCount)
+    try contestant.forgetDecoded(dataSet, in: folder)
+    return reader
+  }
 }

@@ -101,6 +101,7 @@ final class Session {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [forms = Unchecked(forms), work = Unchecked(work)] in
+        Program.endAll()
         forms.value.release()
         work.value.remove()
         exit(128 + number)

@@ -18,7 +18,7 @@ struct Ingest: Workload {
   let title = "Storing a folder"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
-    guard let dataSet = try session.dataSets.tree(defaultSize: 256) else {
+    guard let dataSet = try session.dataSets.tree(defaultSize: 128) else {
       throw NothingToMeasure("there are no files")
     }
     let threadCount = session.threadsForLarge

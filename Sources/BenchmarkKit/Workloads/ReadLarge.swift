@@ -65,6 +65,7 @@ private struct LargeReads {
     var comparisons = [wholeIntoMemory(frames), wholeIntoFreshMemory(frames), wholeAgain(frames), contentsAgain()]
     if !isCompressible { comparisons += [borrowedFirst(), borrowedAgain()] }
     comparisons += try [1 << 20, 64 << 10, 4 << 10].map { try ranges(of: $0, frames) }
+    comparisons.append(try rangesOnce(frames))
     if session.options.cold { comparisons.append(coldWhole()) }
     return comparisons
   }
@@ -101,7 +102,7 @@ private struct LargeReads {
     comparison.limit = frames == nil ? readLimit.name : limits.last?.name
     return run(comparison, .read, limits: limits) { form in
       Turn(name: form.contestant.name, check: { try check(form) }) {
-        let reader = try form.open(threadCount: threadCount)
+        let reader = try form.openUnread(threadCount: threadCount)
         defer { reader.close() }
         return try Sample.of { try readAll(reader) { _ in memory.bytes } }
       }
@@ -125,7 +126,7 @@ private struct LargeReads {
     comparison.limit = (decode ?? read).name
     return run(comparison, .read, limits: [read, decode].compactMap(\.self)) { form in
       Turn(name: form.contestant.name) {
-        let reader = try form.open(threadCount: threadCount)
+        let reader = try form.openUnread(threadCount: threadCount)
         defer { reader.close() }
         return try withFreshMemory { memory in try Sample.of { try readAll(reader, into: memory) } }
       }
@@ -190,7 +191,7 @@ private struct LargeReads {
     comparison.limit = mapLimit.name
     return run(comparison, .borrow, limits: [mapLimit]) { form in
       Turn(name: form.contestant.name, check: { try checkBorrowed(form) }) {
-        let reader = try form.open(threadCount: threadCount)
+        let reader = try form.openUnread(threadCount: threadCount)
         defer { reader.close() }
         return try Sample.of { try touchAll(reader.borrow) }
       }
@@ -217,10 +218,30 @@ private struct LargeReads {
     let places = RandomRanges(
       dataSet, length: length, count: session.options.quick ? 200 : min(4000, 512 << 20 / length),
       seed: session.options.seed)
-    var comparison = comparison(
+    let comparison = comparison(
       "\(binarySize(length)) at random",
-      "\(places.all.count) ranges at random places of random assets, one after another, into memory that is there.",
+      "\(grouped(places.all.count)) ranges at random places of random assets, one after another, into memory that is there.",
       .timePerOperation)
+    return try ranges(places, length, comparison, frames) { try $0.open(threadCount: threadCount) }
+  }
+
+  /// Ranges that nobody has decoded before.
+  private func rangesOnce(_ frames: FrameLimit?) throws -> Comparison {
+    let (length, stretch) = (64 << 10, 512 << 10)
+    let places = RandomRanges(dataSet, length: length, oneIn: stretch, seed: session.options.seed)
+    let comparison = comparison(
+      "\(binarySize(length)) at random, each place once",
+      "\(grouped(places.all.count)) ranges in random order, one in every \(binarySize(stretch)), each read once after "
+        + "opening anew: no two share a block or a frame that somebody keeps decoded.",
+      .timePerOperation)
+    return try ranges(places, length, comparison, frames) { try $0.openUnread(threadCount: threadCount) }
+  }
+
+  private func ranges(
+    _ places: RandomRanges, _ length: Int, _ comparison: Comparison, _ frames: FrameLimit?,
+    open: @escaping (Form) throws -> any AssetReader
+  ) throws -> Comparison {
+    var comparison = comparison
     let target = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<min(length, memory.bytes.count)])
     let read = Turn(name: "pread() of the open plain file", isLimit: true) {
       try Sample.each(places.all) { try files.read($0.asset, at: $0.offset, into: target) }
@@ -240,7 +261,7 @@ private struct LargeReads {
     comparison.limit = (decode ?? read).name
     return run(comparison, .readRange, limits: [read, decode].compactMap(\.self)) { form in
       Turn(name: form.contestant.name, check: { try check(places, form, target) }) {
-        let reader = try form.open(threadCount: threadCount)
+        let reader = try open(form)
         defer { reader.close() }
         return try Sample.each(places.all) { try reader.read($0.path, at: $0.offset, into: target) }
       }

@@ -18,7 +18,7 @@ struct Scan: Workload {
   let title = "Everything once"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
-    guard let dataSet = try session.dataSets.tree(defaultSize: 256) else {
+    guard let dataSet = try session.dataSets.tree(defaultSize: 128) else {
       throw NothingToMeasure("there are no files")
     }
     report(try scan(session, dataSet, isCold: false))
@@ -43,7 +43,7 @@ struct Scan: Workload {
     let turns = forms.map { form in
       Turn(name: form.contestant.name, check: { try Self.check(form, memory) }) {
         if isCold { try session.dropPageCache() }
-        let reader = try form.open(threadCount: threadCount)
+        let reader = try form.openUnread(threadCount: threadCount)
         defer { reader.close() }
         return try Sample.of { try reader.scan(into: memory.bytes) }
       }

@@ -1,0 +1,175 @@
+import Foundation
+import Synchronization
+
+/// A program, looked for beside this one and then on the PATH, and run as a process of its own.
+///
+/// Programs run without input, in the C locale, and end when the benchmark is interrupted.
+public struct Program: Sendable {
+  public let name: String
+
+  /// Where it lies, or nil when it is not there.
+  public let path: String?
+
+  public init(_ name: String) {
+    self.name = name
+    let own = Bundle.main.executableURL.map { [$0.resolvingSymlinksInPath().deletingLastPathComponent().path] } ?? []
+    let onPath = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    // Where the PATH of somebody who is not root may not lead.
+    let folders = own + onPath + ["/usr/sbin", "/sbin"]
+    path = folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+  }
+
+  /// Why it cannot be used, or nil.
+  public var unavailability: String? { path == nil ? "\(name) is not installed" : nil }
+
+  /// The first thing that looks like a version in what it says when called with `arguments`.
+  public func version(_ arguments: String...) -> String {
+    var output = ""
+    // Some say it on the standard error, some return a failure with it.
+    _ = try? launch(arguments, in: nil, [:], errors: .output) { output = Self.text(of: $0) }
+    let version = output.firstMatch(of: /\d+(\.\d+)+/)?.0 ?? output.firstMatch(of: /\d+/)?.0
+    return version.map { "\(name) \($0)" } ?? name
+  }
+
+  /// Runs it to its end. What it prints is dropped.
+  ///
+  /// - Throws: ``ProgramFailure`` with the last line of its standard error.
+  public func run(_ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]) throws {
+    let null = Glibc.open("/dev/null", O_WRONLY | O_CLOEXEC)
+    defer { close(null) }
+    try launch(arguments, in: folder, environment, output: null) { _ in }
+  }
+
+  /// Runs it to its end and reads what it prints to the beginning of `memory`.
+  ///
+  /// - Returns: how much that is. ``ProgramFailure`` is thrown when it is more than there is room for.
+  public func run(_ arguments: [String], into memory: UnsafeMutableRawBufferPointer) throws -> Int {
+    var length = 0
+    try launch(arguments, in: nil, [:]) { pipe in
+      while length < memory.count {
+        let count = read(pipe, memory.baseAddress! + length, memory.count - length)
+        if count <= 0 { return }
+        length += count
+      }
+    }
+    return length
+  }
+
+  /// Ends what runs, and lets nothing begin any more: nobody writes to folders that are about to be removed, or mounts
+  /// anew what was unmounted.
+  static func endAll() {
+    running.withLock { running in
+      for process in running.processes { kill(process, SIGKILL) }
+      running.isOver = true
+    }
+  }
+}
+
+/// A program returned a failure, or was ended.
+public struct ProgramFailure: Error, CustomStringConvertible {
+  public let description: String
+}
+
+// MARK: - Processes
+
+extension Program {
+  private static let running = Mutex(Running())
+
+  private struct Running {
+    var processes: Set<pid_t> = []
+    var isOver = false
+  }
+
+  private enum Errors { case kept, output }
+
+  /// - Parameters:
+  ///   - output: where its standard output goes; nil for a pipe that `body` gets the end of.
+  private func launch(
+    _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,
+    errors: Errors = .kept, _ body: (CInt) throws -> Void
+  ) throws {
+    guard let path else { throw Unavailable("\(name) is not installed") }
+    // Not every system can begin a process in another folder.
+    let command =
+      folder.map { ["/bin/sh", "-c", "cd -- \"$0\" && exec \"$@\"", $0, path] + arguments } ?? [path] + arguments
+    let complaints = tmpfile()
+    defer { fclose(complaints) }
+    var ends: [CInt] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw SystemError("pipe", name) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { for end in ends where end >= 0 { close(end) } }
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output ?? ends[1], 1)
+    posix_spawn_file_actions_adddup2(&actions, errors == .output ? 1 : fileno(complaints), 2)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // The benchmark ignores these and handles them otherwise; a program would inherit that.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+
+    let variables = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C"]) { $1 }.merging(environment) { $1 }
+    let process = try Self.running.withLock { running in
+      guard !running.isOver else { throw Unavailable("the benchmark was interrupted") }
+      var process: pid_t = 0
+      let status = withCStrings(command) { arguments in
+        withCStrings(variables.map { "\($0)=\($1)" }) {
+          posix_spawn(&process, command[0], &actions, &attributes, arguments, $0)
+        }
+      }
+      guard status == 0 else { throw ProgramFailure(description: "\(name): \(String(cString: strerror(status)))") }
+      running.processes.insert(process)
+      return process
+    }
+    close(ends[1])
+    ends[1] = -1
+    let result = Result { try body(ends[0]) }
+    // Else a program that has more to say would wait for somebody to listen.
+    close(ends[0])
+    ends[0] = -1
+    let status = Self.wait(for: process)
+    try result.get()
+    guard status == 0 else { throw ProgramFailure(description: "\(name): \(Self.lastLine(of: complaints, status))") }
+  }
+
+  private static func wait(for process: pid_t) -> CInt {
+    // The number is the process's own until it has been waited for: only then may it leave the list.
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    return running.withLock { running in
+      running.processes.remove(process)
+      var status: CInt = -1
+      waitpid(process, &status, 0)
+      return status
+    }
+  }
+
+  private static func lastLine(of file: UnsafeMutablePointer<FILE>?, _ status: CInt) -> String {
+    guard let file else { return "failed" }
+    rewind(file)
+    let lines = text(of: fileno(file)).split(separator: "\n")
+    // Reports hold no paths.
+    return lines.last.map { $0.trimmingCharacters(in: .whitespaces).replacing(/(\/[^\s\/:'"]+)+\//, with: ".../") }
+      ?? "status \(status)"
+  }
+
+  private static func text(of file: CInt) -> String {
+    String(decoding: FileHandle(fileDescriptor: file, closeOnDealloc: false).readDataToEndOfFile(), as: UTF8.self)
+  }
+}
+
+private func withCStrings<Result>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws -> Result
+) rethrows -> Result {
+  let copies = strings.map { strdup($0) } + [nil]
+  defer { for copy in copies { free(copy) } }
+  return try body(copies)
+}
