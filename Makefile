@@ -2,6 +2,7 @@
 
 SWIFT ?= swift
 BUILD := .build
+BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
 # For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
@@ -43,13 +44,13 @@ lint:  ## Check the formatting of the sources, and that the README shows the fig
 
 bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.
 	@Scripts/setup --optional $(PEERS)
-	$(SWIFT) build -c release --product packstore
-	# Another package, and the same folder: what both are made of is built once.
-	$(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD) --product packstore-peers
-	$(BUILD)/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
+	# Another package, which builds the program that it measures as well: in a folder of its own.
+	$(BENCH_BUILD) --product packstore-peers
+	$(BENCH_BUILD) --product packstore
+	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
 	  --output Benchmarks/Results/reads.md --json Benchmarks/Results/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
-	Benchmarks/compare-ingest --packstore $(BUILD)/release/packstore --runs 2 \
+	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
 	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
 	Scripts/readme-figures
 

@@ -106,10 +106,13 @@ static const pks__segment_id *segment_id(const pks__ingest *ingest, const piece 
 
 // MARK: - Layout
 
-static pks_status write_layout_entry(assembler *assembler, const char *path, size_t length, pks_error *error) {
-  uint8_t flags = 0;
-  assembler->value.length = 0;
-  pks_status status = pks__scratch_append(&assembler->value, &flags, sizeof flags, error);
+static pks_status add_layout_extent(assembler *assembler, const pks__layout_extent *extent, pks_error *error) {
+  pks_status status = pks__rows_append(&assembler->layout_rows, extent, error);
+  return status ? status : pks__segment_set_add(&assembler->layout_segments, &extent->segment, error);
+}
+
+static pks_status add_layout_pieces(assembler *assembler, pks_error *error) {
+  pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&assembler->pieces, piece); i++) {
     const piece *piece = PKS__SCRATCH_AT(&assembler->pieces, struct piece, i);
     pks__layout_extent extent = {
@@ -118,9 +121,18 @@ static pks_status write_layout_entry(assembler *assembler, const char *path, siz
       .skip = pks__put32(piece->skip),
       .length = pks__put64(piece->length),
     };
-    status = pks__rows_append(&assembler->layout_rows, &extent, error);
-    if (!status) { status = pks__segment_set_add(&assembler->layout_segments, &extent.segment, error); }
+    status = add_layout_extent(assembler, &extent, error);
   }
+  return status;
+}
+
+/// Writes the entry whose extents were added.
+static pks_status put_layout_entry(
+  assembler *assembler, const char *path, size_t length, bool mapped, pks_error *error
+) {
+  uint8_t flags = mapped ? PKS__ENTRY_MAPPED : 0;
+  assembler->value.length = 0;
+  pks_status status = pks__scratch_append(&assembler->value, &flags, sizeof flags, error);
   if (!status) { status = pks__rows_finish(&assembler->layout_rows, &assembler->value, &flags, error); }
   if (status) { return status; }
   assembler->value.bytes[0] = flags;
@@ -129,22 +141,25 @@ static pks_status write_layout_entry(assembler *assembler, const char *path, siz
   );
 }
 
-/// Lists the segments that the record of an unchanged asset refers to. It stays as it is, and may refer to another copy
-/// of a
-/// chunk than the one that was found now: two transactions that were staged side by side may have stored the same.
-static pks_status list_record_segments(assembler *assembler, const char *path, size_t length, pks_error *error) {
-  pks__ingest *ingest = assembler->ingest;
-  pks__hit hit;
-  bool found, more = true;
-  pks_status status = pks__names_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
-  if (status || !found) { return status; }
-  pks__run *run = &ingest->base->runs[hit.run].open->run;
-  pks__piece_walk walk = pks__piece_walk_make(run, &hit.entry);
+static pks_status write_layout_entry(
+  assembler *assembler, const char *path, size_t length, bool mapped, pks_error *error
+) {
+  pks_status status = add_layout_pieces(assembler, error);
+  return status ? status : put_layout_entry(assembler, path, length, mapped, error);
+}
+
+// MARK: - Records that stay
+
+/// Lists the segments that the record of an unchanged asset refers to. It may refer to another copy of a chunk than the
+/// one that was found now: two transactions that were staged side by side may have stored the same.
+static pks_status list_record_segments(assembler *assembler, const pks__hit *hit, pks_error *error) {
+  pks__run *run = &assembler->ingest->base->runs[hit->run].open->run;
+  pks__piece_walk walk = pks__piece_walk_make(run, &hit->entry);
   uint32_t last = UINT32_MAX;
-  while (more) {
+  for (bool more = true; more;) {
     pks__piece piece;
     pks__run_segment_info info;
-    status = pks__piece_walk_next(&walk, &piece, &more, error);
+    pks_status status = pks__piece_walk_next(&walk, &piece, &more, error);
     if (status) { return status; }
     if (!more || piece.frame.segment == last) { continue; }
     last = piece.frame.segment;
@@ -153,6 +168,51 @@ static pks_status list_record_segments(assembler *assembler, const char *path, s
     if (status) { return status; }
   }
   return PKS_OK;
+}
+
+/// Where the record of a map asset says that it lies.
+static pks_status record_extent(pks__view *base, const pks__hit *hit, pks__layout_extent *out, pks_error *error) {
+  pks__piece_walk walk = pks__piece_walk_make(&base->runs[hit->run].open->run, &hit->entry);
+  pks__piece piece;
+  pks__segment *segment;
+  pks__frame frame;
+  uint32_t index = 0;
+  bool more;
+  pks_status status = pks__piece_walk_next(&walk, &piece, &more, error);
+  if (!status && !more) { status = pks__bad_extents(&walk, error); }
+  if (!status) { status = pks__view_segment(base, hit->run, piece.frame.segment, &segment, error); }
+  if (!status) { status = pks__segment_need_table(segment, error); }
+  if (!status) { status = pks__segment_find_frame(segment, &piece.frame, &index, &frame, error); }
+  if (status) { return status; }
+  *out = (pks__layout_extent){
+    .segment = segment->id,
+    .frame = pks__put32(index),
+    .skip = pks__put32(piece.begin),
+    .length = pks__put64(hit->entry.size),
+  };
+  return PKS_OK;
+}
+
+/// The layout's entry for an asset whose record stays. A map asset stays one without being asked for again, so the layout
+/// says of it what the record says, and not where else its chunks were found. (A segment that cannot be read any more says
+/// nothing.)
+static pks_status keep_asset(assembler *assembler, const char *path, size_t length, pks_error *error) {
+  pks__ingest *ingest = assembler->ingest;
+  pks__hit hit;
+  bool found;
+  pks_status status = pks__names_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
+  if (status) { return status; }
+  if (!found) { return write_layout_entry(assembler, path, length, false, error); }
+  pks__layout_extent extent;
+  bool mapped = hit.entry.flags & PKS__FLAG_MAPPED;
+  if (mapped) {
+    status = record_extent(ingest->base, &hit, &extent, error);
+    mapped = !status;
+    if (status == PKS_CORRUPT || status == PKS_PURGED) { status = PKS_OK; }
+  }
+  if (!status) { status = mapped ? add_layout_extent(assembler, &extent, error) : add_layout_pieces(assembler, error); }
+  if (!status) { status = put_layout_entry(assembler, path, length, mapped, error); }
+  return status ? status : list_record_segments(assembler, &hit, error);
 }
 
 // MARK: - Run
@@ -269,14 +329,15 @@ static pks_status find_extents(assembler *assembler, pks_error *error) {
   return PKS_OK;
 }
 
-/// Whether the asset is one extent of raw frames that abut.
-static bool is_contiguous(const assembler *assembler) {
+/// Whether the asset is one extent of raw frames that abut. `*begin` is where in the segment file.
+static bool is_contiguous(const assembler *assembler, uint64_t *begin) {
   if (PKS__SCRATCH_COUNT(&assembler->pieces, piece) != 1) { return false; }
   const piece *piece = PKS__SCRATCH_AT(&assembler->pieces, struct piece, 0);
   const pks__extent *extent = PKS__SCRATCH_AT(&assembler->extents, pks__extent, 0);
   const pks__run_frame *frames =
     PKS__SCRATCH_AT(&assembler->ingest->run.frames, pks__run_frame, pks__get32(extent->frame));
   uint64_t expected = pks__place_offset(pks__get64(frames[0].place));
+  *begin = expected + pks__get32(extent->skip);
   for (uint32_t i = 0; i <= piece->last_frame - piece->first_frame; i++) {
     uint64_t place = pks__get64(frames[i].place);
     if (pks__place_codec(place) != PKS__CODEC_RAW || pks__place_offset(place) != expected) { return false; }
@@ -285,7 +346,9 @@ static bool is_contiguous(const assembler *assembler) {
   return true;
 }
 
-static pks_status add_record(assembler *assembler, const pks__source_item *source, pks_error *error) {
+static pks_status add_record(
+  assembler *assembler, const pks__source_item *source, const pks__ingest_asset *asset, pks_error *error
+) {
   pks__ingest *ingest = assembler->ingest;
   pks__run_item item = {
     .path = pks__source_path(&ingest->source, source),
@@ -299,7 +362,12 @@ static pks_status add_record(assembler *assembler, const pks__source_item *sourc
   if (status) { return status; }
   item.extents = PKS__SCRATCH_AT(&assembler->extents, pks__extent, 0);
   item.extent_count = PKS__SCRATCH_COUNT(&assembler->extents, pks__extent);
-  if (is_contiguous(assembler)) { item.flags |= PKS__FLAG_CONTIGUOUS; }
+  uint64_t begin = 0;
+  if (is_contiguous(assembler, &begin)) { item.flags |= PKS__FLAG_CONTIGUOUS; }
+  if (asset->mapped) {
+    PKS_ASSERT((item.flags & PKS__FLAG_CONTIGUOUS) && begin % PKS__PAGE == 0);
+    item.flags |= PKS__FLAG_MAPPED;
+  }
   return pks__run_writer_add(&ingest->run, &item, error);
 }
 
@@ -326,18 +394,26 @@ static pks_status add_removed(assembler *assembler, const char *path, size_t len
 
 // MARK: - Second pass
 
+static pks_status assemble_asset(
+  assembler *assembler, const pks__source_item *item, const pks__ingest_asset *asset, pks_error *error
+) {
+  const char *path = pks__source_path(&assembler->ingest->source, item);
+  size_t length = item->path_length;
+  bool stays = !asset->changed && !asset->relaid;
+  if (stays && asset->span_count == 0) { return PKS_OK; }
+  pks_status status = find_pieces(assembler, asset, error);
+  if (status) { return status; }
+  if (stays) { return keep_asset(assembler, path, length, error); }
+  if (asset->span_count > 0) { status = write_layout_entry(assembler, path, length, asset->mapped, error); }
+  if (!status) { status = add_removed(assembler, path, length, error); }
+  return status ? status : add_record(assembler, item, asset, error);
+}
+
 static pks_status assemble_assets(assembler *assembler, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
   for (uint64_t i = 0; i < pks__source_count(&ingest->source); i++) {
-    const pks__source_item *item = pks__source_at(&ingest->source, i);
     const pks__ingest_asset *asset = PKS__SCRATCH_AT(&ingest->assets, const pks__ingest_asset, i);
-    const char *path = pks__source_path(&ingest->source, item);
-    pks_status status = find_pieces(assembler, asset, error);
-    if (!status && asset->span_count > 0) { status = write_layout_entry(assembler, path, item->path_length, error); }
-    bool stays = !asset->changed && asset->span_count > 0;
-    if (!status && stays) { status = list_record_segments(assembler, path, item->path_length, error); }
-    if (!status && asset->changed) { status = add_removed(assembler, path, item->path_length, error); }
-    if (!status && asset->changed) { status = add_record(assembler, item, error); }
+    pks_status status = assemble_asset(assembler, pks__source_at(&ingest->source, i), asset, error);
     if (status) { return status; }
   }
   return add_removed(assembler, NULL, 0, error);

@@ -74,22 +74,6 @@ static void hash_chunks(pks__block *block) {
 
 // MARK: - Batches
 
-static pks_status changed(const pks__source *source, const pks__source_item *item, pks_error *error) {
-  return pks__fail_at_path(
-    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__source_path(source, item), item->path_length
-  );
-}
-
-static pks_status read_failed(const pks__source *source, const pks__source_item *item, int failure, pks_error *error) {
-  pks_status status = pks__fail_system(error, failure, "cannot read", NULL);
-  if (error) {
-    size_t length = pks__min_size(item->path_length, sizeof error->file - 1);
-    memcpy(error->file, pks__source_path(source, item), length);
-    error->file[length] = 0;
-  }
-  return status;
-}
-
 /// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
 static pks_status read_small(pks__block *block, const pks__source_item *item, pks_error *error) {
   const pks__source *source = block->source;
@@ -100,8 +84,8 @@ static pks_status read_small(pks__block *block, const pks__source_item *item, pk
   int failure =
     source->vfs->read_at(source->vfs->context, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
   source->vfs->close(source->vfs->context, file);
-  if (failure) { return read_failed(source, item, failure, error); }
-  return got == item->size ? PKS_OK : changed(source, item, error);
+  if (failure) { return pks__source_failed(source, item, failure, error); }
+  return got == item->size ? PKS_OK : pks__source_changed(source, item, error);
 }
 
 static void run_batch(pks__task *task, uint32_t worker) {
@@ -152,12 +136,12 @@ static pks_status open_large(pks__block_filler *filler, const pks__source_item *
   if (status) { return status; }
   pks__file_info info;
   int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
-  if (failure) { return read_failed(source, item, failure, error); }
+  if (failure) { return pks__source_failed(source, item, failure, error); }
   filler->offset = 0;
   filler->carry_length = 0;
   filler->modified_ns = info.modified_ns;
   source->vfs->advise(source->vfs->context, filler->file, 0, item->size, true);
-  return info.size == item->size ? PKS_OK : changed(source, item, error);
+  return info.size == item->size ? PKS_OK : pks__source_changed(source, item, error);
 }
 
 /// Sees after the last byte whether the file is still the one that was opened.
@@ -166,8 +150,9 @@ static pks_status close_large(pks__block_filler *filler, const pks__source_item 
   pks__file_info info;
   int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
   pks__block_filler_close(filler);
-  if (failure) { return read_failed(source, item, failure, error); }
-  return info.size == item->size && info.modified_ns == filler->modified_ns ? PKS_OK : changed(source, item, error);
+  if (failure) { return pks__source_failed(source, item, failure, error); }
+  return info.size == item->size && info.modified_ns == filler->modified_ns ? PKS_OK
+                                                                            : pks__source_changed(source, item, error);
 }
 
 static pks_status fill_stretch(pks__block_filler *filler, pks__block *block, pks_error *error) {
@@ -181,12 +166,10 @@ static pks_status fill_stretch(pks__block_filler *filler, pks__block *block, pks
   block->is_stretch = true;
   block->task.run = run_stretch;
   memcpy(block->bytes, filler->carry, filler->carry_length);
-  size_t wanted = (size_t)pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset), got = 0;
-  int failure = source->vfs->read_at(
-    source->vfs->context, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, &got
-  );
-  if (failure) { return read_failed(source, item, failure, error); }
-  if (got != wanted) { return changed(source, item, error); }
+  size_t wanted = (size_t)pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset);
+  status =
+    pks__source_read(source, item, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, error);
+  if (status) { return status; }
   filler->offset += wanted;
   uint32_t end = filler->carry_length + (uint32_t)wanted;
   block->ends_file = filler->offset == item->size;

@@ -20,8 +20,8 @@
 ///   link    the target
 ///   folder  nothing; only empty folders have entries
 ///
-/// Layout entry of a file that has bytes: u8 flags (PKS__ENTRY_LISTED or 0), varint extent count, and either the
-/// extents or (same rule) u8 height and id of a list.
+/// Layout entry of a file that has bytes: u8 flags (PKS__ENTRY_LISTED, PKS__ENTRY_MAPPED or 0), varint extent count, and
+/// either the extents or (same rule) u8 height and id of a list.
 ///
 /// Layout extent: 16 bytes segment id, le32 frame within the segment, le32 bytes to skip in the frame, le64 length. It
 /// runs through consecutive frames.
@@ -39,6 +39,7 @@ enum {
   PKS__ENTRY_KIND_MASK = 3,    ///< pks__record_kind
   PKS__ENTRY_EXECUTABLE = 4,
   PKS__ENTRY_LISTED = 8,
+  PKS__ENTRY_MAPPED = 16,       ///< layouts: a map asset, in one extent
   PKS__ENTRY_INLINE_ROWS = 64,  ///< more rows than this go to a list of their own
 };
 

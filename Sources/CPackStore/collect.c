@@ -103,7 +103,7 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   uint64_t count = collection->with_segments ? PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change) : 0;
   for (uint64_t i = 0; !status && i < count; i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
-    if (change->kind == PKS__CHANGE_ADD) { status = keep_version(collection, txn->view, &change->version); }
+    if (pks__change_has_layout(change)) { status = keep_version(collection, txn->view, &change->version); }
   }
   return status;
 }

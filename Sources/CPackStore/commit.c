@@ -245,22 +245,31 @@ static pks_status check_reused(commit *commit, pks_error *error) {
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_change);
        i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(changes, const pks__staged_change, i);
-    pks_status one = change->kind == PKS__CHANGE_ADD ? check_version(commit, &change->version, error) : PKS_OK;
+    pks_status one = pks__change_has_layout(change) ? check_version(commit, &change->version, error) : PKS_OK;
     if (one) { status = one; }
   }
   return status;
 }
 
-/// Whether a version or a pack of `before` is not in `after`.
+/// Whether the pack still has the version, in the same place.
+static bool keeps_version(const pks__pack_state *pack, const pks__version *version) {
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    const pks__version *kept = &pack->versions[i];
+    if (kept->number == version->number) { return pks__id_equal(&kept->layout, &version->layout); }
+  }
+  return false;
+}
+
+/// Whether a pack, a version or a place of one in `before` is not in `after`. Versions go from the oldest on, and only the
+/// current one moves.
 static bool drops_anything(const pks__generation *before, const pks__generation *after) {
   for (uint32_t i = 0; i < before->pack_count; i++) {
     const pks__pack_state *pack = &before->packs[i];
     uint32_t now = pks__generation_find_number(after, pack->number);
     if (now == UINT32_MAX) { return true; }
     const pks__pack_state *kept = &after->packs[now];
-    if (kept->versions[kept->version_count - 1].number != pack->versions[pack->version_count - 1].number) {
-      return true;
-    }
+    const pks__version *oldest = &pack->versions[pack->version_count - 1];
+    if (!keeps_version(kept, oldest) || !keeps_version(kept, &pack->versions[0])) { return true; }
   }
   return false;
 }

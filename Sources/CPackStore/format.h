@@ -157,6 +157,7 @@ enum {
   PKS__FLAG_EXECUTABLE = 1,
   PKS__FLAG_ONE_EXTENT = 2,  ///< the extent is in the record; no list follows
   PKS__FLAG_CONTIGUOUS = 4,  ///< raw, in one piece
+  PKS__FLAG_MAPPED = 8,      ///< contiguous by contract, beginning at a page of the segment file
 };
 
 /// A record of a run: this, `name_length` bytes of name, then for a link its target (`size` bytes), for a file without

@@ -17,6 +17,7 @@ struct pks__pipeline_frame {
   uint32_t *ends;
   uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
   uint32_t chunk_count;
+  bool stays_raw;
   bool ends_asset;
   bool cuts_asset;  ///< more of the same asset may follow
 };
@@ -158,6 +159,8 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
 
 static void encode_frame(pks__task *task, uint32_t worker) {
   pks__pipeline_frame *frame = (pks__pipeline_frame *)(void *)task;
+  frame->encoded_length = 0;
+  if (frame->stays_raw) { return; }
   frame->encoded_length = pks__encode(
     frame->pipeline->encoders[worker], frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
   );
@@ -183,21 +186,27 @@ static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
   pks__pipeline_frame *frame = &pipeline->ring[(pipeline->oldest + pipeline->count) % pipeline->ring_size];
   frame->raw_length = 0;
   frame->chunk_count = 0;
+  frame->stays_raw = pipeline->asset_is_mapped;
   pipeline->open = frame;
   return PKS_OK;
 }
 
-void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size) {
+void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped) {
   pipeline->asset_size = size;
+  pipeline->asset_is_mapped = mapped;
   pipeline->asset_begins = true;
+}
+
+/// Whether the asset begins a frame of its own and at a page, if its beginning is new.
+static bool is_large(const pks__frame_pipeline *pipeline) {
+  return pipeline->asset_is_mapped || pipeline->asset_size >= PKS__LARGE_ASSET;
 }
 
 /// Whether the chunk does not belong in the open frame.
 static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length, bool at_start) {
   const pks__pipeline_frame *open = pipeline->open;
-  bool is_large = pipeline->asset_size >= PKS__LARGE_ASSET;
-  if (is_large && at_start) { return true; }
-  uint32_t limit = is_large ? pipeline->target : pipeline->shared_target;
+  if (at_start && is_large(pipeline)) { return true; }
+  uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
   return open->raw_length + length > limit || open->chunk_count == PKS__FRAME_CHUNKS_MAX;
 }
 
@@ -211,8 +220,8 @@ pks_status pks__frame_pipeline_add(
     if (status) { return status; }
   }
   pks__pipeline_frame *frame = pipeline->open;
-  if (at_start && pipeline->asset_size >= PKS__LARGE_ASSET) { pipeline->asset_is_alone = true; }
-  uint16_t alignment = pipeline->asset_size >= PKS__LARGE_ASSET ? PKS__PAGE : 8;
+  if (at_start && is_large(pipeline)) { pipeline->asset_is_alone = true; }
+  uint16_t alignment = is_large(pipeline) ? PKS__PAGE : 8;
   memcpy(frame->raw + frame->raw_length, bytes, length);
   frame->raw_length += length;
   frame->ids[frame->chunk_count] = *id;

@@ -8,6 +8,9 @@
 /// assets share frames, up to `shared_target` bytes, and so does what is new in the middle of a larger one. A frame
 /// that does not compress is written as one raw frame per chunk, so that a raw chunk can be checked and mapped alone;
 /// neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
+///
+/// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
+/// frames of one chunk that abut, and no segment ends in it, however long it becomes.
 #ifndef PKS_FRAME_PIPELINE_H
 #define PKS_FRAME_PIPELINE_H
 
@@ -47,6 +50,7 @@ typedef struct pks__frame_pipeline {
   pks__scratch rows;       ///< what was recorded of every frame, pks__frame_row, by position in the series
   pks__scratch row_bases;  ///< uint64_t by segment: position of its first frame in `rows`
   uint64_t asset_size;
+  bool asset_is_mapped;
   bool asset_begins;     ///< nothing of the asset was added yet
   bool asset_is_alone;   ///< the open frame belongs to a large asset whose beginning is new
   bool asset_in_pieces;  ///< the present asset does not lie raw in one piece
@@ -58,7 +62,7 @@ pks_status pks__frame_pipeline_open(
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 
-void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size);
+void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped);
 /// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
 /// that it is the asset's first.
 pks_status pks__frame_pipeline_add(

@@ -2,36 +2,44 @@
 
 #include "memory.h"
 
-pks_status pks__frame_reader_take(pks_store *store, pks__frame_reader **out, pks_error *error) {
-  pks__mutex_lock(store->mutex);
-  pks__frame_reader *reader = store->idle_readers;
-  if (reader) { store->idle_readers = reader->next; }
-  pks__mutex_unlock(store->mutex);
-  if (!reader) {
-    reader = pks__allocate_zeroed(1, sizeof *reader);
-    if (reader) { reader->decoder = pks__decoder_create(); }
-    if (!reader || !reader->decoder) {
-      pks__frame_reader_destroy(reader);
-      return pks__fail_memory(error);
-    }
-  }
-  *out = reader;
-  return PKS_OK;
-}
-
-void pks__frame_reader_return(pks_store *store, pks__frame_reader *reader) {
-  pks__mutex_lock(store->mutex);
-  reader->next = store->idle_readers;
-  store->idle_readers = reader;
-  pks__mutex_unlock(store->mutex);
-}
-
-void pks__frame_reader_destroy(pks__frame_reader *reader) {
+static void destroy(pks__frame_reader *reader) {
   if (!reader) { return; }
   pks__decoder_destroy(reader->decoder);
   pks__free(reader->stored);
   for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) { pks__free(reader->decoded[i].bytes); }
   pks__free(reader);
+}
+
+pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error) {
+  for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) {
+    if (!atomic_load_explicit(&readers->idle[i], memory_order_relaxed)) { continue; }
+    *out = atomic_exchange_explicit(&readers->idle[i], NULL, memory_order_acquire);
+    if (*out) { return PKS_OK; }
+  }
+  pks__frame_reader *reader = pks__allocate_zeroed(1, sizeof *reader);
+  if (reader) { reader->decoder = pks__decoder_create(); }
+  if (!reader || !reader->decoder) {
+    destroy(reader);
+    return pks__fail_memory(error);
+  }
+  *out = reader;
+  return PKS_OK;
+}
+
+void pks__frame_reader_return(pks__frame_readers *readers, pks__frame_reader *reader) {
+  for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) {
+    pks__frame_reader *none = NULL;
+    if (atomic_load_explicit(&readers->idle[i], memory_order_relaxed)) { continue; }
+    bool put = atomic_compare_exchange_strong_explicit(
+      &readers->idle[i], &none, reader, memory_order_release, memory_order_relaxed
+    );
+    if (put) { return; }
+  }
+  destroy(reader);
+}
+
+void pks__frame_readers_free(pks__frame_readers *readers) {
+  for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) { destroy(atomic_load(&readers->idle[i])); }
 }
 
 static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed, pks_error *error) {

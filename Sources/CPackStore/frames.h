@@ -2,13 +2,14 @@
 ///
 /// A frame reader holds the decoder and the buffers of one thread, and remembers the few frames it decoded last: small
 /// assets that share a frame, short reads that follow each other, and assets whose chunks lie now here, now there, decode
-/// each frame once. Readers are kept by the store and lent out; after warm-up reading allocates nothing.
+/// each frame once. A store keeps readers and lends them out without a lock; after warm-up reading allocates nothing.
 #ifndef PKS_FRAMES_H
 #define PKS_FRAMES_H
 
+#include <stdatomic.h>
+
 #include "codec.h"
 #include "segment.h"
-#include "store.h"
 
 /// A frame in decoded form.
 typedef struct pks__decoded_frame {
@@ -25,14 +26,19 @@ enum {
   PKS__DECODED_LARGE = 512 * 1024,  ///< frames above this size are remembered two at a time
 };
 
-struct pks__frame_reader {
-  pks__frame_reader *next;
+typedef struct pks__frame_reader {
   pks__decoder *decoder;
   uint8_t *stored;
   size_t stored_capacity;
   pks__decoded_frame decoded[PKS__DECODED_FRAMES];
   uint64_t uses;
-};
+} pks__frame_reader;
+
+/// The readers of a store that nobody uses now. More threads than this at once make their own and free them again. A
+/// zeroed one is empty.
+typedef struct pks__frame_readers {
+  _Atomic(pks__frame_reader *) idle[32];  ///< NULL where none lies
+} pks__frame_readers;
 
 /// A frame to read.
 typedef struct pks__frame_source {
@@ -44,9 +50,10 @@ typedef struct pks__frame_source {
   uint64_t sum;
 } pks__frame_source;
 
-pks_status pks__frame_reader_take(pks_store *store, pks__frame_reader **out, pks_error *error);
-void pks__frame_reader_return(pks_store *store, pks__frame_reader *reader);
-void pks__frame_reader_destroy(pks__frame_reader *reader);
+/// A reader that no other thread has, until it is returned.
+pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error);
+void pks__frame_reader_return(pks__frame_readers *readers, pks__frame_reader *reader);
+void pks__frame_readers_free(pks__frame_readers *readers);
 
 /// Copies raw bytes [begin, end) of the frame to `out`; decodes straight into it when that is the whole frame.
 pks_status pks__frame_read(

@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "checksum.h"
+#include "map_search.h"
 #include "memory.h"
 
 enum { PROGRESS_BYTES = 4 * 1024 * 1024, PROGRESS_ITEMS = 1000 };
@@ -18,8 +19,12 @@ typedef struct consumer {
   pks__tree_cursor old_entries;  ///< the current version's catalog
   bool has_old, old_more;
   pks__catalog_entry old;
-  pks__ingest_asset asset;  ///< under way
-  uint64_t asset_offset;    ///< bytes of it consumed
+  const pks__source_item *item;  ///< under way
+  pks__ingest_asset asset;       ///< likewise
+  pks__map_search search;
+  bool is_searching;        ///< the asset under way is a map asset, and may turn out to lie somewhere already
+  pks__scratch passed;      ///< pks__catalog_chunk: what was consumed of it while searching
+  uint64_t bytes_again;     ///< read a second time, to be laid out
   pks__chunk_ref last_hit;  ///< the next chunk is often the next row
   bool has_last_hit;
   uint64_t reported_bytes, items, reported_items;
@@ -88,7 +93,8 @@ static pks_status add_span(consumer *consumer, uint32_t source, uint32_t row, pk
   return pks__scratch_append(&ingest->spans, &span, sizeof span, error);
 }
 
-static pks_status add_new_chunk(
+/// Stores a chunk, and hands out the number that it has among the new ones.
+static pks_status store_chunk(
   consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, uint32_t *number, pks_error *error
 ) {
   pks__ingest *ingest = consumer->ingest;
@@ -97,35 +103,151 @@ static pks_status add_new_chunk(
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
   }
   *number = (uint32_t)count;
+  bool is_first = consumer->asset.span_count == 0;
+  pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
+  return status ? status : pks__frame_pipeline_add(&ingest->frames, id, bytes, length, is_first, error);
+}
+
+/// Makes a chunk that was stored known to what comes later in this add.
+static pks_status note_new_chunk(
+  pks__ingest *ingest, const pks__id *id, uint32_t length, uint32_t number, pks_error *error
+) {
   ingest->result.new_chunk_count++;
   ingest->result.new_raw_bytes += length;
-  pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
-  if (!status) { status = pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), *number, error); }
+  return pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), number, error);
+}
+
+/// Finds or stores a chunk of an asset that is no map asset.
+static pks_status place_chunk(
+  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
+) {
+  pks__ingest *ingest = consumer->ingest;
+  uint32_t source = PKS__SPAN_NEW, number = 0;
+  if (find_new_chunk(ingest, id, &number)) { return add_span(consumer, source, number, error); }
+  bool found;
+  pks_status status = find_old_chunk(consumer, id, &found, error);
+  if (!status && found) {
+    number = consumer->last_hit.row;
+    status = old_segment_number(ingest, &consumer->last_hit, &source, error);
+  } else if (!status) {
+    status = store_chunk(consumer, id, bytes, length, &number, error);
+    if (!status) { status = note_new_chunk(ingest, id, length, number, error); }
+  }
+  return status ? status : add_span(consumer, source, number, error);
+}
+
+// MARK: - Map assets
+
+/// Stores a chunk of a map asset that is laid out afresh, be it known or not.
+static pks_status lay_out_chunk(
+  consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
+) {
+  pks__ingest *ingest = consumer->ingest;
+  uint32_t number;
+  bool is_new = !find_new_chunk(ingest, id, &number), is_old = false;
+  pks_status status = is_new ? find_old_chunk(consumer, id, &is_old, error) : PKS_OK;
+  if (!status) { status = store_chunk(consumer, id, bytes, length, &number, error); }
+  if (!status && is_new && !is_old) { status = note_new_chunk(ingest, id, length, number, error); }
+  ingest->result.mapped_new_bytes += length;
+  return status ? status : add_span(consumer, PKS__SPAN_NEW, number, error);
+}
+
+/// Reads one chunk again, sees that it is what it was, and lays it out.
+static pks_status lay_out_again(
+  consumer *consumer, pks__file file, uint64_t offset, const pks__catalog_chunk *chunk, uint8_t *bytes, pks_error *error
+) {
+  pks__ingest *ingest = consumer->ingest;
+  uint32_t length = pks__get32(chunk->length);
+  pks__id id;
+  pks_status status = pks__source_read(&ingest->source, consumer->item, file, offset, bytes, length, error);
   if (status) { return status; }
-  return pks__frame_pipeline_add(&ingest->frames, id, bytes, length, consumer->asset_offset == 0, error);
+  ingest->session->store->sha256(bytes, length, id.bytes);
+  if (!pks__id_equal(&id, &chunk->id)) { return pks__source_changed(&ingest->source, consumer->item, error); }
+  consumer->bytes_again += length;
+  return lay_out_chunk(consumer, &id, bytes, length, error);
+}
+
+static pks_status report(consumer *consumer, pks_error *error);
+
+/// Lays out what was passed over while there was hope that it lies somewhere already.
+static pks_status lay_out_passed(consumer *consumer, pks_error *error) {
+  pks__ingest *ingest = consumer->ingest;
+  uint64_t count = PKS__SCRATCH_COUNT(&consumer->passed, pks__catalog_chunk), offset = 0;
+  if (count == 0) { return PKS_OK; }
+  uint8_t *bytes = pks__allocate(ingest->chunker.maximum);
+  pks__file file = PKS__NO_FILE;
+  pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
+  if (!status) { status = pks__source_open(&ingest->source, consumer->item, &file, error); }
+  for (uint64_t i = 0; !status && i < count; i++) {
+    const pks__catalog_chunk *chunk = PKS__SCRATCH_AT(&consumer->passed, const pks__catalog_chunk, i);
+    status = lay_out_again(consumer, file, offset, chunk, bytes, error);
+    offset += pks__get32(chunk->length);
+    if (!status) { status = report(consumer, error); }
+  }
+  if (file != PKS__NO_FILE) { ingest->source.vfs->close(ingest->source.vfs->context, file); }
+  pks__free(bytes);
+  return status;
+}
+
+/// Looks for the chunk where the asset may lie already.
+static pks_status search_chunk(consumer *consumer, const pks__catalog_chunk *chunk, pks_error *error) {
+  const pks__source_item *item = consumer->item;
+  const char *path = pks__source_path(&consumer->ingest->source, item);
+  bool is_first = consumer->passed.length == 0;
+  pks_status status = is_first ? pks__map_search_begin(&consumer->search, path, item->path_length, &chunk->id, error)
+                               : pks__map_search_next(&consumer->search, &chunk->id, error);
+  if (status) { return status; }
+  consumer->is_searching = consumer->search.place_count > 0;
+  return consumer->is_searching ? pks__scratch_append(&consumer->passed, chunk, sizeof *chunk, error)
+                                : lay_out_passed(consumer, error);
+}
+
+static pks_status place_mapped_chunk(
+  consumer *consumer, const pks__catalog_chunk *chunk, const uint8_t *bytes, pks_error *error
+) {
+  pks_status status = consumer->is_searching ? search_chunk(consumer, chunk, error) : PKS_OK;
+  if (status || consumer->is_searching) { return status; }
+  return lay_out_chunk(consumer, &chunk->id, bytes, pks__get32(chunk->length), error);
+}
+
+/// Takes the place where all of the asset was found.
+static pks_status take_place(consumer *consumer, pks_error *error) {
+  pks__ingest *ingest = consumer->ingest;
+  const pks__map_search *search = &consumer->search;
+  const pks__map_place *place = &search->places[0];
+  pks__chunk_span span = {.source = PKS__SPAN_NEW, .first = place->new_first, .count = search->chunk_count};
+  pks_status status = PKS_OK;
+  if (place->first.segment) {
+    span.first = place->first.row;
+    status = old_segment_number(ingest, &place->first, &span.source, error);
+  }
+  consumer->asset.span_count = 1;
+  return status ? status : pks__scratch_append(&ingest->spans, &span, sizeof span, error);
+}
+
+/// Settles where a map asset lies once all of its chunks were seen.
+static pks_status end_mapped(consumer *consumer, pks_error *error) {
+  pks__ingest *ingest = consumer->ingest;
+  bool is_kept = consumer->is_searching && consumer->search.places[0].is_kept;
+  consumer->asset.mapped = true;
+  consumer->asset.relaid = !consumer->asset.changed && !is_kept;
+  ingest->result.mapped_count++;
+  ingest->result.relaid_count += consumer->asset.relaid;
+  if (consumer->is_searching) { return take_place(consumer, error); }
+  PKS_ASSERT(consumer->asset.span_count == 1);
+  const pks__chunk_span *span = PKS__SCRATCH_AT(&ingest->spans, const pks__chunk_span, consumer->asset.first_span);
+  return pks__map_search_note(&consumer->search, span->first, span->count, error);
 }
 
 static pks_status consume_chunk(
   consumer *consumer, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
 ) {
-  pks__ingest *ingest = consumer->ingest;
   pks__catalog_chunk row = {.id = *id, .length = pks__put32(length)};
   pks_status status = pks__rows_append(&consumer->chunk_rows, &row, error);
-  ingest->result.chunk_count++;
-  uint32_t source = PKS__SPAN_NEW, number = 0;
-  if (!status && !find_new_chunk(ingest, id, &number)) {
-    bool found;
-    status = find_old_chunk(consumer, id, &found, error);
-    if (!status && found) {
-      number = consumer->last_hit.row;
-      status = old_segment_number(ingest, &consumer->last_hit, &source, error);
-    } else if (!status) {
-      status = add_new_chunk(consumer, id, bytes, length, &number, error);
-    }
-  }
-  if (!status) { status = add_span(consumer, source, number, error); }
-  consumer->asset_offset += length;
-  return status;
+  consumer->ingest->result.chunk_count++;
+  if (status) { return status; }
+  return consumer->item->mapped ? place_mapped_chunk(consumer, &row, bytes, error)
+                                : place_chunk(consumer, id, bytes, length, error);
 }
 
 // MARK: - Catalog entries
@@ -209,9 +331,11 @@ static void count_item(pks__catalog_info *info, const pks__source_item *item) {
 
 static void begin_asset(consumer *consumer, const pks__source_item *item) {
   pks__ingest *ingest = consumer->ingest;
+  consumer->item = item;
   consumer->asset = (pks__ingest_asset){.first_span = PKS__SCRATCH_COUNT(&ingest->spans, pks__chunk_span)};
-  consumer->asset_offset = 0;
-  pks__frame_pipeline_begin_asset(&ingest->frames, item->size);
+  consumer->is_searching = item->mapped;
+  consumer->passed.length = 0;
+  pks__frame_pipeline_begin_asset(&ingest->frames, item->size, item->mapped);
 }
 
 static pks_status end_asset(consumer *consumer, const pks__source_item *item, pks_error *error) {
@@ -220,6 +344,7 @@ static pks_status end_asset(consumer *consumer, const pks__source_item *item, pk
   pks__frame_pipeline_end_asset(&ingest->frames);
   pks_status status = encode_entry(consumer, item, error);
   if (!status) { status = compare_with_old(consumer, path, item->path_length, &consumer->asset.changed, error); }
+  if (!status && item->mapped) { status = end_mapped(consumer, error); }
   if (!status) {
     status = pks__tree_writer_put(
       &consumer->entries, path, item->path_length, consumer->value.bytes, (size_t)consumer->value.length, error
@@ -237,10 +362,11 @@ static pks_status end_asset(consumer *consumer, const pks__source_item *item, pk
 static pks_status report(consumer *consumer, pks_error *error) {
   pks__ingest *ingest = consumer->ingest;
   const pks_add_request *request = ingest->request;
-  bool due = ingest->bytes_done - consumer->reported_bytes >= PROGRESS_BYTES
+  uint64_t bytes_read = ingest->bytes_done + consumer->bytes_again;
+  bool due = bytes_read - consumer->reported_bytes >= PROGRESS_BYTES
     || consumer->items - consumer->reported_items >= PROGRESS_ITEMS;
   if (!request->progress || !due) { return PKS_OK; }
-  consumer->reported_bytes = ingest->bytes_done;
+  consumer->reported_bytes = bytes_read;
   consumer->reported_items = consumer->items;
   pks_progress progress = {
     .phase = PKS_PHASE_STORE,
@@ -373,6 +499,9 @@ static pks_status run_first_pass(pks__ingest *ingest, pks_error *error) {
   pks__page_sink sink = pks__page_store_sink(&ingest->pages);
   pks__rows_init(&consumer.chunk_rows, sink, sizeof(pks__catalog_chunk));
   pks__tree_writer_init(&consumer.entries, sink, PKS__TREE_MAP, 0);
+  pks__scratch_folder *home = &ingest->session->scratch;
+  pks__map_search_init(&consumer.search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
+  pks__scratch_init(&consumer.passed, home);
   pks_status status = open_old_catalog(&consumer, error);
   if (!status) { status = consume_source(&consumer, error); }
   if (!status) { status = finish_catalog(&consumer, error); }
@@ -381,6 +510,8 @@ static pks_status run_first_pass(pks__ingest *ingest, pks_error *error) {
   pks__tree_writer_free(&consumer.entries);
   pks__tree_cursor_free(&consumer.old_entries);
   pks__scratch_free(&consumer.value);
+  pks__scratch_free(&consumer.passed);
+  pks__map_search_free(&consumer.search);
   return status;
 }
 
@@ -427,8 +558,11 @@ pks_status pks__ingest_store(
     status =
       pks__fail(error, PKS_REFUSED, "the folder holds files that cannot be read", request->folder, PKS_NO_OFFSET);
   }
-  // What is left of the source is enough for sure; what is staged so far goes with the transaction.
-  if (status == PKS_NO_SPACE && error) { error->needed += out->source.byte_count - out->bytes_done; }
+  // What is left of the source is enough for sure; what is staged so far goes with the transaction. With map assets, what
+  // was consumed already may have to be written again.
+  if (status == PKS_NO_SPACE && error) {
+    error->needed += out->source.byte_count - (out->source.mapped_count > 0 ? 0 : out->bytes_done);
+  }
   if (status) { return status; }
   if (out->base_pack != UINT32_MAX) {
     const pks__version *current = &base->generation.packs[out->base_pack].versions[0];

@@ -5,6 +5,10 @@
 /// writes the catalog, and keeps for each asset where its chunks are (as references, in scratch memory). The second,
 /// when every frame has its place, turns references into extents, writes the layout and builds the index run.
 ///
+/// Map assets. While all chunks of one are found, in order, in a place where it may lie (`map_search.h`), nothing is
+/// stored. Once that ends it is laid out afresh: what was read so far is read again, and must have the ids that it had;
+/// then every chunk is stored, known or not. So an unchanged map asset costs nothing, a changed one its size.
+///
 /// Memory: blocks, frames and encoders are bounded by the thread count; everything in proportion to the folder is in
 /// scratch memory. Determinism: consumption is in order, so the result does not depend on threads or on the order in
 /// which the system lists folders.
@@ -31,6 +35,8 @@ typedef struct pks__ingest_asset {
   uint64_t first_span;
   uint32_t span_count;
   bool changed;  ///< the pack's current version has no such entry
+  bool mapped;   ///< a map asset: its one span lies raw, in one piece, from a page on
+  bool relaid;   ///< a map asset that did not change, and lies elsewhere or otherwise than the current version has it
 } pks__ingest_asset;
 
 /// A segment of the store in which known chunks were found.
@@ -68,12 +74,17 @@ typedef struct pks__ingest {
   pks__run_name run_name;
 } pks__ingest;
 
+/// Whether there is nothing to commit: the content is the current version's, and every asset stays where it is.
+static inline bool pks__ingest_is_idle(const pks__ingest *ingest) {
+  return ingest->result.unchanged && ingest->result.relaid_count == 0;
+}
+
 /// First pass. `base` is what the new version may reuse.
 pks_status pks__ingest_store(
   pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error
 );
 
-/// Second pass, unless the result says `unchanged`: the layout and the run, written to the session's folder. Everything
+/// Second pass, unless there is nothing to commit: the layout and the run, written to the session's folder. Everything
 /// is synced if `sync`.
 pks_status pks__ingest_assemble(pks__ingest *ingest, bool sync, pks_error *error);
 

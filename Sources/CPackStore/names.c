@@ -1,5 +1,7 @@
 #include "names.h"
 
+#include <string.h>
+
 #include "memory.h"
 
 /// More packs with one path than this are looked up one by one.
@@ -33,16 +35,21 @@ static bool is_first_of_pack(search *search, uint32_t rank) {
 static pks_status search_run(search *search, uint32_t run, pks__hit *out, bool *found, pks_error *error) {
   const pks__view_run *view_run = &search->view->runs[run];
   pks__run_probe probe = {0};
+  pks__run_entry other;
   for (;;) {
-    pks__run_entry entry;
+    // The first hit, most often the only one, is decoded where it stays.
+    pks__run_entry *entry = *found ? &other : &out->entry;
     bool more;
     pks_status status =
-      pks__run_find(&view_run->open->run, search->hash, search->path, search->length, &probe, &entry, &more, error);
+      pks__run_find(&view_run->open->run, search->hash, search->path, search->length, &probe, entry, &more, error);
     if (status || !more) { return status; }
-    uint32_t rank = view_run->ranks[entry.pack];
+    uint32_t rank = view_run->ranks[entry->pack];
     if (rank == UINT32_MAX || (search->rank != PKS_ANY_PACK && rank != search->rank)) { continue; }
-    if (!is_first_of_pack(search, rank) || entry.kind == PKS__RECORD_ABSENT) { continue; }
-    if (!*found || rank < out->rank) { *out = (pks__hit){.run = run, .rank = rank, .entry = entry}; }
+    if (!is_first_of_pack(search, rank) || entry->kind == PKS__RECORD_ABSENT) { continue; }
+    if (*found && rank > out->rank) { continue; }
+    if (*found) { out->entry = other; }
+    out->run = run;
+    out->rank = rank;
     *found = true;
   }
 }
@@ -140,6 +147,7 @@ pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const cha
     .kind = (pks_kind)entry->kind,
     .executable = entry->flags & PKS__FLAG_EXECUTABLE,
     .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS,
+    .mapped = entry->flags & PKS__FLAG_MAPPED,
     .pack = hit->rank,
     .size = entry->kind == PKS__RECORD_FOLDER ? 0 : entry->size,
   };
@@ -157,6 +165,27 @@ pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *e
     return pks__run_entry_at(run, (uint64_t)(record - begin), &out->entry, error);
   }
   return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset is of another snapshot", NULL, PKS_NO_OFFSET);
+}
+
+pks_status pks__names_file(const pks_asset *asset, pks__hit *out, pks_error *error) {
+  if (asset->kind == PKS_FILE) { return pks__names_record(asset, out, error); }
+  return pks__fail_at_path(error, PKS_WRONG_KIND, "not a file", asset->path, asset->path_length);
+}
+
+pks_status pks__names_blame(pks_status status, const pks_asset *asset, pks_error *error) {
+  bool names_segment = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
+  if (!error || !names_segment) { return status; }
+  static const char link[] = ", asset ";
+  size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
+  size_t link_length = used > 0 ? sizeof link - 1 : 0, length = link_length + asset->path_length;
+  // What reads on behalf of another call has named it already.
+  bool is_named = link_length > 0 && used >= length && memcmp(error->file + used - length, link, link_length) == 0
+    && memcmp(error->file + used - asset->path_length, asset->path, asset->path_length) == 0;
+  if (is_named || room < length) { return status; }
+  memcpy(error->file + used, link, link_length);
+  memcpy(error->file + used + link_length, asset->path, asset->path_length);
+  error->file[used + length] = 0;
+  return status;
 }
 
 static pks_status implied_folder(

@@ -40,6 +40,12 @@ pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const cha
 /// The record behind an asset again. The asset is a file or link of this view.
 pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *error);
 
+/// The record behind a file. WRONG_KIND for anything else.
+pks_status pks__names_file(const pks_asset *asset, pks__hit *out, pks_error *error);
+
+/// Names the asset, too, in an error that names a segment. Returns `status`.
+pks_status pks__names_blame(pks_status status, const pks_asset *asset, pks_error *error);
+
 /// Walks all records of a view in order of paths, merged over runs: for each path and pack the newest.
 typedef struct pks__merge_place {
   uint64_t offset;  ///< of the record in `entry`; the section's length at the end

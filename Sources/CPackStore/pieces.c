@@ -24,6 +24,51 @@ static pks_status begin_extent(pks__piece_walk *walk, pks_error *error) {
   return PKS_OK;
 }
 
+/// The extent that holds byte `offset` of the file: the first that ends behind it.
+static pks_status find_extent(const pks__piece_walk *walk, uint64_t offset, uint64_t *index, pks_error *error) {
+  const pks__run_entry *entry = walk->entry;
+  uint64_t low = 0, high = entry->extent_count;
+  while (entry->extents && low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (pks__get64(entry->extents[middle].end) > offset) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  *index = low;
+  return low < entry->extent_count ? PKS_OK : pks__bad_extents(walk, error);
+}
+
+pks_status pks__piece_walk_seek(pks__piece_walk *walk, uint64_t offset, pks_error *error) {
+  PKS_ASSERT(offset < walk->entry->size);
+  uint64_t index, position;
+  pks_status status = find_extent(walk, offset, &index, error);
+  if (status) { return status; }
+  walk->next_extent = index;
+  walk->offset = index > 0 ? pks__get64(walk->entry->extents[index - 1].end) : 0;
+  if (walk->offset > offset) { return pks__bad_extents(walk, error); }
+  status = begin_extent(walk, error);
+  if (status) { return status; }
+  uint64_t past = offset - walk->offset;
+  if (past == 0) { return PKS_OK; }
+  // Frames of an extent are neighbours in the run, whose rows sum up raw lengths.
+  pks__run_frame_info frame;
+  status = pks__run_frame_at(walk->run, walk->next_frame, &frame, error);
+  if (status) { return status; }
+  if (walk->skip >= frame.raw_length) { return pks__bad_extents(walk, error); }
+  bool overflows =
+    pks__add_overflows(frame.raw_start, walk->skip, &position) || pks__add_overflows(position, past, &position);
+  if (overflows) { return pks__bad_extents(walk, error); }
+  status = pks__run_frame_find(walk->run, walk->next_frame, position, &walk->next_frame, error);
+  if (!status) { status = pks__run_frame_at(walk->run, walk->next_frame, &frame, error); }
+  if (status) { return status; }
+  walk->skip = (uint32_t)(position - frame.raw_start);
+  walk->offset = offset;
+  walk->left -= past;
+  return PKS_OK;
+}
+
 pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *more, pks_error *error) {
   pks_status status = PKS_OK;
   if (walk->left == 0) {
@@ -34,8 +79,10 @@ pks_status pks__piece_walk_next(pks__piece_walk *walk, pks__piece *out, bool *mo
   if (!status) { status = pks__run_frame_at(walk->run, walk->next_frame, &out->frame, error); }
   if (status) { return status; }
   if (walk->skip >= out->frame.raw_length) { return pks__bad_extents(walk, error); }
+  out->index = walk->next_frame;
   out->begin = walk->skip;
-  out->end = (uint32_t)pks__min64(out->frame.raw_length, walk->skip + walk->left);
+  // What is left may be any number that the index claims: it is added to nothing before it is known to be small.
+  out->end = walk->skip + (uint32_t)pks__min64(out->frame.raw_length - walk->skip, walk->left);
   walk->offset += out->end - out->begin;
   walk->left -= out->end - out->begin;
   walk->next_frame++;

@@ -1,8 +1,7 @@
-/// From a record to the frames that hold its bytes, for walks over a whole store.
+/// From a record to the frames that hold its bytes.
 ///
-/// A *piece* is the part of one frame that a record's bytes run through; its pieces in order are the file. Reading does
-/// the same by itself (`read.c`), since it begins anywhere and touches as few rows as it can; a walk goes through
-/// everything and checks everything on its way.
+/// A *piece* is the part of one frame that a record's bytes run through; its pieces in order are the file. A walk begins
+/// anywhere in the file, and checks on its way that extents and frames agree.
 #ifndef PKS_PIECES_H
 #define PKS_PIECES_H
 
@@ -10,6 +9,7 @@
 #include "segment.h"
 
 typedef struct pks__piece {
+  uint32_t index;  ///< of the frame, in the run
   pks__run_frame_info frame;
   uint32_t begin, end;  ///< raw bytes of the frame
 } pks__piece;
@@ -28,6 +28,9 @@ typedef struct pks__piece_walk {
 static inline pks__piece_walk pks__piece_walk_make(pks__run *run, const pks__run_entry *entry) {
   return (pks__piece_walk){.run = run, .entry = entry};
 }
+
+/// Moves the walk to byte `offset` < size of the file: the next piece begins there. O(log extents + log frames).
+pks_status pks__piece_walk_seek(pks__piece_walk *walk, uint64_t offset, pks_error *error);
 
 /// CORRUPT: the extents of the walk's record do not cover the file.
 pks_status pks__bad_extents(const pks__piece_walk *walk, pks_error *error);

@@ -54,6 +54,7 @@ typedef struct pks__run_entry {
   uint32_t frame, skip;        ///< with PKS__FLAG_ONE_EXTENT
 } pks__run_entry;
 
+/// The record at an offset. On an error `*out` is unspecified.
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
 /// XXH3-64 of a path, the key of all runs.
@@ -89,7 +90,7 @@ typedef struct pks__run_frame_info {
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error);
 
 /// Among frames [first, count), the one that holds raw position `position` of the run's running sum of raw lengths.
-/// O(log frames).
+/// O(log frames), and a few probes where frames are about equally long.
 pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position, uint32_t *index, pks_error *error);
 
 typedef struct pks__run_segment_info {
@@ -106,5 +107,8 @@ pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_i
 pks_status pks__run_find_chunk(
   pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
 );
+
+/// Whether that walk comes upon the run's chunk `number`. O(log chunks) however many have the prefix.
+pks_status pks__run_lists_chunk(pks__run *run, uint64_t prefix, uint32_t number, bool *listed, pks_error *error);
 
 #endif

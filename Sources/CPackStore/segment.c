@@ -187,23 +187,31 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 
 // MARK: - Frames
 
-pks_status pks__segment_read_stored(
-  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
-) {
+pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
   size_t got = 0;
-  int failure = segment->vfs->read_at(segment->vfs->context, segment->file, offset, out, stored_length, &got);
+  int failure = segment->vfs->read_at(segment->vfs->context, segment->file, offset, out, byte_count, &got);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
     if (error) { error->offset = offset; }
     return status;
   }
-  if (got != stored_length) {
-    return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
-  }
-  if (pks__checksum(out, stored_length) != sum) {
-    return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
-  }
-  return PKS_OK;
+  if (got == byte_count) { return PKS_OK; }
+  return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
+}
+
+pks_status pks__segment_check(
+  const pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum,
+  pks_error *error
+) {
+  if (pks__checksum(stored, stored_length) == sum) { return PKS_OK; }
+  return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
+}
+
+pks_status pks__segment_read_stored(
+  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
+) {
+  pks_status status = pks__segment_read(segment, offset, stored_length, out, error);
+  return status ? status : pks__segment_check(segment, offset, out, stored_length, sum, error);
 }
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {

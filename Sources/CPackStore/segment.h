@@ -72,6 +72,15 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
 /// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
 pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
 
+/// Reads stored bytes, which nobody may see before they are checked.
+pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
+
+/// Checks the stored bytes of the frame at `offset`.
+pks_status pks__segment_check(
+  const pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum,
+  pks_error *error
+);
+
 /// Reads a frame's stored bytes and checks their sum.
 pks_status pks__segment_read_stored(
   pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error

@@ -37,7 +37,7 @@ typedef struct pks__sealed_segment {
 } pks__sealed_segment;
 
 /// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
-/// does not lie raw in one piece may be cut anywhere once the segment is much larger.
+/// does not lie raw in one piece may be cut anywhere once the segment is much larger. One that does is never cut.
 typedef struct pks__segment_series {
   pks__session *session;
   pks__segment_kind kind;

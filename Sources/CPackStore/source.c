@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "checksum.h"
+#include "glob.h"
 
 /// A name in a folder that is being listed.
 typedef struct listed {
@@ -371,6 +372,25 @@ static pks_status open_root(pks__source *source, const char *folder, pks_error *
   return failure ? pks__fail_system(error, failure, "cannot open", folder) : PKS_OK;
 }
 
+// MARK: - Map assets
+
+/// Marks the files that one pattern means. A pattern that means none is most often a mistake.
+static void mark_mapped(pks__source *source, const pks_add_request *request, const char *glob) {
+  bool used = false;
+  for (uint64_t i = 0; i < pks__source_count(source); i++) {
+    pks__source_item *item = PKS__SCRATCH_AT(&source->items, pks__source_item, i);
+    if (item->kind != PKS__RECORD_FILE) { continue; }
+    if (!pks__glob_matches(glob, pks__source_path(source, item), item->path_length)) { continue; }
+    used = true;
+    if (item->mapped || item->size == 0) { continue; }
+    item->mapped = true;
+    source->mapped_count++;
+  }
+  if (!used && request->notice) { request->notice(request->context, PKS_NOTICE_UNUSED_GLOB, glob, strlen(glob), 0); }
+}
+
+// MARK: - Scanning
+
 pks_status pks__source_scan(
   pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own,
   pks_error *error
@@ -402,6 +422,7 @@ pks_status pks__source_scan(
     pks__source_close(&source);
     return status;
   }
+  for (uint32_t i = 0; i < request->map_glob_count; i++) { mark_mapped(&source, request, request->map_globs[i]); }
   *out = source;
   return PKS_OK;
 }
@@ -424,6 +445,32 @@ pks_status pks__source_open(const pks__source *source, const pks__source_item *i
     return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
   }
   return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;
+}
+
+pks_status pks__source_changed(const pks__source *source, const pks__source_item *item, pks_error *error) {
+  return pks__fail_at_path(
+    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__source_path(source, item), item->path_length
+  );
+}
+
+pks_status pks__source_failed(const pks__source *source, const pks__source_item *item, int failure, pks_error *error) {
+  pks_status status = pks__fail_system(error, failure, "cannot read", NULL);
+  if (error) {
+    size_t length = pks__min_size(item->path_length, sizeof error->file - 1);
+    memcpy(error->file, pks__source_path(source, item), length);
+    error->file[length] = 0;
+  }
+  return status;
+}
+
+pks_status pks__source_read(
+  const pks__source *source, const pks__source_item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  pks_error *error
+) {
+  size_t got = 0;
+  int failure = source->vfs->read_at(source->vfs->context, file, offset, out, length, &got);
+  if (failure) { return pks__source_failed(source, item, failure, error); }
+  return got == length ? PKS_OK : pks__source_changed(source, item, error);
 }
 
 void pks__source_report_unreadable(const pks__source *source, const pks_add_request *request) {

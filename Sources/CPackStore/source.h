@@ -15,6 +15,7 @@ typedef struct pks__source_item {
   uint32_t path_length;
   uint8_t kind;  ///< pks__record_kind
   bool executable;
+  bool mapped;  ///< a file that holds bytes and is to be a map asset
 } pks__source_item;
 
 typedef struct pks__source {
@@ -24,7 +25,8 @@ typedef struct pks__source {
   pks__scratch items;  ///< pks__source_item
   pks__scratch texts;
   uint64_t file_count;
-  uint64_t byte_count;  ///< of all files
+  uint64_t byte_count;    ///< of all files
+  uint64_t mapped_count;  ///< items to be map assets
 } pks__source;
 
 /// Scans `request->folder`. `own_device` and `own_inode` are the store's directory: it is left out if it lies within.
@@ -47,6 +49,17 @@ static inline const char *pks__source_path(const pks__source *source, const pks_
 static inline const uint8_t *pks__source_target(const pks__source *source, const pks__source_item *item) {
   return source->texts.bytes + item->text + item->path_length;
 }
+
+/// SOURCE_CHANGED: the item's file is not what it was.
+pks_status pks__source_changed(const pks__source *source, const pks__source_item *item, pks_error *error);
+
+/// Reads `length` bytes at `offset` of an item's open file. SOURCE_CHANGED when it has fewer.
+pks_status pks__source_read(
+  const pks__source *source, const pks__source_item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  pks_error *error
+);
+/// A call of the seam failed for the item's file.
+pks_status pks__source_failed(const pks__source *source, const pks__source_item *item, int failure, pks_error *error);
 
 /// Tries every file and reports those that cannot be opened for lack of permission. For use after one could not be.
 void pks__source_report_unreadable(const pks__source *source, const pks_add_request *request);

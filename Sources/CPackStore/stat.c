@@ -5,8 +5,8 @@
 /// chunk. The namespace is in order of paths, in which packs mix; so one walk counts files, a second sorts them by
 /// pack, and then every pack's files are taken in turn.
 ///
-/// Two writers that staged the same content at the same time may both have stored a chunk. A look-up by id finds one of
-/// the copies, always the same; it is counted for all of them.
+/// A chunk may be stored more than once: two writers may have staged the same content at the same time, and a map asset
+/// is laid out whole. A look-up by id finds one of the copies, always the same; it is counted for all of them.
 ///
 /// Memory: 17 bits a chunk and 8 bytes a file, in the heap: readers have no folder for temporary files.
 #include "memory.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache.h"
 #include "checksum.h"
 #include "chunker.h"
-#include "frames.h"
 #include "memory.h"
 #include "scratch.h"
 
@@ -154,6 +154,7 @@ static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) 
   bool read_only_media = failure == EROFS || failure == EACCES || failure == EPERM;
   if (failure && may_write && read_only_media) {
     store->may_write = false;
+    store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_READ, &store->lock);
   }
   // A store copied to read-only media may lack the file; nobody can change it there.
@@ -176,6 +177,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
   }
   if ((failure == EROFS || failure == EACCES) && store->may_write) {
     store->may_write = false;
+    store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
   if (failure == ENOENT) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
@@ -210,6 +212,12 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   return PKS_OK;
 }
 
+/// A cache needs SHA-256, which names its files.
+static pks_status open_cache(pks_store *store, const pks_options *options, pks_error *error) {
+  if (!options->cache || !options->sha256) { return PKS_OK; }
+  return pks__cache_open(&store->cache, store->vfs, options->cache, store->store_id, options->cache_bytes, error);
+}
+
 static bool options_make_sense(const pks_options *options) {
   uint32_t average = options->chunk_average;
   return average == 0
@@ -228,14 +236,17 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
   store->sha256 = options->sha256;
-  store->may_write = options->sha256 != NULL;
+  store->may_write = options->sha256 != NULL && !options->read_only;
   store->root = store->lock = store->control = PKS__NO_FILE;
   uint32_t processors = store->vfs->processor_count(store->vfs->context);
   store->thread_count = options->thread_count ? options->thread_count : processors;
   store->mutex = pks__mutex_create();
   store->opening = pks__mutex_create();
+  // The caller of a read is one of its threads.
+  store->crew = pks__crew_create(store->thread_count - 1);
   pks_status status =
-    store->mutex && store->opening ? open_files(store, path, options, error) : pks__fail_memory(error);
+    store->mutex && store->opening && store->crew ? open_files(store, path, options, error) : pks__fail_memory(error);
+  if (!status) { status = open_cache(store, options, error); }
   if (!status) {
     // A store whose current generation does not open is not open; taking the view now also warms it.
     pks__view *view;
@@ -255,11 +266,9 @@ void pks_store_close(pks_store *store) {
   pks__view_release(store->current);
   PKS_ASSERT(!store->views && store->segment_count == 0);
   pks__free(store->segments);
-  while (store->idle_readers) {
-    pks__frame_reader *reader = store->idle_readers;
-    store->idle_readers = reader->next;
-    pks__frame_reader_destroy(reader);
-  }
+  pks__cache_close(store->cache);
+  pks__crew_destroy(store->crew);
+  pks__frame_readers_free(&store->readers);
   pks__file files[] = {store->control, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }

@@ -19,7 +19,9 @@
 
 #include <stdatomic.h>
 
+#include "cache.h"
 #include "control.h"
+#include "frames.h"
 #include "generation.h"
 #include "pins.h"
 #include "run.h"
@@ -34,8 +36,13 @@ typedef struct pks__open_run {
   uint64_t name;
   uint32_t references;
   _Atomic(pks__segment *) *segments;     ///< opened when first needed
-  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per frame whose mapped bytes were checked; made when first needed
+  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per raw frame that this process checked; made when first needed
 } pks__open_run;
+
+/// Whether this process has checked the bytes of a raw frame: then a part of it may be read, or looked at where it is
+/// mapped, without reading all of it again.
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame);
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame);  ///< forgets it when memory is short
 
 typedef struct pks__view_run {
   pks__open_run *open;
@@ -60,16 +67,14 @@ typedef struct pks__segment_slot {
   uint32_t references;
 } pks__segment_slot;
 
-/// What one thread needs to read a frame. Reused; see `frames.h`.
-typedef struct pks__frame_reader pks__frame_reader;
-
 struct pks_store {
   const pks_vfs *vfs;
   pks__file root;
   pks__file lock;  ///< PKS__NO_FILE on media without a lock file
   pks__file control;
   pks_sha256 *sha256;  ///< NULL when the caller gave none
-  bool may_write;      ///< there is SHA-256, and the media can be written
+  bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
+  int write_failure;   ///< why the system does not; 0: nobody asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
   uint8_t store_id[16];
@@ -80,7 +85,9 @@ struct pks_store {
   pks__view *current;  ///< one reference of the store's own: the view of the newest generation seen
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
-  pks__frame_reader *idle_readers;
+  pks__frame_readers readers;
+  pks__crew *crew;    ///< threads that help with large reads
+  pks__cache *cache;  ///< NULL: none
 };
 
 // MARK: - Views
@@ -107,8 +114,18 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Looks a chunk up by id, among segments of one kind; the full id is compared. About two cache misses a run, and two
-/// for a hit.
+/// Walks the stored copies of a chunk, among segments of one kind, newest run first; the full id is compared. Zero
+/// `*probe`, call until `*found` is false.
+typedef struct pks__chunk_probe {
+  uint32_t runs;  ///< that were gone through
+  uint32_t row;   ///< in the present one
+} pks__chunk_probe;
+pks_status pks__view_next_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_probe *probe, pks__chunk_ref *out, bool *found,
+  pks_error *error
+);
+
+/// Looks a chunk up by id: the first of its copies. About two cache misses a run, and two for a hit.
 pks_status pks__view_find_chunk(
   pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );

@@ -1,6 +1,6 @@
-// Mutex and pool over pthreads.
+// Mutex, pool and crew over pthreads.
 //
-// A task's life, all under the pool's lock except where said:
+// A pool's task's life, all under the pool's lock except where said:
 //
 //   (anything) --submit--> QUEUED --take_oldest--> RUNNING --complete--> DONE
 //
@@ -105,20 +105,25 @@ static void *worker_main(void *context) {
   return NULL;
 }
 
-// Starts the workers with every signal blocked, which they inherit: the host program's handlers run on its own threads.
-static bool start_workers(pks__pool *pool) {
+// Starts a thread with every signal blocked: the host program's handlers run on its own threads.
+static bool start_thread(pthread_t *thread, void *(*main)(void *), void *context) {
   sigset_t all, before;
   sigfillset(&all);
   if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) { return false; }
+  bool started = pthread_create(thread, NULL, main, context) == 0;
+  PKS_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+  return started;
+}
+
+static bool start_workers(pks__pool *pool) {
   while (pool->started < pool->thread_count - 1) {
     worker *next = &pool->workers[pool->started];
     next->pool = pool;
     next->index = pool->started + 1;
-    if (pthread_create(&next->thread, NULL, worker_main, next) != 0) { break; }
+    if (!start_thread(&next->thread, worker_main, next)) { return false; }
     pool->started++;
   }
-  PKS_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
-  return pool->started == pool->thread_count - 1;
+  return true;
 }
 
 static bool init_locks(pks__pool *pool) {
@@ -208,4 +213,104 @@ void pks__pool_finish(pks__pool *pool, pks__task *task) {
 bool pks__pool_has_run(pks__pool *pool, const pks__task *task) {
   (void)pool;
   return state_of(task) == TASK_DONE;
+}
+
+// MARK: - Crew
+
+struct pks__crew {
+  pthread_mutex_t lock;
+  pthread_cond_t called;  // idle threads wait here
+  pthread_cond_t left;    // callers wait here for the last helper
+  pks__effort *efforts;   // those that want more helpers
+  bool stopping;
+  bool has_started;
+  uint32_t thread_count;
+  uint32_t started;
+  pthread_t threads[];
+};
+
+static void leave_list(pks__crew *crew, const pks__effort *effort) {
+  pks__effort **link = &crew->efforts;
+  while (*link && *link != effort) { link = &(*link)->next; }
+  if (*link) { *link = effort->next; }
+}
+
+static void *crew_main(void *context) {
+  pks__crew *crew = context;
+  pthread_mutex_lock(&crew->lock);
+  while (!crew->stopping) {
+    pks__effort *effort = crew->efforts;
+    if (!effort) {
+      pthread_cond_wait(&crew->called, &crew->lock);
+      continue;
+    }
+    effort->helping++;
+    if (--effort->wanted == 0) { leave_list(crew, effort); }
+    pthread_mutex_unlock(&crew->lock);
+    effort->run(effort);
+    pthread_mutex_lock(&crew->lock);
+    // What one helper found finished, another need not look at.
+    leave_list(crew, effort);
+    if (--effort->helping == 0) { pthread_cond_broadcast(&crew->left); }
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return NULL;
+}
+
+pks__crew *pks__crew_create(uint32_t thread_count) {
+  pks__crew *crew = pks__allocate_zeroed(1, sizeof *crew + thread_count * sizeof(pthread_t));
+  if (!crew) { return NULL; }
+  crew->thread_count = thread_count;
+  if (pthread_mutex_init(&crew->lock, NULL) != 0) { goto no_lock; }
+  if (pthread_cond_init(&crew->called, NULL) != 0) { goto no_called; }
+  if (pthread_cond_init(&crew->left, NULL) != 0) { goto no_left; }
+  return crew;
+
+no_left:
+  pthread_cond_destroy(&crew->called);
+no_called:
+  pthread_mutex_destroy(&crew->lock);
+no_lock:
+  pks__free(crew);
+  return NULL;
+}
+
+void pks__crew_destroy(pks__crew *crew) {
+  if (!crew) { return; }
+  pthread_mutex_lock(&crew->lock);
+  PKS_ASSERT(!crew->efforts);
+  crew->stopping = true;
+  pthread_cond_broadcast(&crew->called);
+  pthread_mutex_unlock(&crew->lock);
+  for (uint32_t i = 0; i < crew->started; i++) { PKS_ASSERT(pthread_join(crew->threads[i], NULL) == 0); }
+  PKS_ASSERT(pthread_cond_destroy(&crew->left) == 0);
+  PKS_ASSERT(pthread_cond_destroy(&crew->called) == 0);
+  PKS_ASSERT(pthread_mutex_destroy(&crew->lock) == 0);
+  pks__free(crew);
+}
+
+uint32_t pks__crew_thread_count(const pks__crew *crew) { return crew->thread_count; }
+
+void pks__crew_call(pks__crew *crew, pks__effort *effort, uint32_t wanted) {
+  effort->wanted = wanted < crew->thread_count ? wanted : crew->thread_count;
+  effort->helping = 0;
+  if (effort->wanted == 0) { return; }
+  pthread_mutex_lock(&crew->lock);
+  if (!crew->has_started) {
+    crew->has_started = true;
+    while (crew->started < crew->thread_count && start_thread(&crew->threads[crew->started], crew_main, crew)) {
+      crew->started++;
+    }
+  }
+  effort->next = crew->efforts;
+  crew->efforts = effort;
+  for (uint32_t i = 0; i < effort->wanted; i++) { pthread_cond_signal(&crew->called); }
+  pthread_mutex_unlock(&crew->lock);
+}
+
+void pks__crew_dismiss(pks__crew *crew, pks__effort *effort) {
+  pthread_mutex_lock(&crew->lock);
+  leave_list(crew, effort);
+  while (effort->helping > 0) { pthread_cond_wait(&crew->left, &crew->lock); }
+  pthread_mutex_unlock(&crew->lock);
 }

@@ -1,7 +1,10 @@
-/// Threads, locks and one-time initialisation: the core's only use of pthreads.
+/// Threads and locks: the core's only use of pthreads.
 ///
 /// `pks__pool` runs tasks on a fixed number of threads. With one thread it starts none and runs every task inside
 /// `pks__pool_finish`, on the caller: what a simulator needs, and what a one-core machine wants.
+///
+/// `pks__crew` is a pool turned round, for calls that anybody may make at any time: the caller does its work itself, and
+/// threads that have nothing to do lend a hand. Nobody ever waits for help to come.
 #ifndef PKS_THREADS_H
 #define PKS_THREADS_H
 
@@ -35,5 +38,25 @@ void pks__pool_submit(pks__pool *pool, pks__task *task);
 void pks__pool_finish(pks__pool *pool, pks__task *task);
 /// Whether the task has run; never waits.
 bool pks__pool_has_run(pks__pool *pool, const pks__task *task);
+
+/// Work that several threads may share. It lies on the stack of the caller, who does it too.
+typedef struct pks__effort {
+  /// Does work until none is left to begin; called by any number of threads at once.
+  void (*run)(struct pks__effort *effort);
+  struct pks__effort *next;  ///< the crew's
+  uint32_t wanted;           ///< the crew's: how many more may join
+  uint32_t helping;          ///< the crew's: how many are in `run`
+} pks__effort;
+
+typedef struct pks__crew pks__crew;
+
+/// A crew of up to `thread_count` threads, started when they are first called; what cannot be started does not help.
+PKS_NODISCARD pks__crew *pks__crew_create(uint32_t thread_count);
+void pks__crew_destroy(pks__crew *crew);  ///< no effort may be under way; NULL is fine
+uint32_t pks__crew_thread_count(const pks__crew *crew);
+/// Lets up to `wanted` idle threads join, now or until `dismiss`. Allocates nothing once the threads run.
+void pks__crew_call(pks__crew *crew, pks__effort *effort, uint32_t wanted);
+/// Nobody joins any more; returns when those who did have left.
+void pks__crew_dismiss(pks__crew *crew, pks__effort *effort);
 
 #endif

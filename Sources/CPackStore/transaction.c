@@ -3,17 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "glob.h"
 #include "memory.h"
 
 enum { DEFAULT_KEEP = 2 };
 
 // MARK: - Life
 
+static pks_status fail_read_only(const pks_store *store, pks_error *error) {
+  const char *text =
+    store->write_failure ? "the store's directory may not be written" : "the store is open for reading only";
+  pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
+  if (error) { error->system_error = store->write_failure; }
+  return status;
+}
+
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
   static const pks_txn_options defaults;
-  if (!store->may_write) {
-    return pks__fail(error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
-  }
+  if (!store->may_write) { return fail_read_only(store, error); }
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;
@@ -60,7 +67,8 @@ bool pks__pack_is_same(const char *name, const pks__generation *before, const pk
   if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
   const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
   return a->number == b->number && a->versions[0].number == b->versions[0].number
-    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog);
+    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog)
+    && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
 }
 
 static pks_status apply_add(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
@@ -75,11 +83,18 @@ static pks_status apply_add(const pks__staged_change *change, pks__generation *t
   return status;
 }
 
+static pks_status apply_layout(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  if (pack == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET); }
+  to->packs[pack].versions[0].layout = change->version.layout;
+  return pks__generation_add_run(to, &change->run, &to->packs[pack].number, 1, error);
+}
+
 pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
-  if (change->kind == PKS__CHANGE_ADD) {
-    pks_status status = apply_add(change, to, keep, error);
-    if (status || !change->set_priority) { return status; }
-  }
+  pks_status status = PKS_OK;
+  if (change->kind == PKS__CHANGE_ADD) { status = apply_add(change, to, keep, error); }
+  if (change->kind == PKS__CHANGE_LAYOUT) { status = apply_layout(change, to, error); }
+  if (status || (pks__change_has_layout(change) && !change->set_priority)) { return status; }
   uint32_t pack = pks__generation_find_pack(to, change->pack);
   if (pack == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET); }
   if (change->kind == PKS__CHANGE_REMOVE) {
@@ -130,6 +145,14 @@ pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority
 
 // MARK: - Adding a folder
 
+static pks_status check_globs(const pks_add_request *request, pks_error *error) {
+  for (uint32_t i = 0; i < request->map_glob_count; i++) {
+    const char *glob = request->map_globs[i], *fault = pks__glob_fault(glob);
+    if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, glob, PKS_NO_OFFSET); }
+  }
+  return PKS_OK;
+}
+
 static pks_status check_request(const pks_add_request *request, pks_error *error) {
   const char *text = NULL;
   bool bad_frame =
@@ -143,7 +166,8 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
+              : check_globs(request, error);
 }
 
 /// The version's number, and whether it may be used.
@@ -193,41 +217,50 @@ static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *fo
   return !others ? PKS_OK : pks__ingest_find_shadows(ingest, txn->view ? txn->view : txn->base, found, error);
 }
 
-static pks_status stage_version(
-  pks_txn *txn, pks__ingest *ingest, const pks_add_request *request, uint64_t number, pks_add_result *result,
-  pks_error *error
+/// Assembles the version, opens what was sealed, and stages `change` with it.
+static pks_status stage_layout(
+  pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
-  pks__staged_change change = {
-    .kind = PKS__CHANGE_ADD,
-    .set_priority = request->set_priority,
-    .priority = request->set_priority ? request->priority : 0};
-  (void)snprintf(change.pack, sizeof change.pack, "%s", request->pack);
+  const pks_add_request *request = ingest->request;
+  (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
+  change->set_priority = request->set_priority;
+  change->priority = request->set_priority ? request->priority : 0;
   pks_status status = pks__ingest_assemble(ingest, txn->options.durability == PKS_DURABLE, error);
-  if (!status) { status = find_shadows(txn, ingest, &change.has_shadows, error); }
+  if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
   if (status) { return status; }
-  change.run = ingest->run_name;
+  change->run = ingest->run_name;
+  change->version.layout = ingest->layout_id;
+  ingest->result.version = pks__version_public(&change->version);
+  *result = ingest->result;
+  return stage(txn, change, error);
+}
+
+static pks_status stage_version(
+  pks_txn *txn, pks__ingest *ingest, uint64_t number, pks_add_result *result, pks_error *error
+) {
+  pks__staged_change change = {.kind = PKS__CHANGE_ADD};
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,
-    .layout = ingest->layout_id,
     .committed_at_ns = txn->store->vfs->now_ns(txn->store->vfs->context),
     .file_count = ingest->info.file_count,
     .link_count = ingest->info.link_count,
     .folder_count = ingest->info.folder_count,
     .logical_bytes = ingest->info.logical_bytes,
   };
-  ingest->result.version = pks__version_public(&change.version);
-  *result = ingest->result;
-  return stage(txn, &change, error);
+  return stage_layout(txn, ingest, &change, result, error);
 }
 
-/// Says that the pack is as it was; a new priority is staged all the same.
-static pks_status stage_unchanged(
-  pks_txn *txn, const pks__ingest *ingest, const pks_add_request *request, pks_add_result *result, pks_error *error
-) {
+/// Says that the pack is as it was. Another place of its map assets, or a new priority, is staged all the same.
+static pks_status stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
+  const pks_add_request *request = ingest->request;
   const pks__pack_state *pack = &present_view(txn)->generation.packs[ingest->base_pack];
+  if (!pks__ingest_is_idle(ingest)) {
+    pks__staged_change change = {.kind = PKS__CHANGE_LAYOUT, .version = pack->versions[0]};
+    return stage_layout(txn, ingest, &change, result, error);
+  }
   *result = ingest->result;
   result->version = pks__version_public(&pack->versions[0]);
   bool moves = request->set_priority && request->priority != pack->priority;
@@ -244,10 +277,10 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   status = pks__ingest_store(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
-    status = stage_unchanged(txn, &ingest, request, result, error);
+    status = stage_unchanged(txn, &ingest, result, error);
   } else if (!status) {
     status = choose_number(view, ingest.base_pack, request, &number, error);
-    if (!status) { status = stage_version(txn, &ingest, request, number, result, error); }
+    if (!status) { status = stage_version(txn, &ingest, number, result, error); }
   }
   pks__ingest_close(&ingest);
   return status;

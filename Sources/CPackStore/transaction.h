@@ -26,7 +26,12 @@
 #include "session.h"
 #include "store.h"
 
-typedef enum pks__change_kind { PKS__CHANGE_ADD, PKS__CHANGE_REMOVE, PKS__CHANGE_PRIORITY } pks__change_kind;
+typedef enum pks__change_kind {
+  PKS__CHANGE_ADD,
+  PKS__CHANGE_LAYOUT,  ///< the pack's current version lies elsewhere; its content and its number stay
+  PKS__CHANGE_REMOVE,
+  PKS__CHANGE_PRIORITY,
+} pks__change_kind;
 
 /// One staged change, kept so that it can be applied to a newer generation than the base.
 typedef struct pks__staged_change {
@@ -34,10 +39,15 @@ typedef struct pks__staged_change {
   char pack[PKS__PACK_NAME_MAX + 1];
   bool set_priority;
   int32_t priority;
-  pks__version version;  ///< PKS__CHANGE_ADD
-  pks__run_name run;
+  pks__version version;  ///< PKS__CHANGE_ADD, PKS__CHANGE_LAYOUT
+  pks__run_name run;     ///< likewise
   bool has_shadows;
 } pks__staged_change;
+
+/// Whether the change brings a layout, and so needs segments.
+static inline bool pks__change_has_layout(const pks__staged_change *change) {
+  return change->kind == PKS__CHANGE_ADD || change->kind == PKS__CHANGE_LAYOUT;
+}
 
 struct pks_txn {
   pks_store *store;
@@ -52,7 +62,7 @@ struct pks_txn {
 /// Applies a staged change to a generation. NOT_FOUND when the pack is not there to be changed.
 pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
 
-/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version.
+/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
 
 /// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,

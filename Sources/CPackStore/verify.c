@@ -245,8 +245,10 @@ static bool take_path(verification *v, const pks__run_entry *entry, bool is_firs
   return rises && pks__path_is_valid(v->path, length);
 }
 
-/// Whether the file lies as its flag says: raw, in one piece.
-static pks_status is_contiguous(verification *v, pks__run *run, const pks__run_entry *entry, bool *contiguous) {
+/// Whether the file lies raw in one piece; `*begin` is where in its segment file.
+static pks_status is_contiguous(
+  verification *v, pks__run *run, const pks__run_entry *entry, uint64_t *begin, bool *contiguous
+) {
   pks__piece_walk walk = pks__piece_walk_make(run, entry);
   pks__piece piece = {0};
   uint64_t expected = 0;
@@ -255,19 +257,32 @@ static pks_status is_contiguous(verification *v, pks__run *run, const pks__run_e
   for (bool more = true, first = true; *contiguous; first = false) {
     pks_status status = pks__piece_walk_next(&walk, &piece, &more, &v->found);
     if (status || !more) { return status; }
-    uint64_t begin = piece.frame.offset + piece.begin;
-    *contiguous =
-      piece.frame.codec == PKS__CODEC_RAW && (first || (begin == expected && piece.frame.segment == segment));
+    uint64_t at = piece.frame.offset + piece.begin;
+    if (first) { *begin = at; }
+    *contiguous = piece.frame.codec == PKS__CODEC_RAW && (first || (at == expected && piece.frame.segment == segment));
     expected = piece.frame.offset + piece.end;
     segment = piece.frame.segment;
   }
   return PKS_OK;
 }
 
+/// Whether the file lies as the record's flags say.
+static pks_status check_place(verification *v, pks__run *run, const pks__run_entry *entry) {
+  bool contiguous;
+  uint64_t begin = 0;
+  if (!(entry->flags & (PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED))) { return PKS_OK; }
+  pks_status status = is_contiguous(v, run, entry, &begin, &contiguous);
+  if (status) { return status; }
+  if (!contiguous) { return bad_record(v, "the asset does not lie in one piece as its record says", run, entry); }
+  if (!(entry->flags & PKS__FLAG_MAPPED)) { return PKS_OK; }
+  if (!(entry->flags & PKS__FLAG_CONTIGUOUS)) { return bad_record(v, "bad record", run, entry); }
+  return begin % PKS__PAGE == 0 ? PKS_OK : bad_record(v, "a map asset does not begin at a page", run, entry);
+}
+
 /// Kind, flags and extents of a record.
 static pks_status check_record(verification *v, pks__run *run, const pks__run_entry *entry) {
   bool is_file = entry->kind == PKS__RECORD_FILE, fits = true;
-  uint8_t known = is_file ? PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS : 0;
+  uint8_t known = is_file ? PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED : 0;
   if (entry->kind == PKS__RECORD_LINK) {
     fits = entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX;
   } else if (!is_file) {
@@ -281,10 +296,7 @@ static pks_status check_record(verification *v, pks__run *run, const pks__run_en
     pks__piece piece;
     status = pks__piece_walk_next(&walk, &piece, &more, &v->found);
   }
-  if (status || !(entry->flags & PKS__FLAG_CONTIGUOUS)) { return status; }
-  status = is_contiguous(v, run, entry, &fits);
-  if (status || fits) { return status; }
-  return bad_record(v, "the asset does not lie in one piece as its record says", run, entry);
+  return status ? status : check_place(v, run, entry);
 }
 
 /// Whether a look-up of the path in `v->path` comes to the record.
@@ -605,18 +617,14 @@ static pks_status check_frames_exist(verification *v, uint32_t number) {
 }
 
 static pks_status check_chunk_found(
-  verification *v, pks__run *run, pks__segment *segment, uint32_t index, uint32_t row
+  verification *v, pks__run *run, pks__segment *segment, uint32_t row, uint32_t number
 ) {
   const pks__id *id;
+  bool listed = false;
   pks_status status = pks__segment_chunk_id(segment, row, &id, &v->found);
-  uint32_t probe = 0;
-  for (bool found = true; !status && found;) {
-    uint32_t found_segment, found_row;
-    status = pks__run_find_chunk(run, pks__id_prefix(id), &probe, &found_segment, &found_row, &found, &v->found);
-    if (!status && found && found_segment == index && found_row == row) { return PKS_OK; }
-  }
-  return status ? status
-                : pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find a chunk", run->table.name, PKS_NO_OFFSET);
+  if (!status) { status = pks__run_lists_chunk(run, pks__id_prefix(id), number, &listed, &v->found); }
+  if (status || listed) { return status; }
+  return pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find a chunk", run->table.name, PKS_NO_OFFSET);
 }
 
 /// Whether every chunk that the run lists is found by its id.
@@ -635,7 +643,7 @@ static pks_status check_chunks_found(verification *v, uint32_t number) {
       continue;
     }
     for (uint32_t row = 0; !status && row < info.chunk_count; row++) {
-      status = settle(v, check_chunk_found(v, run, segment, i, row));
+      status = settle(v, check_chunk_found(v, run, segment, row, info.first_chunk + row));
     }
     if (status) { return status; }
   }
@@ -793,8 +801,8 @@ static pks_status compare_entry(verification *v, uint32_t rank, const pks__catal
 
 // MARK: - Layout entries
 
-/// Whether an extent of a layout runs through frames that are there.
-static pks_status check_layout_extent(verification *v, const pks__layout_extent *extent) {
+/// Whether an extent of a layout runs through frames that are there; of a map asset, whether they are as they must be.
+static pks_status check_layout_extent(verification *v, const pks__layout_extent *extent, bool mapped) {
   static const char bad[] = "layout extent does not fit its segment";
   uint32_t number = pks__segment_list_find(&v->segments, &extent->segment);
   if (number == PKS__NO_SEGMENT) {
@@ -803,13 +811,20 @@ static pks_status check_layout_extent(verification *v, const pks__layout_extent 
   pks__segment *segment;
   pks_status status = use_segment(v, number, &segment);
   if (status || !segment) { return status; }
-  uint64_t left = pks__get64(extent->length), skip = pks__get32(extent->skip);
+  uint64_t left = pks__get64(extent->length), skip = pks__get32(extent->skip), next = 0;
   for (uint32_t index = pks__get32(extent->frame); left > 0; index++, skip = 0) {
     pks__frame frame;
     if (index >= segment->frame_count) { return pks__fail(&v->found, PKS_CORRUPT, bad, segment->name, PKS_NO_OFFSET); }
     status = pks__segment_frame(segment, index, &frame, &v->found);
     if (status) { return status; }
     if (skip >= frame.raw_length) { return pks__fail(&v->found, PKS_CORRUPT, bad, segment->name, frame.offset); }
+    bool follows = next == 0 ? (frame.offset + skip) % PKS__PAGE == 0 : frame.offset == next;
+    if (mapped && (frame.codec != PKS__CODEC_RAW || !follows)) {
+      return pks__fail(
+        &v->found, PKS_CORRUPT, "a map asset of the layout does not lie in one piece", segment->name, frame.offset
+      );
+    }
+    next = frame.offset + frame.stored_length;
     left -= pks__min64(left, frame.raw_length - skip);
   }
   return PKS_OK;
@@ -819,7 +834,7 @@ static pks_status check_layout_extent(verification *v, const pks__layout_extent 
 typedef struct extent_walk {
   pks__reader reader;
   uint64_t left;
-  bool listed;
+  bool listed, mapped;
   pks__tree_cursor list;
 } extent_walk;
 
@@ -832,7 +847,9 @@ static pks_status open_extents(verification *v, const pks__tree_cursor *at, exte
   uint8_t flags = pks__read8(&out->reader);
   out->left = pks__read_varint(&out->reader);
   out->listed = out->left > PKS__ENTRY_INLINE_ROWS;
-  if (out->reader.failed || flags != (out->listed ? PKS__ENTRY_LISTED : 0)) { return bad_layout_entry(v); }
+  out->mapped = flags & PKS__ENTRY_MAPPED;
+  bool fits = (flags & ~PKS__ENTRY_MAPPED) == (out->listed ? PKS__ENTRY_LISTED : 0) && (!out->mapped || out->left == 1);
+  if (out->reader.failed || !fits) { return bad_layout_entry(v); }
   if (!out->listed) { return PKS_OK; }
   pks__tree tree = {.height = pks__read8(&out->reader), .count = out->left};
   const uint8_t *root = pks__read_bytes(&out->reader, sizeof tree.root);
@@ -862,7 +879,7 @@ static pks_status check_extents(verification *v, const pks__tree_cursor *at, uin
     status = next_extent(v, &walk, &extent);
     uint64_t length = status ? 0 : pks__get64(extent.length);
     if (!status && (length == 0 || length > size)) { status = bad_layout_entry(v); }
-    if (!status) { status = check_layout_extent(v, &extent); }
+    if (!status) { status = check_layout_extent(v, &extent, walk.mapped); }
     size -= status ? 0 : length;
   }
   pks__tree_cursor_free(&walk.list);

@@ -54,6 +54,9 @@ typedef struct pks__file_info {
   int64_t modified_ns;  ///< modification time, nanoseconds since 1970; compared only with itself, never stored
 } pks__file_info;
 
+/// Pages of all systems divide this.
+enum { PKS__MAP_GRAIN = 64 * 1024 };
+
 typedef enum pks__lock_kind { PKS__LOCK_NONE, PKS__LOCK_SHARED, PKS__LOCK_EXCLUSIVE } pks__lock_kind;
 
 /// Called once per entry of a folder, in no particular order, without "." and "..". `kind` may be PKS__KIND_OTHER when
@@ -91,6 +94,15 @@ typedef struct pks_vfs {
   /// Maps `[0, byte_count)` of the file, shared. `*out` stays valid after `close` and `unlink` until `unmap`.
   int (*map)(void *context, pks__file file, size_t byte_count, bool writable, void **out);
   void (*unmap)(void *context, void *address, size_t byte_count);
+  /// Maps `byte_count` bytes at `offset`, a multiple of PKS__MAP_GRAIN, as memory of the caller's own: readable and
+  /// writable, and what is written never reaches the file. `unmap` as above.
+  int (*map_private)(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out);
+
+  /// A new file without a name that lies in memory; ENOSYS where there is no such thing. `seal` makes it unchangeable.
+  int (*memory_file)(void *context, const char *label, pks__file *out);
+  int (*seal)(void *context, pks__file file);
+  /// Sets a file's modification time to now. What is read last is known by it.
+  int (*touch)(void *context, pks__file folder, const char *path);
 
   /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN, unless `wait`. Gone when the
   /// last descriptor of this opening closes, however the process ends.

@@ -393,6 +393,47 @@ static void posix_unmap(void *context, void *address, size_t byte_count) {
   PKS_ASSERT(munmap(address, byte_count) == 0);  // fails only for an address that is no mapping
 }
 
+static int posix_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+  (void)context;
+  *out = NULL;
+  if (!is_offset(offset, byte_count)) { return EFBIG; }
+  void *address = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, (off_t)offset);
+  if (address == MAP_FAILED) { return errno; }
+  *out = address;
+  return 0;
+}
+
+static int posix_memory_file(void *context, const char *label, pks__file *out) {
+  (void)context;
+  *out = PKS__NO_FILE;
+#if defined(__linux__)
+  int descriptor = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) { return errno; }
+  int error = keep_above_standard(&descriptor);
+  if (error == 0) { *out = descriptor; }
+  return error;
+#else
+  (void)label;
+  return ENOSYS;
+#endif
+}
+
+static int posix_seal(void *context, pks__file file) {
+  (void)context;
+#if defined(__linux__)
+  int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  return fcntl(file, F_ADD_SEALS, seals) == 0 ? 0 : errno;
+#else
+  (void)file;
+  return ENOSYS;
+#endif
+}
+
+static int posix_touch(void *context, pks__file folder, const char *path) {
+  (void)context;
+  return utimensat(folder, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
 // MARK: Locks
 
 // The whole struct is set: the kernel refuses a `l_pid` other than 0.
@@ -572,6 +613,10 @@ const pks_vfs *pks__vfs_posix(void) {
     .unlink = posix_unlink,
     .map = posix_map,
     .unmap = posix_unmap,
+    .map_private = posix_map_private,
+    .memory_file = posix_memory_file,
+    .seal = posix_seal,
+    .touch = posix_touch,
     .lock = posix_lock,
     .lock_held = posix_lock_held,
     .now_ns = posix_now_ns,

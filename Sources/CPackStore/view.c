@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "checksum.h"
-#include "frames.h"
 #include "memory.h"
 #include "store.h"
 
@@ -77,6 +76,25 @@ static pks_status open_run(
   }
   *out = open;
   return PKS_OK;
+}
+
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  return checked && (atomic_load_explicit(&checked[frame / 64], memory_order_acquire) >> (frame % 64) & 1);
+}
+
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  if (!checked) {
+    _Atomic(uint64_t) *made = pks__allocate_zeroed((size_t)open->run.frame_count / 64 + 1, sizeof *made);
+    if (!made) { return; }
+    if (atomic_compare_exchange_strong(&open->checked, &checked, made)) {
+      checked = made;
+    } else {
+      pks__free((void *)made);
+    }
+  }
+  atomic_fetch_or_explicit(&checked[frame / 64], (uint64_t)1 << (frame % 64), memory_order_release);
 }
 
 // MARK: - Making a view
@@ -297,41 +315,37 @@ pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks_
   return PKS_OK;
 }
 
-/// Whether a hint is the chunk that is looked for.
+/// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, and a table that
+/// cannot be believed has none to offer: what it had is stored anew.
 static pks_status confirm(
-  pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error
+  pks__view *view, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error
 ) {
   *confirmed = false;
-  pks_status status = pks__segment_need_table(hint->segment, error);
-  if (status) { return status; }
+  pks_status status = pks__view_segment(view, hint->run, hint->segment_index, &hint->segment, error);
+  if (status) { return status == PKS_PURGED ? PKS_OK : status; }
+  if (atomic_load(&hint->segment->is_gone)) { return PKS_OK; }
+  status = pks__segment_need_table(hint->segment, error);
+  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
   if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }
   const pks__id *stored;
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, error);
-  if (!status) { *confirmed = pks__id_equal(stored, id); }
-  return status;
+  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
+  *confirmed = pks__id_equal(stored, id);
+  return PKS_OK;
 }
 
-pks_status pks__view_find_chunk(
-  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
+pks_status pks__view_next_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_probe *probe, pks__chunk_ref *out, bool *found,
+  pks_error *error
 ) {
   uint64_t prefix = pks__id_prefix(id);
   *found = false;
-  for (uint32_t at = view->run_count; at > 0; at--) {
-    pks__chunk_ref hint = {.run = at - 1};
-    uint32_t probe = 0;
+  for (; probe->runs < view->run_count; probe->runs++, probe->row = 0) {
+    pks__chunk_ref hint = {.run = view->run_count - 1 - probe->runs};
+    pks__run *run = &view->runs[hint.run].open->run;
     for (bool more = true; more;) {
-      pks_status status = pks__run_find_chunk(
-        &view->runs[hint.run].open->run, prefix, &probe, &hint.segment_index, &hint.row, &more, error
-      );
-      if (!status && more) { status = pks__view_segment(view, hint.run, hint.segment_index, &hint.segment, error); }
-      // A segment that was purged has no chunks any more.
-      if (status == PKS_PURGED) { continue; }
-      if (!status && more && atomic_load(&hint.segment->is_gone)) { continue; }
-      if (!status && more) {
-        status = confirm(&hint, id, kind, found, error);
-        // A table that cannot be believed has no chunks to offer: what it had is stored anew.
-        if (status == PKS_CORRUPT) { continue; }
-      }
+      pks_status status = pks__run_find_chunk(run, prefix, &probe->row, &hint.segment_index, &hint.row, &more, error);
+      if (!status && more) { status = confirm(view, &hint, id, kind, found, error); }
       if (status) { return status; }
       if (*found) {
         *out = hint;
@@ -342,6 +356,13 @@ pks_status pks__view_find_chunk(
   return PKS_OK;
 }
 
+pks_status pks__view_find_chunk(
+  pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
+) {
+  pks__chunk_probe probe = {0};
+  return pks__view_next_chunk(view, id, kind, &probe, out, found, error);
+}
+
 // MARK: - Pages
 
 static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
@@ -350,7 +371,7 @@ static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scr
   pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
   if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
   pks__frame_reader *reader = NULL;
-  if (!status) { status = pks__frame_reader_take(view->store, &reader, error); }
+  if (!status) { status = pks__frame_reader_take(&view->store->readers, &reader, error); }
   if (status) { return status; }
   pks__frame_source source = {
     .segment = ref->segment,
@@ -363,7 +384,7 @@ static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scr
   const uint8_t *raw;
   status = pks__frame_decode(reader, &source, &raw, error);
   if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }
-  pks__frame_reader_return(view->store, reader);
+  pks__frame_reader_return(&view->store->readers, reader);
   return status;
 }
 

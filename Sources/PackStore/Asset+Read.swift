@@ -1,4 +1,5 @@
 import CPackStore
+public import SystemPackage
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -32,11 +33,12 @@ extension Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// Compressed data is decoded straight into the buffer where it fits whole; large ranges are decoded by several
-  /// threads.
+  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more are shared with
+  /// the store's idle threads, and stop within one frame when the surrounding task is cancelled; shorter ones stay on
+  /// this thread. Nothing is allocated once a few reads were made.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
-  ///   `purged`, `ioError`, `outOfMemory`. The buffer's bytes are then unspecified.
+  ///   `purged`, `ioError`, `outOfMemory`, `cancelled`. The buffer's bytes are then unspecified.
   /// - Returns: the number of bytes read, which is the length of the range.
   @discardableResult
   public func read(into buffer: inout MutableRawSpan, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
@@ -59,6 +61,7 @@ extension Asset {
   @discardableResult
   public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
     let range = range ?? 0..<byteCount
+    try checkFits(range)
     guard range.count <= buffer.count else {
       throw PackStoreError(
         .invalidArgument, "a buffer of \(buffer.count) bytes is too small for \(range.count)", file: path)
@@ -67,28 +70,51 @@ extension Asset {
     return range.count
   }
 
-  /// The whole file, as a copy that outlives the snapshot.
+  /// The whole file, as data that outlives the snapshot and the store.
+  ///
+  /// Assets from 64 KiB up that lie raw in one piece are mapped, not copied. Assets from 1 MiB up that do not are put in
+  /// the store's cache by the first call (see ``Store/Options/cache``) and mapped from there; without a cache, and below
+  /// that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes raises
+  /// SIGBUS: use ``read(into:range:)`` where untrusted users can write.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public var contents: Data {
-    get throws(PackStoreError) { try contents(in: 0..<byteCount) }
+    get throws(PackStoreError) {
+      var contents = pks_contents()
+      try check { error in withCore { pks_asset_contents(&contents, $0, error) } }
+      guard let bytes = contents.bytes else { return Data() }
+      let loan = contents
+      return Data(
+        bytesNoCopy: bytes, count: contents.count,
+        deallocator: .custom { _, _ in
+          var loan = loan
+          pks_contents_release(&loan)
+        })
+    }
   }
 
   /// A range of the file, as a copy.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
-  ///   `outOfMemory`.
+  ///   `outOfMemory`, `cancelled`.
   public func contents(in range: Range<Int>) throws(PackStoreError) -> Data {
-    guard let memory = malloc(max(range.count, 1)) else {
-      throw PackStoreError(.outOfMemory, "out of memory", file: path)
-    }
-    do {
+    try checkFits(range)
+    return try Data(count: range.count) { memory throws(PackStoreError) in
       try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: memory)
-      return Data(bytesNoCopy: memory, count: range.count, deallocator: .free)
-    } catch {
-      free(memory)
-      throw error
     }
+  }
+
+  /// Opens a plain file that holds the asset's bytes and nothing else, for APIs that want a descriptor. The caller closes
+  /// it; it outlives the snapshot.
+  ///
+  /// It is a file of the store's cache for assets from 1 MiB up, made by the first call and free of cost afterwards;
+  /// otherwise, or when the cache is busy or too small, a sealed file in memory of at most 64 MiB.
+  ///
+  /// - Throws: `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`; `noSpace` when there is room in neither.
+  public func openDescriptor() throws(PackStoreError) -> FileDescriptor {
+    var descriptor: CInt = -1
+    try check { error in withCore { pks_asset_open_file(&descriptor, $0, error) } }
+    return FileDescriptor(rawValue: descriptor)
   }
 
   /// Where a link points to, as it is stored: any text, perhaps of nothing that exists.
@@ -102,13 +128,47 @@ extension Asset {
     }
   }
 
+  /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.
+  private func checkFits(_ range: Range<Int>) throws(PackStoreError) {
+    guard kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
+    guard range.lowerBound >= 0, range.upperBound <= byteCount else {
+      throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
+    }
+  }
+
   private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws(PackStoreError) {
-    try check { error in withCore { pks_asset_read($0, offset, memory, count, error) } }
+    try check { error in withCore { readWhileWanted($0, offset, memory, count, error) } }
   }
 
   private func borrow() throws(PackStoreError) -> UnsafeRawBufferPointer {
     var loan = pks_bytes()
     try check { error in withCore { pks_asset_borrow($0, &loan, error) } }
     return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
+  }
+}
+
+/// Reads from which on a task's cancellation is heeded: shorter ones are over before it matters.
+private let cancellableByteCount = 256 * 1024
+
+/// Reads a range; a long one for as long as the surrounding task, if there is one, is not cancelled.
+func readWhileWanted(
+  _ asset: UnsafePointer<pks_asset>, _ offset: UInt64, _ memory: UnsafeMutableRawPointer?, _ count: Int,
+  _ error: UnsafeMutablePointer<pks_error>
+) -> pks_status {
+  guard count >= cancellableByteCount else { return pks_asset_read(asset, offset, memory, count, error) }
+  return pks_asset_read_while(asset, offset, memory, count, { _ in !Task.isCancelled }, nil, error)
+}
+
+extension Data {
+  /// Data of `count` bytes that `fill` writes. Not zeroed before.
+  init(count: Int, filledBy fill: (UnsafeMutableRawPointer) throws(PackStoreError) -> Void) throws(PackStoreError) {
+    guard let memory = malloc(Swift.max(count, 1)) else { throw PackStoreError(.outOfMemory, "out of memory") }
+    do {
+      try fill(memory)
+    } catch {
+      free(memory)
+      throw error
+    }
+    self.init(bytesNoCopy: memory, count: count, deallocator: .free)
   }
 }

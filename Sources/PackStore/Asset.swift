@@ -58,6 +58,9 @@ extension Asset {
   /// Stored raw, in one piece: ``bytes`` lends it without a copy.
   public var isContiguous: Bool { core.contiguous }
 
+  /// Contiguous by contract, and page-aligned: see ``InstallOptions/mappedPaths``.
+  public var isMapped: Bool { core.mapped }
+
   /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
   public var pack: PackID? { PackID(number: core.pack, in: core.snapshot) }
 

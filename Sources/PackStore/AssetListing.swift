@@ -18,6 +18,9 @@ extension Snapshot {
     /// Stored raw, in one piece.
     public let isContiguous: Bool
 
+    /// Contiguous by contract, and page-aligned.
+    public let isMapped: Bool
+
     /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
     public let pack: PackID?
 
@@ -32,6 +35,7 @@ extension Snapshot {
       byteCount = Int(clamping: asset.size)
       isExecutable = asset.executable
       isContiguous = asset.contiguous
+      isMapped = asset.mapped
       pack = PackID(number: asset.pack, in: asset.snapshot)
     }
   }

@@ -3,8 +3,12 @@ import CPackStore
 /// Runs one call of the core and throws what it reports.
 @inline(__always)
 func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws(PackStoreError) {
-  var error = pks_error()
-  guard call(&error) == PKS_OK else { throw PackStoreError(&error) }
+  // Not initialised: the core fills it when it fails, and clearing a kilobyte would be a tenth of a look-up.
+  let failure = withUnsafeTemporaryAllocation(of: pks_error.self, capacity: 1) { memory -> PackStoreError? in
+    let error = memory.baseAddress!
+    return call(error) == PKS_OK ? nil : PackStoreError(error)
+  }
+  if let failure { throw failure }
 }
 
 /// Lends `value` to a C callback as its `context`, for the length of `body`.
@@ -20,6 +24,11 @@ extension String {
   /// Lends the UTF-8 bytes of a path, not NUL-terminated.
   @inline(__always)
   func withPath<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
+    // Strings are stored as UTF-8 but for those that came from elsewhere.
+    let lent = utf8.withContiguousStorageIfAvailable { utf8 in
+      utf8.withMemoryRebound(to: CChar.self) { characters in characters.baseAddress.map { body($0, utf8.count) } }
+    }
+    if let result = lent ?? nil { return result }
     // `withUTF8` may change how a string is stored, not what it says; even the empty string has an address.
     var copy = self
     return copy.withUTF8 { utf8 in

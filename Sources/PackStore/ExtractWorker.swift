@@ -2,7 +2,9 @@ import CPackStore
 
 /// One thread of an extraction: takes jobs until none are left. Has one buffer, whatever it writes.
 struct ExtractWorker: ~Copyable {
-  private static let bufferByteCount = 4 << 20
+  /// Shorter than what a read shares with other threads, for each processor has a worker already; and what was decoded is
+  /// still in the processor's cache when it is written.
+  private static let bufferByteCount = 240 << 10
 
   private let queue: ExtractQueue
   private var folders: FolderStack

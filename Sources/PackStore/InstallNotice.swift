@@ -24,6 +24,9 @@ public struct InstallNotice: Hashable, Sendable {
     case skipped
     /// A refusal: a file or folder cannot be read.
     case unreadable
+    /// A warning: a pattern of ``InstallOptions/mappedPaths``, which is the ``InstallNotice/path``, means no file of the
+    /// folder.
+    case unusedPattern
   }
 
   init(_ notice: pks_notice, path: String, systemError: CInt) {
@@ -41,6 +44,7 @@ extension InstallNotice.Kind {
     case PKS_NOTICE_LINK_LOOP: self = .linkLoop
     case PKS_NOTICE_TWIN: self = .twin
     case PKS_NOTICE_SKIPPED: self = .skipped
+    case PKS_NOTICE_UNUSED_GLOB: self = .unusedPattern
     default: self = .unreadable
     }
   }
@@ -53,6 +57,7 @@ extension InstallNotice.Kind {
     case .twin: "differs from another path by case only"
     case .skipped: "is neither file, folder nor link and was left out"
     case .unreadable: "cannot be read"
+    case .unusedPattern: "means no file of the folder"
     }
   }
 }

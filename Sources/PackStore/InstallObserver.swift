@@ -48,11 +48,30 @@ func withRequest<Result>(
   return withContext(&observer) { context in
     folder.withPlatformString { folder in
       pack.name.withCString { pack in
-        request.folder = folder
-        request.pack = pack
-        request.context = context
-        return body(&request)
+        withCStrings(options.mappedPaths) { globs in
+          request.folder = folder
+          request.pack = pack
+          request.context = context
+          request.map_globs = globs.baseAddress
+          request.map_glob_count = UInt32(clamping: globs.count)
+          return body(&request)
+        }
       }
     }
+  }
+}
+
+/// Lends texts as C strings, each up to its first NUL.
+private func withCStrings<Result>(
+  _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+  let characters = texts.flatMap(\.utf8CString)
+  return characters.withUnsafeBufferPointer { characters in
+    var begin = characters.baseAddress
+    let pointers = texts.map { text in
+      defer { begin = begin?.advanced(by: text.utf8CString.count) }
+      return begin
+    }
+    return pointers.withUnsafeBufferPointer(body)
   }
 }

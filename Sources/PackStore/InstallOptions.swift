@@ -22,6 +22,20 @@ public struct InstallOptions: Hashable, Sendable {
   /// Refuses paths that differ by case only, which some disks cannot tell apart.
   public var isPortable = false
 
+  /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
+  /// ``Asset/bytes`` always lends them.
+  ///
+  /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
+  /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
+  /// is meant now and was not before.
+  ///
+  /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part for
+  /// any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a backslash
+  /// takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning is left out; a
+  /// pattern without a slash means the last part of a path, at any depth. One that means no file is noticed:
+  /// ``InstallNotice/Kind/unusedPattern``.
+  public var mappedPaths: [String] = []
+
   /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
   public var frameByteCount: Int?
 

@@ -5,7 +5,8 @@ public struct InstallResult: Hashable, Sendable {
   /// The version that shows after the commit: a new one, or the current one when ``isUnchanged``.
   public let version: PackVersion
 
-  /// The pack's current version had this very content: no version was made.
+  /// The pack's current version had this very content: no version was made. What changed may be where map assets lie:
+  /// ``relaidCount``.
   public let isUnchanged: Bool
 
   /// Chunks of the folder.
@@ -17,8 +18,17 @@ public struct InstallResult: Hashable, Sendable {
   /// Bytes of the new chunks.
   public let newByteCount: Int
 
-  /// Bytes that the new chunks take in the store, catalog and layout included.
+  /// Bytes that were written to segments: the new chunks, map assets, catalog and layout.
   public let newStoredByteCount: Int
+
+  /// Map assets of the folder that hold bytes: see ``InstallOptions/mappedPaths``.
+  public let mappedCount: Int
+
+  /// Map assets that did not change but were not stored as such before, and are now.
+  public let relaidCount: Int
+
+  /// Bytes of the map assets that were laid out now, be their chunks new or not.
+  public let mappedNewByteCount: Int
 
   /// What was left out or looks like trouble; at most the first 1,000.
   public let notices: [InstallNotice]
@@ -30,6 +40,9 @@ public struct InstallResult: Hashable, Sendable {
     newChunkCount = Int(clamping: result.new_chunk_count)
     newByteCount = Int(clamping: result.new_raw_bytes)
     newStoredByteCount = Int(clamping: result.new_stored_bytes)
+    mappedCount = Int(clamping: result.mapped_count)
+    relaidCount = Int(clamping: result.relaid_count)
+    mappedNewByteCount = Int(clamping: result.mapped_new_bytes)
     self.notices = notices
   }
 }

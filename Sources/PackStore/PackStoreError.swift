@@ -120,7 +120,7 @@ extension PackStoreError: CustomStringConvertible {
 
   private var advice: String? {
     switch code {
-    case .readOnly: "open the store for writing"
+    case .readOnly: systemError == nil ? "open the store for writing" : "see who owns it and how its disk is mounted"
     case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
     case .noSpace: neededByteCount.map { "make room for \($0) bytes" } ?? "make room on the disk"
     case .refused: notices.first.map { "\($0)" }

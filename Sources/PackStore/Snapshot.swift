@@ -1,4 +1,5 @@
 import CPackStore
+public import SystemPackage
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -106,8 +107,13 @@ extension Snapshot {
     try asset(path, in: pack).bytes
   }
 
-  /// The bytes of a file, as a copy. See ``Asset/contents``.
+  /// The bytes of a file, as data that outlives the snapshot. See ``Asset/contents``.
   public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
     try asset(path, in: pack).contents
+  }
+
+  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
+  public func openDescriptor(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> FileDescriptor {
+    try asset(path, in: pack).openDescriptor()
   }
 }

@@ -10,11 +10,27 @@ public import SystemPackage
 extension Store {
   /// The bytes of a file, from whichever pack has it or from one pack.
   ///
-  /// A copy. For bytes without a copy, see ``Snapshot/bytes(of:in:)``.
+  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see ``Asset/contents``. For bytes
+  /// on loan, see ``Snapshot/bytes(of:in:)``.
   ///
   /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
     try makeSnapshot().contents(of: path, in: pack)
+  }
+
+  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
+  public func openDescriptor(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> FileDescriptor {
+    try makeSnapshot().openDescriptor(of: path, in: pack)
+  }
+
+  /// The bytes of a file, or of a range of it, as an asynchronous sequence of buffers. See ``AssetStream``.
+  ///
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
+  public func stream(
+    of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
+    bufferByteCount: Int = AssetStream.bufferByteCount
+  ) throws(PackStoreError) -> AssetStream {
+    try makeSnapshot().stream(of: path, in: pack, range: range, bufferByteCount: bufferByteCount)
   }
 
   /// What lies directly in a folder of the merged namespace, or of one pack, in bytewise order of names.

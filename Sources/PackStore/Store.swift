@@ -26,9 +26,10 @@ public final class Store: Sendable {
   ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
   public init(at path: FilePath, options: Options = .createIfMissing) throws(PackStoreError) {
-    var options = options.core
     var pointer: OpaquePointer?
-    try check { error in path.withPlatformString { pks_store_open(&pointer, $0, &options, error) } }
+    try check { error in
+      path.withPlatformString { path in options.withCore { pks_store_open(&pointer, path, $0, error) } }
+    }
     self.pointer = pointer!
     self.path = path
   }
@@ -76,15 +77,50 @@ extension Store {
       return options
     }
 
-    var core: pks_options {
-      pks_options(
-        sha256: isReadOnly ? nil : sha256,
+    /// Where large assets that do not lie raw in one piece are kept as plain files, so that
+    /// ``Asset/contents`` and ``Asset/openDescriptor()`` are mapped and opened like any file. None by default.
+    public var cache: Cache?
+
+    /// Lends the core's form.
+    func withCore<Result>(_ body: (UnsafePointer<pks_options>) -> Result) -> Result {
+      var options = pks_options(
+        sha256: sha256,
+        read_only: isReadOnly,
         create: createsIfMissing && !isReadOnly,
         chunk_average: averageChunkByteCount.map(coreSize) ?? 0,
         thread_count: threadCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
+        cache: nil,
+        cache_bytes: 0,
         vfs: nil
       )
+      guard let cache else { return body(&options) }
+      return cache.folder.withPlatformString { folder in
+        options.cache = folder
+        options.cache_bytes = UInt64(clamping: cache.byteBudget)
+        return body(&options)
+      }
     }
+  }
+}
+
+extension Store {
+  /// A folder for files that may be deleted at any moment: all that is lost is time.
+  ///
+  /// Processes and stores may share it; each store has its own folder there, and its own budget. What was used longest
+  /// ago goes first, before something new is written.
+  public struct Cache: Hashable, Sendable {
+    /// Made when it is missing.
+    public var folder: FilePath
+
+    /// What this store's files there may take, in bytes.
+    public var byteBudget: Int
+
+    public init(folder: FilePath, byteBudget: Int) {
+      self.folder = folder
+      self.byteBudget = byteBudget
+    }
+
+    public init(folder: String, byteBudget: Int) { self.init(folder: FilePath(folder), byteBudget: byteBudget) }
   }
 }
 

@@ -42,8 +42,7 @@ public struct VerifyResult: Sendable {
 extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
-  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace. Needs a
-  ///   store that was opened for writing.
+  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace.
   /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
   ///   thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.

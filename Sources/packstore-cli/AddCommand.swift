@@ -43,6 +43,16 @@ struct Add: AsyncParsableCommand {
   var layout: InstallOptions.Layout = .random
 
   @Option(
+    name: .customLong("map"),
+    help: .init(
+      "Files to store raw and in one piece, so that apps can map them; repeat for more patterns, and with every add.",
+      discussion: """
+        '*.bin' means names at any depth, 'Levels/*/mesh.bin' whole paths; '**' crosses folders, '?' and '[a-z]' are one \
+        character. An update writes such a file whole when any of it changed.
+        """, valueName: "glob"))
+  var mappedPaths: [String] = []
+
+  @Option(
     parsing: .unconditional,  // it may be negative
     help: .init(
       "Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n")
@@ -141,6 +151,7 @@ struct Add: AsyncParsableCommand {
     options.layout = layout
     options.links = links
     options.isPortable = portable
+    options.mappedPaths = mappedPaths
     return options
   }
 
@@ -157,7 +168,10 @@ struct Add: AsyncParsableCommand {
 
   private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
     let version = result.version
-    guard !result.isUnchanged else { return ["\(version.pack) is unchanged at version \(version.number)"] }
+    let mapped = result.mappedCount == 0 ? [] : ["  mapped  \(mappedSummary(result))"]
+    guard !result.isUnchanged else {
+      return ["\(version.pack) is unchanged at version \(version.number)"] + (result.relaidCount > 0 ? mapped : [])
+    }
     let saved = max(version.byteCount - result.newStoredByteCount, 0)
     let chunks = "\(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))"
     return [
@@ -166,8 +180,16 @@ struct Add: AsyncParsableCommand {
       "  size    \(formatBytes(version.byteCount))",
       "  new     \(formatBytes(result.newByteCount)) in \(chunks)",
       "  stored  \(formatBytes(result.newStoredByteCount)): \(formatPercent(saved, of: version.byteCount)) saved",
-      "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))",
+    ] + mapped + [
+      "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))"
     ]
+  }
+
+  /// `3 files, 1 of them unchanged and stored afresh; 12.3 MB written`.
+  private func mappedSummary(_ result: InstallResult) -> String {
+    var text = formatCount(result.mappedCount, "file")
+    if result.relaidCount > 0 { text += ", \(formatCount(result.relaidCount)) of them unchanged and stored afresh" }
+    return text + "; \(formatBytes(result.mappedNewByteCount)) written"
   }
 }
 
@@ -178,6 +200,7 @@ private struct AddReport: Encodable {
   let catalog: String
   let files, links, folders, bytes: Int
   let chunks, newChunks, newBytes, newStoredBytes: Int
+  let mapped, relaid, mappedNewBytes: Int
   let seconds: Double
   let notices: [NoticeReport]
 
@@ -194,6 +217,9 @@ private struct AddReport: Encodable {
     newChunks = result.newChunkCount
     newBytes = result.newByteCount
     newStoredBytes = result.newStoredByteCount
+    mapped = result.mappedCount
+    relaid = result.relaidCount
+    mappedNewBytes = result.mappedNewByteCount
     seconds = duration / .seconds(1)
     notices = result.notices.map(NoticeReport.init)
   }
@@ -212,6 +238,7 @@ private struct NoticeReport: Encodable {
       case .twin: "twin"
       case .skipped: "skipped"
       case .unreadable: "unreadable"
+      case .unusedPattern: "unused_pattern"
       }
     path = notice.path
   }

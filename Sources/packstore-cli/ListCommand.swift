@@ -9,6 +9,11 @@ struct List: ParsableCommand {
       Each line is a whole path, as 'cat' takes it; folders end in '/'. Control characters are escaped as in '\\n', \
       and '\\' as '\\\\', unless --null is given. --json prints one object per line.
 
+      --long shows kind, size, how a file is stored, what it takes, its pack, and the path. Stored as 'map' means raw and \
+      in one piece because 'add --map' said so, 'raw' the same by chance (apps can map both), 'parts' raw but not in one \
+      piece, 'zstd' compressed, 'mixed' some of both. '/3' says that the file lies in three stretches of its segments; one \
+      if nothing is said.
+
         packstore ls Packs Videos -l
         packstore ls Packs Videos -0 | xargs -0 -n 1 packstore cat Packs --
       """
@@ -21,7 +26,7 @@ struct List: ParsableCommand {
 
   @OptionGroup var pack: PackOption
 
-  @Flag(name: .shortAndLong, help: "Show kind, size and pack too.")
+  @Flag(name: .shortAndLong, help: "Show kind, size, storage and pack too.")
   var long = false
 
   @Flag(name: [.customShort("R"), .long], help: "List all files, links and empty folders below.")
@@ -61,40 +66,70 @@ struct List: ParsableCommand {
   private func print(_ asset: borrowing Asset, _ packWidth: Int, to output: Output) throws {
     let target = asset.kind == .link ? try asset.linkTarget : nil
     if report.json {
-      try output.json(EntryReport(asset.entry, target: target))
+      let storage = asset.kind == .file ? try asset.storage : nil
+      try output.json(EntryReport(asset.entry, target: target, storage))
     } else if null {
       try output.write(asset.path.utf8)
       try output.write(CollectionOfOne(0))
     } else {
       let name = escaped(asset.path) + (asset.kind == .folder ? "/" : "")
-      try output.line(long ? details(asset, packWidth) + name + (target.map { " -> " + escaped($0) } ?? "") : name)
+      let arrow = target.map { " -> " + escaped($0) } ?? ""
+      try output.line(long ? details(asset, packWidth) + name + arrow : name)
     }
   }
 
-  /// `file      12.3 MB  Tutorial  `.
-  private func details(_ asset: borrowing Asset, _ packWidth: Int) -> String {
-    let kind = asset.isExecutable ? "program" : asset.kind.rawValue
-    let size = asset.kind == .file ? formatBytes(asset.byteCount) : "-"
-    let pack = asset.pack?.name ?? "-"
-    return kind.padded(to: 7) + "  " + size.padded(to: 8, .right) + "  " + pack.padded(to: packWidth) + "  "
+  /// `file      12.3 MB  zstd/3     4.5 MB  Tutorial  `.
+  private func details(_ asset: borrowing Asset, _ packWidth: Int) throws -> String {
+    let storage = asset.kind == .file ? try asset.storage : nil
+    let cells = [
+      (asset.isExecutable ? "program" : asset.kind.rawValue).padded(to: 7),
+      (storage == nil ? "-" : formatBytes(asset.byteCount)).padded(to: 8, .right),
+      (storage?.summary ?? "-").padded(to: 7),
+      (storage.map { formatBytes($0.storedByteCount) } ?? "-").padded(to: 8, .right),
+      (asset.pack?.name ?? "-").padded(to: packWidth),
+    ]
+    return cells.map { $0 + "  " }.joined()
   }
+}
+
+extension Asset.Storage {
+  /// `map`, `raw`, `parts`, `zstd` or `mixed`; an empty file is none of these.
+  fileprivate var form: String {
+    if frameCount == 0 { return "-" }
+    if isMapped { return "map" }
+    if isContiguous { return "raw" }
+    if rawFrameCount == frameCount { return "parts" }
+    return rawFrameCount == 0 ? "zstd" : "mixed"
+  }
+
+  /// The form, with the number of extents if there are several.
+  fileprivate var summary: String { extentCount > 1 ? "\(form)/\(extentCount)" : form }
 }
 
 private struct EntryReport: Encodable {
   let path, kind: String
   let bytes: Int
-  let executable, contiguous: Bool
+  let executable, contiguous, mapped: Bool
+  /// Of a file.
+  let form: String?
+  let storedBytes, extents, frames, rawFrames: Int?
   /// Absent for a folder that paths imply.
   let pack: String?
   /// Of a link.
   let target: String?
 
-  init(_ entry: Snapshot.Entry, target: String?) {
+  init(_ entry: Snapshot.Entry, target: String?, _ storage: Asset.Storage?) {
     path = entry.path
     kind = entry.kind.rawValue
     bytes = entry.byteCount
     executable = entry.isExecutable
     contiguous = entry.isContiguous
+    mapped = entry.isMapped
+    form = storage?.form
+    storedBytes = storage?.storedByteCount
+    extents = storage?.extentCount
+    frames = storage?.frameCount
+    rawFrames = storage?.rawFrameCount
     pack = entry.pack?.name
     self.target = target
   }

@@ -19,8 +19,7 @@ struct Verify: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    // Hashing needs a store that is open for writing.
-    let store = try Store(at: store.store, options: deep ? .existing : .readOnly)
+    let store = try store.openForReading()
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let result = try await store.verify(deep: deep) {

@@ -129,6 +129,7 @@ void sim_free(sim_disk *disk) {
   free(disk->nodes);
   free(disk->processes);
   free(disk->handles);
+  for (size_t i = 0; i < disk->map_count; i++) { free(disk->maps[i].copy); }
   free(disk->maps);
   free(disk->locks);
   free(disk->rules);

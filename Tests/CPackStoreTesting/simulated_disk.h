@@ -141,6 +141,7 @@ typedef struct sim__map {
   sim__id node;
   size_t byte_count;
   bool writable;
+  uint8_t *copy;  ///< of a private mapping: its memory
 } sim__map;
 
 typedef struct sim__lock {

@@ -476,6 +476,19 @@ static int do_unlink(void *context, pks__file folder, const char *path, bool is_
   return sim__traced(process, error, "unlink %s", full);
 }
 
+static int do_touch(void *context, pks__file folder, const char *path) {
+  sim__process *process = context;
+  sim_disk *disk = process->disk;
+  const sim__handle *above = require_handle(process, folder);
+  if (above == NULL) { return EIO; }
+  const char *full = full_path(process, above, path, disk->path);
+  int error = sim__enter(process, SIM_CALL_TOUCH, true, full, NULL).error;
+  sim__place place;
+  if (error == 0) { error = resolve_below(process, above, path, false, &place); }
+  if (error == 0) { sim__node_of(disk, place.node)->modified_ns = process->vfs.now_ns(context); }
+  return sim__traced(process, error, "touch %s", full);
+}
+
 // MARK: Mappings
 
 static int do_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
@@ -500,13 +513,61 @@ static int do_map(void *context, pks__file file, size_t byte_count, bool writabl
   return sim__traced(process, error, "map %s %zu%s", path_of(handle), byte_count, writable ? " writable" : "");
 }
 
+/// A private mapping is a copy: it sees what the file holds now.
+static int do_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+  sim__process *process = context;
+  sim_disk *disk = process->disk;
+  *out = NULL;
+  const sim__handle *handle = require_handle(process, file);
+  int error = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL).error;
+  if (error == 0 && (byte_count == 0 || offset % PKS__MAP_GRAIN != 0)) { error = EINVAL; }
+  if (error == 0) {
+    uint8_t *copy = sim__allocate(byte_count);
+    size_t got;
+    error = process->vfs.read_at(context, file, offset, copy, byte_count, &got);
+    if (error != 0) {
+      free(copy);
+    } else {
+      disk->maps = sim__grow(disk->maps, &disk->map_capacity, disk->map_count, sizeof *disk->maps);
+      disk->maps[disk->map_count++] = (sim__map){.owner = process, .byte_count = byte_count, .copy = copy};
+      *out = copy;
+    }
+  }
+  return sim__traced(process, error, "map_private %s %zu", path_of(handle), byte_count);
+}
+
+/// Closes a private mapping; false when there is none at the address.
+static bool unmap_private(sim_disk *disk, const void *address) {
+  for (size_t i = 0; i < disk->map_count; i++) {
+    if (!disk->maps[i].copy || disk->maps[i].copy != address) { continue; }
+    free(disk->maps[i].copy);
+    disk->maps[i] = disk->maps[--disk->map_count];
+    return true;
+  }
+  return false;
+}
+
+static int do_memory_file(void *context, const char *label, pks__file *out) {
+  (void)context;
+  (void)label;
+  *out = PKS__NO_FILE;
+  return ENOSYS;
+}
+
+static int do_seal(void *context, pks__file file) {
+  (void)context;
+  (void)file;
+  return ENOSYS;
+}
+
 static void do_unmap(void *context, void *address, size_t byte_count) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   sim__harvest(disk);
+  if (unmap_private(disk, address)) { return; }
   for (size_t i = 0; i < disk->map_count; i++) {
     sim__map map = disk->maps[i];
-    if (map.owner != process || map.byte_count != byte_count || sim__node_of(disk, map.node)->area != address) {
+    if (map.copy || map.owner != process || map.byte_count != byte_count || sim__node_of(disk, map.node)->area != address) {
       continue;
     }
     (void)sim__traced(process, 0, "unmap (%u) %zu", map.node, byte_count);
@@ -680,6 +741,10 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .unlink = do_unlink,
     .map = do_map,
     .unmap = do_unmap,
+    .map_private = do_map_private,
+    .memory_file = do_memory_file,
+    .seal = do_seal,
+    .touch = do_touch,
     .lock = do_lock,
     .lock_held = do_lock_held,
     .now_ns = do_now_ns,

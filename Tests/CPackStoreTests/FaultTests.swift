@@ -7,7 +7,7 @@ extension Core {
   /// The machine says no: calls fail, the disk is full, memory is short. The store stays at the old generation or reaches the
   /// new one, says clearly what happened, and leaks nothing.
   @Suite struct FaultTests {
-    private static let changes = [Change.firstAdd, .severalPacks, .merge]
+    private static let changes = [Change.firstAdd, .severalPacks, .merge, .mapUpdate]
 
     // MARK: Failing calls
 

@@ -74,7 +74,7 @@ import Testing
       Set(json.allKeys as! [String]) == [
         "pack", "version", "unchanged", "catalog", "files", "links", "folders", "bytes", "chunks", "new_chunks",
         "new_bytes",
-        "new_stored_bytes", "seconds", "notices",
+        "new_stored_bytes", "mapped", "mapped_new_bytes", "relaid", "seconds", "notices",
       ])
     #expect(json["bytes"] as? Int == 5)
     #expect(json["files"] as? Int == 1)
@@ -101,6 +101,47 @@ import Testing
     let pack = try #require((log["packs"] as? [NSDictionary])?.first)
     #expect(pack["priority"] as? Int == -3)
     #expect((pack["versions"] as? [NSDictionary])?.first?["version"] as? Int == 7)
+  }
+
+  // MARK: - Map assets
+
+  @Test func mapAssets() throws {
+    try playground.write(repeatElement(UInt8(ascii: "a"), count: 100_000), to: "folder/sub/a.map")
+    try playground.write(repeatElement(UInt8(ascii: "b"), count: 100_000), to: "folder/b")
+    try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+    let listed = try playground.packstore("ls", "store", "-lR").lines.map(\.maskedSizes)
+    #expect(
+      listed == ["file     <size>  zstd         <size>  A  b", "file     <size>  zstd         <size>  A  sub/a.map"])
+
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "*.map", "--map", "*.mpa")
+    #expect(
+      run.output == """
+        A is unchanged at version 1
+          mapped  1 file, 1 of them unchanged and stored afresh; 100.0 kB written
+
+        """)
+    #expect(run.errors == "packstore: warning: '*.mpa' means no file of the folder\n")
+    #expect(
+      try playground.packstore("ls", "store", "sub", "-l").lines == [
+        "file     100.0 kB  map      100.0 kB  A  sub/a.map"
+      ])
+    let entry = try playground.packstore("ls", "store", "sub", "--json").jsonLines[0]
+    #expect(entry["mapped"] as? Bool == true && entry["form"] as? String == "map")
+
+    let again = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "sub/*.map")
+    #expect(again.output == "A is unchanged at version 1\n")
+    try playground.write("c", to: "folder/c")
+    let json = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "*.map", "--json").json
+    #expect(json["mapped"] as? Int == 1 && json["mapped_new_bytes"] as? Int == 0 && json["relaid"] as? Int == 0)
+  }
+
+  @Test func badPatternIsRefused() throws {
+    try playground.write("x", to: "folder/a")
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "[a")
+    #expect(run.status == 2)
+    #expect(
+      run.errors
+        == "packstore: a pattern has a '[' without a ']': put a backslash before it to mean the character '[a'\n")
   }
 
   // MARK: - Folders
@@ -213,8 +254,8 @@ import Testing
     #expect(try playground.packstore("add", "store", "folder", "--pack", "A").status == 0)
     #expect(
       try playground.packstore("ls", "store", "-l").lines == [
-        "link            -  A  dangling -> nowhere/else", "file          1 B  A  file",
-        "link            -  A  good -> file",
+        "link            -  -               -  A  dangling -> nowhere/else",
+        "file          1 B  raw           1 B  A  file", "link            -  -               -  A  good -> file",
       ])
     #expect(try playground.packstore("cat", "store", "good").status == 1)
   }

@@ -112,7 +112,7 @@ import Testing
       try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
       let process = try playground.start(
         ["add", "store", "many", "--pack", "Many"], output: .nullDevice,
-        errors: FileHandle(fileDescriptor: terminal, closeOnDealloc: true), environment: ["TERM": "xterm"])
+        errors: FileHandle(fileDescriptor: terminal, closeOnDealloc: false), environment: ["TERM": "xterm"])
       close(terminal)
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4096)

@@ -40,21 +40,28 @@ import Testing
   @Test func longListing() throws {
     #expect(
       try playground.packstore("ls", "store", "-lR").lines == [
-        "file          6 B  Level     Videos/intro.m4v", "file          5 B  Level     Videos/level.m4v",
-        "folder          -  Tutorial  empty/", "program      10 B  Tutorial  run",
+        "file          6 B  raw           6 B  Level     Videos/intro.m4v",
+        "file          5 B  raw           5 B  Level     Videos/level.m4v",
+        "folder          -  -               -  Tutorial  empty/",
+        "program      10 B  raw          10 B  Tutorial  run",
       ])
-    #expect(try playground.packstore("ls", "store", "-l").lines[0] == "folder          -  -         Videos/")
+    #expect(
+      try playground.packstore("ls", "store", "-l").lines[0]
+        == "folder          -  -               -  -         Videos/")
   }
 
   @Test func jsonListing() throws {
     let lines = try playground.packstore("ls", "store", "--json").jsonLines
     #expect(
       lines == [
-        ["path": "Videos", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false],
-        ["path": "empty", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false, "pack": "Tutorial"],
+        ["path": "Videos", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false, "mapped": false],
         [
-          "path": "run", "kind": "file", "bytes": 10, "executable": true, "contiguous": lines[2]["contiguous"]!,
+          "path": "empty", "kind": "folder", "bytes": 0, "executable": false, "contiguous": false, "mapped": false,
           "pack": "Tutorial",
+        ],
+        [
+          "path": "run", "kind": "file", "bytes": 10, "executable": true, "contiguous": true, "mapped": false,
+          "pack": "Tutorial", "form": "raw", "stored_bytes": 10, "extents": 1, "frames": 1, "raw_frames": 1,
         ],
       ])
   }

@@ -49,6 +49,34 @@ import Testing
     #expect(age > -5 && age < 600)
   }
 
+  @Test func mapAssets() async throws {
+    let folder = TemporaryFolder()
+    let files = [
+      "Levels/1/mesh.bin": text(200_000, seed: 1), "Levels/1/notes": text(200_000, seed: 2), "none.bin": Data(),
+    ]
+    let source = try folder.makeFolder("source", files)
+    let store = try folder.store()
+    var options = InstallOptions()
+    options.mappedPaths = ["Levels/**/*.bin", "*.mesh", "none.bin"]
+    let result = try await store.install(folder: source, as: "P", options: options)
+    #expect(result.mappedCount == 1 && result.mappedNewByteCount == 200_000 && result.relaidCount == 0)
+    #expect(result.notices.map(\.kind) == [.unusedPattern])
+    #expect(result.notices.map(\.path) == ["*.mesh"])
+    let snapshot = try store.makeSnapshot()
+    let mesh = try snapshot.asset("Levels/1/mesh.bin")
+    #expect(mesh.isMapped && mesh.isContiguous)
+    let storage = try mesh.storage
+    #expect(storage.isMapped && storage.extentCount == 1 && storage.storedByteCount == 200_000)
+    #expect(storage.rawFrameCount == storage.frameCount && storage.frameCount > 1)
+    let notes = try snapshot.asset("Levels/1/notes").storage
+    #expect(!notes.isMapped && !notes.isContiguous && notes.rawFrameCount == 0 && notes.storedByteCount < 100_000)
+    #expect(try snapshot.entries(in: "Levels/1").map(\.isMapped) == [true, false])
+    await #expect(throws: PackStoreError.self) {
+      options.mappedPaths = ["ok", "[bad"]
+      try await store.install(folder: source, as: "P", options: options)
+    }
+  }
+
   @Test func equalFoldersHaveEqualCatalogs() async throws {
     let folder = TemporaryFolder()
     let files = variedFiles()

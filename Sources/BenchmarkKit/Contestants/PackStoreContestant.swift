@@ -52,12 +52,12 @@ struct PackStoreContestant: Contestant {
   static func store(in workspace: String) -> String { workspace + "/store" }
 }
 
-/// How the benchmark opens a store for reading. What a store gets for reading, such as room for a cache of materialised
-/// assets, is said here and nowhere else.
+/// How the benchmark opens a store for reading: with room to materialise all of it.
 extension Store.Options {
-  fileprivate static func forReading(threadCount: Int) -> Self {
+  fileprivate static func forReading(_ store: String, threadCount: Int) -> Self {
     var options = Self.readOnly
     options.threadCount = threadCount
+    options.cache = .init(folder: store + ".cache", byteBudget: 1 << 40)
     return options
   }
 }
@@ -67,7 +67,7 @@ private final class PackStoreReader: AssetReader {
   private let snapshot: Snapshot
 
   init(_ path: String, threadCount: Int) throws {
-    snapshot = try Store(at: path, options: .forReading(threadCount: threadCount)).makeSnapshot()
+    snapshot = try Store(at: path, options: .forReading(path, threadCount: threadCount)).makeSnapshot()
   }
 
   /// What an object keeps lends no assets, a parameter does.

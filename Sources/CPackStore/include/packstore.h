@@ -77,7 +77,7 @@ typedef struct pks_error {
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
   const char *text;      ///< what went wrong, in English, static
-  char file[1024];       ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
+  char file[992];        ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
 } pks_error;
 
 /// A short English name of the status, such as "corrupt". Static.
@@ -101,11 +101,16 @@ struct pks_vfs;
 typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
 
 typedef struct pks_options {
-  pks_sha256 *sha256;  ///< NULL: the store opens for reading only
+  pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
+  bool read_only;      ///< nothing in the store's directory changes
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
   /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
   uint32_t chunk_average;
-  uint32_t thread_count;      ///< threads that staging may use; 0: one per processor
+  uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
+  /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
+  /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files
+  const char *cache;
+  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 
@@ -173,6 +178,7 @@ typedef struct pks_asset {
   pks_kind kind;
   bool executable;
   bool contiguous;  ///< stored raw in one piece: `pks_asset_borrow` works
+  bool mapped;      ///< contiguous by contract, and page-aligned: see `pks_add_request.map_globs`
   uint32_t pack;    ///< the pack it comes from; PKS_ANY_PACK for an implied folder
   uint64_t size;    ///< bytes of a file; of a link, the length of its target; 0 for a folder
 } pks_asset;
@@ -185,13 +191,56 @@ pks_status pks_find(
 );
 
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
-/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Errors:
-/// WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Reads of
+/// 256 KiB and more are shared with the store's idle threads (`pks_options.thread_count`); smaller ones stay on the
+/// caller's. Allocates nothing once warm. After an error the bytes at `out` are unspecified. Errors: WRONG_KIND, CORRUPT,
+/// PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+
+/// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
+/// 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
+pks_status pks_asset_read_while(
+  const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
+  pks_error *error
+);
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
 /// NOT_CONTIGUOUS unless `contiguous`.
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+/// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
+/// nothing in the store. Plain data; release it once.
+typedef struct pks_contents {
+  void *bytes;  ///< NULL when `count` is 0
+  size_t count;
+  void *memory;  ///< the core's: what is released
+  size_t memory_size;
+  const struct pks_vfs *vfs;  ///< the core's: NULL for allocated memory
+} pks_contents;
+
+/// The whole file. Assets from 64 KiB up that lie raw in one piece are mapped, and so are assets from 1 MiB up that are
+/// in the store's cache, where the first call puts them; the rest is decoded into allocated memory. Verified as by
+/// `pks_asset_borrow` or `pks_asset_read`. If another process truncates a mapped file, touching its bytes raises SIGBUS.
+/// Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY. A cache that fails is no error.
+pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
+void pks_contents_release(pks_contents *contents);  ///< on any thread, after the store too; a zeroed one is fine
+
+/// A descriptor of a plain file that holds the asset's bytes and nothing else, for reading, which the caller closes. It
+/// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
+/// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
+pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
+
+/// How a file is stored.
+typedef struct pks_storage {
+  uint64_t extent_count;     ///< stretches of neighbouring frames; reading from front to back jumps in between
+  uint64_t frame_count;      ///< frames that hold bytes of it; one that several extents touch counts for each
+  uint64_t raw_frame_count;  ///< of them, stored without compression
+  uint64_t stored_bytes;     ///< its share of what those frames take, by raw length, rounded frame by frame
+  bool contiguous, mapped;   ///< as in `pks_asset`
+} pks_storage;
+
+/// How a file is stored. O(frames). Errors: WRONG_KIND, CORRUPT.
+pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
 pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
@@ -268,6 +317,7 @@ typedef enum pks_notice {
   PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
   PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
   PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
+  PKS_NOTICE_UNUSED_GLOB,   ///< warning: a pattern of `map_globs`, which is `path`, means no file of the folder
 } pks_notice;
 
 /// What to add. Zero-initialise, then set `pack` and `folder`.
@@ -283,6 +333,20 @@ typedef struct pks_add_request {
   uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
   pks_links links;
   bool portable;  ///< paths that differ by case only are a refusal
+  /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
+  /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
+  /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
+  /// that did not change stays as it is stored, and is laid out afresh when it is meant now and was not before. Equal
+  /// files share a place.
+  ///
+  ///   `?`       one character                        `*`    any characters of one part
+  ///   `[a-z]`   one of these, `[!a-z]` of the others  `**`   any characters, slashes included
+  ///   `\`       takes the next one as it is           `**/`  where a part begins: any folders, or none
+  ///
+  /// A pattern with a slash means whole paths; one at its beginning is left out. A pattern without a slash means the
+  /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
+  const char *const *map_globs;
+  uint32_t map_glob_count;
   void *context;  ///< for the callbacks
   bool (*progress
   )(void *context,
@@ -291,12 +355,17 @@ typedef struct pks_add_request {
 } pks_add_request;
 
 typedef struct pks_add_result {
-  bool unchanged;  ///< the pack's current version has this very content: no version was made
+  /// the pack's current version has this very content: no version was made. With `relaid_count` above 0 there is
+  /// something to commit all the same: where these assets lie now.
+  bool unchanged;
   pks_version version;
   uint64_t chunk_count;       ///< chunks of the folder
   uint64_t new_chunk_count;   ///< of them, not stored before
   uint64_t new_raw_bytes;     ///< bytes of those chunks
-  uint64_t new_stored_bytes;  ///< bytes they take in segments, catalog and layout pages included
+  uint64_t new_stored_bytes;  ///< bytes written to segments: these chunks, map assets, catalog and layout pages
+  uint64_t mapped_count;      ///< map assets of the folder that hold bytes
+  uint64_t relaid_count;      ///< of them, how many did not change but were not stored as map assets before
+  uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
 } pks_add_result;
 
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays

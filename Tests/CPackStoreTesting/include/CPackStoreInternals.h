@@ -3,6 +3,7 @@
 #define CPACKSTORE_INTERNALS_H
 
 #include "../../../Sources/CPackStore/bytes.h"
+#include "../../../Sources/CPackStore/cache.h"
 #include "../../../Sources/CPackStore/catalog.h"
 #include "../../../Sources/CPackStore/checksum.h"
 #include "../../../Sources/CPackStore/chunker.h"
@@ -10,7 +11,9 @@
 #include "../../../Sources/CPackStore/control.h"
 #include "../../../Sources/CPackStore/format.h"
 #include "../../../Sources/CPackStore/generation.h"
+#include "../../../Sources/CPackStore/glob.h"
 #include "../../../Sources/CPackStore/memory.h"
+#include "../../../Sources/CPackStore/pieces.h"
 #include "../../../Sources/CPackStore/pins.h"
 #include "../../../Sources/CPackStore/run.h"
 #include "../../../Sources/CPackStore/run_writer.h"

@@ -124,6 +124,7 @@ typedef enum sim_call {
   SIM_CALL_RENAME,
   SIM_CALL_UNLINK,
   SIM_CALL_MAP,
+  SIM_CALL_TOUCH,
   SIM_CALL_LOCK,  ///< `lock_held` too
   SIM_CALL_RANDOM,
   SIM_CALL_BOOT_ID,

@@ -152,5 +152,32 @@ extension Core {
         #expect(lost == after)
       }
     }
+
+    /// A slot whose sync failed may or may not last: it counts for now, but the next commit writes over it, and the one that
+    /// is known to last stays.
+    @Test(arguments: [SIM_FAILED_SYNC_LOSES, SIM_FAILED_SYNC_KEEPS]) func aSyncThatFailed(_ mode: sim_failed_sync)
+      throws
+    {
+      let home = ScratchHome(), four = Self.bytes(Self.slot(4)), three = Self.bytes(Self.slot(3))
+      home.put("CONTROL", three + four)
+      sim_set_failed_sync(home.disk.raw, mode)
+      func write(_ generation: UInt64) throws -> pks_status {
+        let handle = home.open("CONTROL", PKS__OPEN_READ_WRITE)
+        defer { home.close(handle) }
+        var control = pks__control(), next = Self.slot(generation)
+        try attempt { pks__control_read(home.vfs, handle, Self.boot, &control, $0) }
+        return try status { try attempt { pks__control_write(home.vfs, handle, &control, &next, true, $0) } }
+      }
+      sim_fail(home.disk.raw, SIM_CALL_SYNC, nil, 0, EIO, false)
+      #expect(try write(5) == PKS_IO_ERROR)
+      #expect(try Self.current(home.read("CONTROL")) == 5)
+      #expect(Array(home.read("CONTROL")[Self.slotSize...]) == four)
+      #expect(try [4, 5].contains(Self.current(home.disk.crash(SIM_CRASH_MIN).read("/home/CONTROL")!)))
+      #expect(try write(6) == PKS_OK)
+      let after = home.read("CONTROL")
+      #expect(Array(after[Self.slotSize...]) == four, "the slot that lasts was not written over")
+      #expect(try Self.current(after) == 6)
+      #expect(try Self.current(home.disk.crash(SIM_CRASH_MIN).read("/home/CONTROL")!) == 6)
+    }
   }
 }

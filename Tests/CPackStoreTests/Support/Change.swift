@@ -79,7 +79,20 @@ struct Change: CustomTestStringConvertible, Sendable {
       for name in ["p", "q", "r"] { try store.commit { try $0.add(name, name == "q" ? "/other" : "/one") } }
     }, perform: { disk in try Store(disk).commit { try $0.add("s", "/small") } })
 
-  static let all = [create, firstAdd, secondVersion, severalPacks, remove, priority, collection, merge]
+  /// Writes map assets again, one that changed and one that stays.
+  static let mapUpdate = Change(
+    name: "update of map assets",
+    prepare: { disk in try Store(disk, create: true).commit { try $0.add("p", "/one", map: ["large", "a/text"]) } },
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/two", map: ["large", "a/text"]) } })
+
+  /// Lays assets out afresh whose content stays.
+  static let newlyMapped = Change(
+    name: "map assets for the first time", prepare: install,
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/one", map: ["large", "tool"]) } })
+
+  static let all = [
+    create, firstAdd, secondVersion, severalPacks, remove, priority, collection, merge, mapUpdate, newlyMapped,
+  ]
   static let adds = [firstAdd, severalPacks, collection]
 }
 

@@ -5,6 +5,7 @@ struct Failure: Error, CustomStringConvertible {
   var status: pks_status
   var text: String
   var file: String
+  var offset: UInt64?
   var system: Int32
   var needed: UInt64
 
@@ -20,8 +21,8 @@ func attempt(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   guard status != PKS_OK else { return }
   let file = withUnsafeBytes(of: error.file) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   throw Failure(
-    status: status, text: error.text.map { String(cString: $0) } ?? "", file: file, system: error.system_error,
-    needed: error.needed)
+    status: status, text: error.text.map { String(cString: $0) } ?? "", file: file,
+    offset: error.offset == UInt64.max ? nil : error.offset, system: error.system_error, needed: error.needed)
 }
 
 /// The status of a call: PKS_OK when nothing was thrown. Errors that are not the core's pass through.

@@ -1,6 +1,7 @@
 import CPackStore
 import CPackStoreTesting
 import Crypto
+import Foundation
 import Testing
 
 /// SHA-256 as the core takes it.
@@ -14,27 +15,44 @@ let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?
 /// promises.
 final class Store: @unchecked Sendable {
   let raw: OpaquePointer
-  private(set) var disk: Disk?  // outlives the store
+  private let home: AnyObject?  // the disk or seam below, which outlives the store
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false
+    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil
   ) throws {
+    self.home = home
     var options = pks_options()
     options.sha256 = readOnly ? nil : sha256
     options.create = create
     options.chunk_average = create ? average : 0
     options.thread_count = threads
     options.vfs = vfs
+    options.cache_bytes = cache?.budget ?? 0
     var store: OpaquePointer?
-    try attempt { pks_store_open(&store, path, &options, $0) }
+    try (cache?.folder ?? "").withCString { folder in
+      options.cache = cache == nil ? nil : folder
+      try attempt { pks_store_open(&store, path, &options, $0) }
+    }
     raw = store!
   }
 
-  convenience init(_ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create)
-    self.disk = disk
+  /// Where a store keeps its cache, and how much of it.
+  struct CacheOption: Sendable {
+    var folder: String
+    var budget: UInt64
+  }
+
+  convenience init(
+    _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil
+  ) throws {
+    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, home: disk)
+  }
+
+  /// A store behind a seam.
+  convenience init(_ path: String, seam: Seam, threads: UInt32 = 1, cache: CacheOption? = nil) throws {
+    try self.init(path, vfs: seam.vfs, threads: threads, cache: cache, home: seam)
   }
 
   deinit { pks_store_close(raw) }
@@ -70,10 +88,12 @@ final class Transaction {
 
   @discardableResult
   func add(
-    _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil,
+    _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, map: [String] = [],
     adjust: (inout pks_add_request) -> Void = { _ in }
   ) throws -> pks_add_result {
     var request = pks_add_request(), result = pks_add_result()
+    let globs = map.map { UnsafePointer(strdup($0)) }
+    defer { for glob in globs { free(UnsafeMutablePointer(mutating: glob)) } }
     try pack.withCString { pack in
       try folder.withCString { folder in
         request.pack = pack
@@ -82,7 +102,11 @@ final class Transaction {
         request.set_priority = priority != nil
         request.priority = priority ?? 0
         adjust(&request)
-        try attempt { pks_txn_add_folder(raw, &request, &result, $0) }
+        try globs.withUnsafeBufferPointer { globs in
+          request.map_globs = globs.baseAddress
+          request.map_glob_count = UInt32(globs.count)
+          try attempt { pks_txn_add_folder(raw, &request, &result, $0) }
+        }
       }
     }
     return result
@@ -150,6 +174,7 @@ final class Snapshot: @unchecked Sendable {
     var path: String
     var pack: UInt32
     var node: Node
+    var mapped = false
   }
 
   struct Conflict: Equatable {
@@ -194,7 +219,8 @@ final class Snapshot: @unchecked Sendable {
     var entries: [Entry] = []
     try walk(folder, pack, kind) { entry in
       let path = text(entry.asset.path, Int(entry.asset.path_length))
-      entries.append(Entry(path: path, pack: entry.asset.pack, node: try read(&entry.asset)))
+      let node = try read(&entry.asset)
+      entries.append(Entry(path: path, pack: entry.asset.pack, node: node, mapped: entry.asset.mapped))
     }
     return entries
   }
@@ -228,6 +254,8 @@ struct PackState: Equatable {
   var priority: Int32
   var version: UInt64
   var content: Folder
+  /// Paths of map assets.
+  var mapped: Set<String> = []
 }
 
 /// All packs, read through in full.
@@ -240,7 +268,8 @@ extension Snapshot {
       let entries = try descendants(in: UInt32(index))
       let content = Folder(uniqueKeysWithValues: entries.map { ($0.path, $0.node) })
       state[String(cString: pack.name)] = PackState(
-        priority: pack.priority, version: pack.current.number, content: content)
+        priority: pack.priority, version: pack.current.number, content: content,
+        mapped: Set(entries.filter(\.mapped).map(\.path)))
     }
     return state
   }

@@ -1,0 +1,60 @@
+/// The cache: large assets as plain files, which may vanish at any moment.
+///
+/// `<folder>/<store id>/` holds `files/`, `tmp/` and `LOCK`. An asset that does not lie raw in one piece is *materialised*
+/// there: decoded once into a file of exactly its bytes, so that later it is mapped, or opened, like any file.
+///
+/// A file is named by its *key*, the SHA-256 of where its bytes come from (segments, which are named by what they hold,
+/// and places in them), so a name never means other bytes. Beside each file lies `<key>.sums`: its length, and an XXH3 of
+/// every MiB. A file without sums, or sums without a file, is garbage.
+///
+/// Invariants
+///   1. Nothing in the cache is needed. Whatever fails here, the asset is decoded instead; anybody may delete any of it,
+///      or all of it, at any time.
+///   2. A file is believed after its bytes were compared with its sums, once per process; nothing is synced, so a crash
+///      may leave files that are then found to be wrong and removed.
+///   3. Files are made under the lock, one at a time, taken only if it is free: who finds it busy decodes. Its holder
+///      removes what dead processes left in `tmp/`, and files that were used longest ago, until the new file fits in the
+///      budget; only then does it allot the new one, and not at all when something cannot be removed.
+///   4. A file that was opened or mapped stays readable when it is removed.
+///
+/// A file was last used when its modification time says.
+#ifndef PKS_CACHE_H
+#define PKS_CACHE_H
+
+#include "format.h"
+#include "threads.h"
+#include "vfs.h"
+
+typedef struct pks__cache pks__cache;
+
+/// Makes the folders when they are missing. `budget` bounds the bytes of files and sums together.
+pks_status pks__cache_open(
+  pks__cache **out, const pks_vfs *vfs, const char *folder, const uint8_t store_id[16], uint64_t budget,
+  pks_error *error
+);
+void pks__cache_close(pks__cache *cache);  ///< NULL is fine
+
+/// What a file of `size` bytes and its sums take of the budget: whole pages.
+uint64_t pks__cache_cost(uint64_t size);
+
+/// The file of `key`, opened for reading, which the caller closes; PKS__NO_FILE when there is none of `size` intact
+/// bytes.
+pks__file pks__cache_find(pks__cache *cache, const pks__id *key, uint64_t size);
+
+/// A file that is being made.
+typedef struct pks__cache_entry {
+  pks__cache *cache;
+  pks__id key;
+  uint64_t size;
+  pks__file root, lock;
+  pks__file file;
+  uint8_t *bytes;  ///< `size` > 0 bytes to be filled: the file, mapped
+} pks__cache_entry;
+
+/// Takes the lock, makes room and the file. False when that cannot be had now: busy, over budget, no room, no folder.
+bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks__cache_entry *out);
+/// Sums the bytes and gives the file its name, and gives the lock back. As `pks__cache_find`, for the new file.
+pks__file pks__cache_finish(pks__cache_entry *entry);
+void pks__cache_abandon(pks__cache_entry *entry);  ///< removes the file, and gives the lock back
+
+#endif

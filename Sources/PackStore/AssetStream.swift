@@ -1,0 +1,100 @@
+import CPackStore
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A file of a store, or a range of it, as an asynchronous sequence of buffers in order.
+///
+///     for try await buffer in try store.stream(of: "Videos/Introduction.m4v") { try await socket.write(buffer) }
+///
+/// One buffer is read when the next one is asked for, on a thread that may block: a slow consumer costs no memory. The
+/// stream holds its generation, and so shows one version of the file, whatever is committed meanwhile. It may be gone
+/// through more than once.
+///
+/// A cancelled task ends it with `cancelled`, within one frame. Bytes are verified before they are handed out; what fails
+/// is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
+public struct AssetStream: AsyncSequence, Sendable {
+  /// How many bytes a buffer has unless asked otherwise: enough for several threads to decode it.
+  public static let bufferByteCount = 1024 * 1024
+
+  let source: Source
+  let range: Range<Int>
+
+  /// How many bytes each buffer has, but the last.
+  public let bufferByteCount: Int
+
+  /// How many bytes all buffers have together.
+  public var byteCount: Int { range.count }
+
+  /// Goes through the buffers.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let source: Source
+    var rest: Range<Int>
+    let bufferByteCount: Int
+
+    /// The next buffer, or nil after the last, and after an error.
+    public mutating func next() async throws(PackStoreError) -> Data? {
+      let source = source, next = rest.prefix(bufferByteCount), end = rest.upperBound
+      guard !next.isEmpty else { return nil }
+      rest = end..<end
+      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "cancelled") }
+      let buffer = try await BlockingExecutor.run { () throws(PackStoreError) in try source.read(next) }
+      rest = next.upperBound..<end
+      return buffer
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(source: source, rest: range, bufferByteCount: bufferByteCount)
+  }
+}
+
+extension AssetStream {
+  /// A file of a snapshot, held as long as somebody reads it.
+  final class Source: Sendable {
+    private let hold: SnapshotHold
+    private let path: String
+    private nonisolated(unsafe) let core: pks_asset
+
+    init(_ core: pks_asset, at path: String, of hold: SnapshotHold) {
+      self.hold = hold
+      self.path = path
+      self.core = core
+    }
+
+    func read(_ range: Range<Int>) throws(PackStoreError) -> Data {
+      try Data(count: range.count) { memory throws(PackStoreError) in
+        try check { error in
+          path.withPath { path, _ in
+            var asset = core
+            asset.path = path
+            return readWhileWanted(&asset, UInt64(range.lowerBound), memory, range.count, error)
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Snapshot {
+  /// The bytes of a file, or of a range of it, as an asynchronous sequence of buffers, which outlives the snapshot.
+  ///
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
+  public func stream(
+    of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
+    bufferByteCount: Int = AssetStream.bufferByteCount
+  ) throws(PackStoreError) -> AssetStream {
+    precondition(bufferByteCount > 0, "a buffer has at least one byte")
+    let asset = try asset(path, in: pack)
+    guard asset.kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
+    let range = range ?? 0..<asset.byteCount
+    guard range.lowerBound >= 0, range.upperBound <= asset.byteCount else {
+      throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
+    }
+    let source = AssetStream.Source(asset.withCore { $0.pointee }, at: path, of: hold)
+    return AssetStream(source: source, range: range, bufferByteCount: bufferByteCount)
+  }
+}
