@@ -48,7 +48,7 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	@rm -f $(BUILD)/peers/release.yaml  # This plan would not notice files that are new here.
 	$(BENCH_BUILD) --product packstore-peers
 	$(BENCH_BUILD) --product packstore
-	$(BUILD)/peers/release/packstore-peers all --minutes 6 --counts 20000,1000000 \
+	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
 	  --output Benchmarks/Results/reads.md --json Benchmarks/Results/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
 	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
