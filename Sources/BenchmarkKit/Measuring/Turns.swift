@@ -41,6 +41,7 @@ extension Comparison {
 
   private mutating func attempt<Result>(_ turn: Turn, _ body: () throws -> Result) -> Result? {
     guard !absences.contains(where: { $0.name == turn.name }) else { return nil }
+    Interruption.waitForTheEnd()
     do {
       return try body()
     } catch let error as Unavailable {

@@ -87,6 +87,7 @@ final class DataSets {
 
   private func remembered(_ name: String, _ make: (String) throws -> DataSet?) throws -> DataSet? {
     if let known = made[name] { return known }
+    Interruption.waitForTheEnd()
     note("  making: \(name)")
     let new = try make(try work.newFolder())
     if let new { made[name] = new }

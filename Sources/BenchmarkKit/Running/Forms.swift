@@ -22,6 +22,7 @@ final class Forms {
   }
 
   private func make(_ contestant: any Contestant, _ dataSet: DataSet) throws -> Form {
+    Interruption.waitForTheEnd()
     note("  \(contestant.name) prepares: \(dataSet.name)")
     try FreeSpace.require(dataSet.byteCount, in: work.path)
     let folder = try work.newFolder()

@@ -37,6 +37,7 @@ final class Session {
 
   /// Removes everything temporary. Nothing is measured afterwards.
   func finish() {
+    Interruption.waitForTheEnd()
     forms.release()
     work.remove()
   }
@@ -101,7 +102,7 @@ final class Session {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [forms = Unchecked(forms), work = Unchecked(work)] in
-        Program.endAll()
+        Interruption.begin()
         forms.value.release()
         work.value.remove()
         exit(128 + number)

@@ -6,7 +6,7 @@ enum Main {
   static func main() {
     let databases: [any Contestant] = [LMDB(), SQLite()]
     let images = [MountedImage(image: .squashfs), MountedImage(image: .erofs)]
-    let tools: [CommandLineTool] = [.packStore, .unsquashfs, .tarZstd, .casync, .restic, .longtail]
-    Benchmark.main(adding: databases + images + tools + [Zip()])
+    let tools: [CommandLineTool] = [.packStore, .unsquashfs, .tarZstd, .casync, .restic, .longtail, .zip]
+    Benchmark.main(adding: databases + images + tools)
   }
 }
