@@ -3,40 +3,97 @@
 #include "borrow.h"
 
 #include "pieces.h"
+#include "threads.h"
 
-/// Checks the mapped bytes of a frame, once per process.
-static pks_status check_mapped(
-  pks__open_run *open, pks__segment *segment, const pks__piece *piece, const uint8_t *data, pks_error *error
+enum {
+  SLICE = 1024 * 1024,     ///< bytes that one thread checks at a time
+  SHARED_MIN = 4 * SLICE,  ///< files from this length on are checked by several threads
+};
+
+/// Checks the mapped bytes of a frame, once per process. `*segment` is where they lie.
+static pks_status check_piece(
+  pks__view *view, uint32_t run, const pks__piece *piece, pks__segment **segment, pks_error *error
 ) {
+  pks__open_run *open = view->runs[run].open;
   const pks__run_frame_info *frame = &piece->frame;
-  if (!pks__range_fits(frame->offset, frame->stored_length, segment->file_length)) {
-    return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, segment->file_length);
+  const uint8_t *data;
+  pks_status status = pks__view_segment(view, run, frame->segment, segment, error);
+  if (!status) { status = pks__segment_map_data(*segment, &data, error); }
+  if (status) { return status; }
+  if (!pks__range_fits(frame->offset, frame->stored_length, (*segment)->file_length)) {
+    return pks__fail(error, PKS_CORRUPT, "segment is truncated", (*segment)->name, (*segment)->file_length);
   }
   if (pks__open_run_is_checked(open, piece->index)) { return PKS_OK; }
-  pks_status status =
-    pks__segment_check(segment, frame->offset, data + frame->offset, frame->stored_length, frame->sum, error);
+  status = pks__segment_check(*segment, frame->offset, data + frame->offset, frame->stored_length, frame->sum, error);
   if (!status) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }
 
+// MARK: - On several threads
+
+/// Checks a file slice by slice, whoever takes part. What fails is not told: it stays unchecked, and is met again.
+typedef struct checking {
+  pks__effort effort;
+  pks__view *view;
+  const pks__hit *hit;
+  _Atomic(uint64_t) next;  ///< where the next slice begins
+} checking;
+
+static void check_slice(const checking *checking, uint64_t begin, uint64_t end) {
+  pks__piece_walk walk =
+    pks__piece_walk_make(&checking->view->runs[checking->hit->run].open->run, &checking->hit->entry);
+  pks_status status = pks__piece_walk_seek(&walk, begin, NULL);
+  for (bool more = true; !status && more && walk.offset < end;) {
+    pks__piece piece;
+    pks__segment *segment;
+    status = pks__piece_walk_next(&walk, &piece, &more, NULL);
+    if (!status && more) { status = check_piece(checking->view, checking->hit->run, &piece, &segment, NULL); }
+  }
+}
+
+static void check_slices(pks__effort *effort) {
+  checking *checking = (struct checking *)(void *)effort;
+  uint64_t size = checking->hit->entry.size;
+  for (;;) {
+    uint64_t begin = atomic_fetch_add(&checking->next, SLICE);
+    if (begin >= size) { return; }
+    check_slice(checking, begin, pks__min64(size, begin + SLICE));
+  }
+}
+
+/// Checks a large file that was not checked before on all threads.
+static pks_status check_ahead(pks__view *view, const pks__hit *hit, pks_error *error) {
+  pks__crew *crew = view->store->crew;
+  pks__open_run *open = view->runs[hit->run].open;
+  pks__piece_walk walk = pks__piece_walk_make(&open->run, &hit->entry);
+  pks__piece first;
+  bool more;
+  pks_status status = pks__piece_walk_next(&walk, &first, &more, error);
+  bool is_known = status || !more || pks__open_run_is_checked(open, first.index);
+  if (is_known || hit->entry.size < SHARED_MIN || pks__crew_thread_count(crew) == 0) { return status; }
+  checking checking = {.effort = {.run = check_slices}, .view = view, .hit = hit};
+  pks__crew_call(crew, &checking.effort, (uint32_t)pks__min64(hit->entry.size / SLICE - 1, UINT32_MAX));
+  check_slices(&checking.effort);
+  pks__crew_dismiss(crew, &checking.effort);
+  return PKS_OK;
+}
+
+// MARK: - Borrowing
+
 pks_status pks__borrow_place(
   pks__view *view, const pks__hit *hit, pks__segment **segment, uint64_t *offset, pks_error *error
 ) {
-  pks__open_run *open = view->runs[hit->run].open;
-  pks__piece_walk walk = pks__piece_walk_make(&open->run, &hit->entry);
+  pks__piece_walk walk = pks__piece_walk_make(&view->runs[hit->run].open->run, &hit->entry);
   pks__segment *first = NULL, *next = NULL;
   uint64_t end = 0;
-  for (;;) {
+  pks_status status = check_ahead(view, hit, error);
+  while (!status) {
     pks__piece piece;
     bool more;
-    const uint8_t *data;
-    pks_status status = pks__piece_walk_next(&walk, &piece, &more, error);
-    if (status) { return status; }
-    if (!more) { break; }
-    status = pks__view_segment(view, hit->run, piece.frame.segment, &next, error);
-    if (!status) { status = pks__segment_map_data(next, &data, error); }
-    if (!status) { status = check_mapped(open, next, &piece, data, error); }
-    if (status) { return status; }
+    status = pks__piece_walk_next(&walk, &piece, &more, error);
+    if (status || !more) { break; }
+    status = check_piece(view, hit->run, &piece, &next, error);
+    if (status) { break; }
     uint64_t begin = piece.frame.offset + piece.begin;
     if (piece.frame.codec != PKS__CODEC_RAW || (first && (next != first || begin != end))) {
       return pks__fail(
@@ -48,7 +105,7 @@ pks_status pks__borrow_place(
     end = begin + (piece.end - piece.begin);
   }
   *segment = first;
-  return PKS_OK;
+  return status;
 }
 
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error) {

@@ -63,16 +63,28 @@ static void remove_pair(const pks__cache *cache, pks__file root, const pks__id *
 
 // MARK: - Opening
 
+/// The store's folder, made with the one above it if need be.
+static int open_or_make_root(const pks__cache *cache, pks__file *root) {
+  const pks_vfs *vfs = cache->vfs;
+  pks__file parent;
+  // Making syncs the folder above, so it is asked for only where there is something to make.
+  int failure = vfs->open_root(vfs->context, cache->folder, false, root);
+  if (failure != ENOENT) { return failure; }
+  failure = vfs->open_root(vfs->context, cache->parent, true, &parent);
+  if (failure) { return failure; }
+  vfs->close(vfs->context, parent);
+  return vfs->open_root(vfs->context, cache->folder, true, root);
+}
+
 /// `*root` is PKS__NO_FILE on failure.
 static int make_folders(const pks__cache *cache, pks__file *root) {
   const pks_vfs *vfs = cache->vfs;
-  pks__file parent;
   *root = PKS__NO_FILE;
-  int failure = vfs->open_root(vfs->context, cache->parent, true, &parent);
-  if (failure) { return failure; }
-  vfs->close(vfs->context, parent);
-  failure = vfs->open_root(vfs->context, cache->folder, true, root);
-  if (failure) { return failure; }
+  int failure = open_or_make_root(cache, root);
+  if (failure) {
+    *root = PKS__NO_FILE;
+    return failure;
+  }
   static const char *const folders[] = {FILES, TMP};
   for (size_t i = 0; !failure && i < PKS_COUNT_OF(folders); i++) {
     failure = vfs->make_folder(vfs->context, *root, folders[i]);
@@ -103,12 +115,8 @@ pks_status pks__cache_open(
     cache->folder[length] = '/';
     pks__hex(store_id, 16, cache->folder + length + 1);
     pks__file root;
-    int failure = make_folders(cache, &root);
-    if (failure) {
-      status = pks__fail_system(error, failure, "cannot make the cache's folder", folder);
-    } else {
-      vfs->close(vfs->context, root);
-    }
+    // Nothing in it is needed: what cannot be made now is tried again when a file is to be made.
+    if (!make_folders(cache, &root)) { vfs->close(vfs->context, root); }
   }
   if (status) {
     pks__cache_close(cache);
@@ -136,26 +144,36 @@ static uint64_t in_pages(uint64_t size) { return (size + PKS__PAGE - 1) / PKS__P
 
 uint64_t pks__cache_cost(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
 
-/// The sums of a file of `size` bytes; NULL when they are not there or not whole. The caller frees them.
-static uint8_t *read_sums(const pks__cache *cache, pks__file root, const pks__id *key, uint64_t size) {
+/// What is known of a file. Only what is wrong is removed: a process that lacks memory or descriptors knows nothing.
+typedef enum verdict { INTACT, WRONG, UNKNOWN } verdict;
+
+static bool sums_are_whole(const uint8_t *bytes, size_t length, uint64_t size) {
+  sums_header header;
+  if (length != sums_size(size)) { return false; }
+  memcpy(&header, bytes, sizeof header);
+  return memcmp(header.magic, magic, sizeof magic) == 0 && pks__get64(header.size) == size
+    && pks__checksum(bytes + sizeof header, length - sizeof header) == pks__get64(header.sum);
+}
+
+/// The sums of a file of `size` bytes, which the caller frees if they are INTACT.
+static verdict read_sums(const pks__cache *cache, pks__file root, const pks__id *key, uint64_t size, uint8_t **out) {
   const pks_vfs *vfs = cache->vfs;
   char path[PATH_SIZE];
   path_of(FILES, key, SUMS, path);
   pks__file file;
-  if (vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file)) { return NULL; }
+  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file);
+  if (failure) { return failure == ENOENT ? WRONG : UNKNOWN; }
   size_t length = (size_t)sums_size(size), got = 0;
   uint8_t *bytes = pks__allocate(length + 1);
-  int failure = bytes ? vfs->read_at(vfs->context, file, 0, bytes, length + 1, &got) : ENOMEM;
+  failure = bytes ? vfs->read_at(vfs->context, file, 0, bytes, length + 1, &got) : ENOMEM;
   vfs->close(vfs->context, file);
-  sums_header header;
-  if (!failure && got == length) {
-    memcpy(&header, bytes, sizeof header);
-    bool intact = memcmp(header.magic, magic, sizeof magic) == 0 && pks__get64(header.size) == size
-      && pks__checksum(bytes + sizeof header, length - sizeof header) == pks__get64(header.sum);
-    if (intact) { return bytes; }
+  verdict verdict = failure ? UNKNOWN : sums_are_whole(bytes, got, size) ? INTACT : WRONG;
+  if (verdict == INTACT) {
+    *out = bytes;
+  } else {
+    pks__free(bytes);
   }
-  pks__free(bytes);
-  return NULL;
+  return verdict;
 }
 
 static uint64_t sum_at(const uint8_t *sums, uint64_t block) {
@@ -165,17 +183,21 @@ static uint64_t sum_at(const uint8_t *sums, uint64_t block) {
 }
 
 /// Reads the whole file and compares it with its sums.
-static bool is_intact(const pks__cache *cache, pks__file root, pks__file file, const pks__id *key, uint64_t size) {
-  uint8_t *sums = read_sums(cache, root, key, size), *buffer = pks__allocate(BLOCK);
-  bool intact = sums && buffer;
-  for (uint64_t block = 0; intact && block < block_count(size); block++) {
+static verdict compare(const pks__cache *cache, pks__file root, pks__file file, const pks__id *key, uint64_t size) {
+  uint8_t *sums = NULL, *buffer = pks__allocate(BLOCK);
+  verdict verdict = buffer ? read_sums(cache, root, key, size, &sums) : UNKNOWN;
+  for (uint64_t block = 0; verdict == INTACT && block < block_count(size); block++) {
     size_t length = (size_t)pks__min64(BLOCK, size - block * BLOCK), got = 0;
     int failure = cache->vfs->read_at(cache->vfs->context, file, block * BLOCK, buffer, length, &got);
-    intact = !failure && got == length && pks__checksum(buffer, length) == sum_at(sums, block);
+    if (failure) {
+      verdict = UNKNOWN;
+    } else if (got != length || pks__checksum(buffer, length) != sum_at(sums, block)) {
+      verdict = WRONG;
+    }
   }
   pks__free(sums);
   pks__free(buffer);
-  return intact;
+  return verdict;
 }
 
 static bool write_sums(const pks__cache_entry *entry) {
@@ -235,17 +257,17 @@ static pks__file find_below(pks__cache *cache, pks__file root, const pks__id *ke
   pks__file file;
   if (vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
   pks__file_info info;
-  bool intact = !vfs->info_of(vfs->context, file, &info) && info.size == size;
-  if (intact && !was_seen(cache, key, &info)) {
-    intact = is_intact(cache, root, file, key, size);
-    if (intact) { set_seen(cache, key, &info); }
+  verdict verdict = vfs->info_of(vfs->context, file, &info) ? UNKNOWN : info.size == size ? INTACT : WRONG;
+  if (verdict == INTACT && !was_seen(cache, key, &info)) {
+    verdict = compare(cache, root, file, key, size);
+    if (verdict == INTACT) { set_seen(cache, key, &info); }
   }
-  if (intact) {
+  if (verdict == INTACT) {
     (void)vfs->touch(vfs->context, root, path);
     return file;
   }
   vfs->close(vfs->context, file);
-  remove_pair(cache, root, key);
+  if (verdict == WRONG) { remove_pair(cache, root, key); }
   return PKS__NO_FILE;
 }
 

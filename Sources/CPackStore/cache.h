@@ -10,8 +10,8 @@
 /// Invariants
 ///   1. Nothing in the cache is needed. Whatever fails here, the asset is decoded instead; anybody may delete any of it,
 ///      or all of it, at any time.
-///   2. A file is believed after its bytes were compared with its sums, once per process; nothing is synced, so a crash
-///      may leave files that are then found to be wrong and removed.
+///   2. A file is believed after its bytes were compared with its sums, once per process; the one that made it believes
+///      it. Nothing is synced, so a crash may leave files that are then found to be wrong and removed.
 ///   3. Files are made under the lock, one at a time, taken only if it is free: who finds it busy decodes. Its holder
 ///      removes what dead processes left in `tmp/`, and files that were used longest ago, until the new file fits in the
 ///      budget; only then does it allot the new one, and not at all when something cannot be removed.

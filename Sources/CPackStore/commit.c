@@ -274,6 +274,18 @@ static bool drops_anything(const pks__generation *before, const pks__generation 
   return false;
 }
 
+/// Whether the transaction itself replaced what it had staged before: that was stored, and nothing refers to it.
+static bool supersedes_anything(const commit *commit) {
+  const pks__scratch *changes = &commit->txn->changes;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(changes, pks__staged_change); i++) {
+    const pks__staged_change *change = PKS__SCRATCH_AT(changes, const pks__staged_change, i);
+    if (!pks__change_has_layout(change)) { continue; }
+    uint32_t pack = pks__generation_find_pack(&commit->next, change->pack);
+    if (pack == UINT32_MAX || !keeps_version(&commit->next.packs[pack], &change->version)) { return true; }
+  }
+  return false;
+}
+
 // MARK: - The switch
 
 static pks_status switch_generation(commit *commit, pks__view *current, pks_error *error) {
@@ -285,8 +297,8 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   bool complete = false;
   uint64_t spared = pks__control_spared(&commit->control)->generation;
   if (!status) { status = pks__collect(current, commit->txn, spared, &complete, error); }
-  commit->next.has_garbage =
-    (current->generation.has_garbage && !complete) || drops_anything(&current->generation, &commit->next);
+  commit->next.has_garbage = (current->generation.has_garbage && !complete)
+    || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = sync_earlier(commit, current, error); }
   if (!status) { status = move_segments(commit, current, error); }

@@ -75,12 +75,14 @@ static pks_status materialise(const pks_asset *asset, const pks__id *key, pks__f
   return status;
 }
 
-/// The asset as a file of the cache, which the caller closes; made when it is not there. PKS__NO_FILE when it is too
-/// small for one, or when the cache will not have it.
-static pks_status cached_file(const pks_asset *asset, const pks__hit *hit, pks__file *file, pks_error *error) {
+/// The asset as a file of the cache, which the caller closes; made when it is not there. PKS__NO_FILE when it is smaller
+/// than `minimum` > 0, or when the cache will not have it.
+static pks_status cached_file(
+  const pks_asset *asset, const pks__hit *hit, uint64_t minimum, pks__file *file, pks_error *error
+) {
   pks__cache *cache = view_of(asset)->store->cache;
   *file = PKS__NO_FILE;
-  if (!cache || asset->size < MATERIALISED_MIN || asset->size > SIZE_MAX) { return PKS_OK; }
+  if (!cache || asset->size < minimum || asset->size > SIZE_MAX) { return PKS_OK; }
   pks__id key;
   pks_status status = find_key(asset, hit, &key, error);
   if (status) { return status; }
@@ -141,7 +143,7 @@ pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_err
   }
   const pks_vfs *vfs = view_of(asset)->store->vfs;
   pks__file file;
-  status = cached_file(asset, &hit, &file, error);
+  status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
   if (status) { return pks__names_blame(status, asset, error); }
   bool mapped = file != PKS__NO_FILE && !map_file(vfs, file, 0, (size_t)asset->size, out, NULL);
   if (file != PKS__NO_FILE) { vfs->close(vfs->context, file); }
@@ -167,13 +169,14 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
   return status;
 }
 
-/// A sealed file in memory with the asset's bytes.
+/// A sealed file in memory with the asset's bytes; PKS__NO_FILE where there is no such thing.
 static pks_status make_memory_file(const pks_asset *asset, pks__file *out, pks_error *error) {
   const pks_vfs *vfs = view_of(asset)->store->vfs;
   size_t count = (size_t)asset->size;
   pks__file file;
   int failure = vfs->memory_file(vfs->context, "asset", &file);
-  if (failure == ENOSYS) { return no_file(asset, error); }
+  *out = PKS__NO_FILE;
+  if (failure == ENOSYS) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot make a file in memory", NULL); }
   void *address = NULL;
   pks_status status = PKS_OK;
@@ -198,10 +201,13 @@ pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_erro
   pks_status status = pks__names_file(asset, &hit, error);
   if (status) { return status; }
   pks__file file;
-  status = cached_file(asset, &hit, &file, error);
-  if (!status && file == PKS__NO_FILE) {
-    status = asset->size <= MEMORY_FILE_MAX ? make_memory_file(asset, &file, error) : no_file(asset, error);
+  status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
+  if (!status && file == PKS__NO_FILE && asset->size <= MEMORY_FILE_MAX) {
+    status = make_memory_file(asset, &file, error);
+    // Where there are no files in memory, small assets go to the cache as well.
+    if (!status && file == PKS__NO_FILE && asset->size > 0) { status = cached_file(asset, &hit, 1, &file, error); }
   }
+  if (!status && file == PKS__NO_FILE) { status = no_file(asset, error); }
   if (status) { return pks__names_blame(status, asset, error); }
   *descriptor = file;
   return PKS_OK;

@@ -27,18 +27,27 @@ void pks__map_search_free(pks__map_search *search) {
 
 // MARK: - Stored places
 
-/// Where a chunk of the store lies in its segment file. `*raw` is false when it lies there in another form.
-static pks_status locate(
-  pks__segment *segment, uint32_t row, bool *raw, uint64_t *begin, uint64_t *end, pks_error *error
-) {
+/// Where a chunk of the store lies in its segment file.
+typedef struct location {
+  bool raw;  ///< false: in another form
+  uint32_t frame;
+  bool begins_frame;
+  uint64_t begin, end;
+} location;
+
+static pks_status locate(pks__segment *segment, uint32_t row, location *out, pks_error *error) {
   pks__chunk_place place;
   pks__frame frame;
   pks_status status = pks__segment_chunk(segment, row, &place, error);
   if (!status) { status = pks__segment_frame(segment, place.frame, &frame, error); }
   if (status) { return status; }
-  *raw = frame.codec == PKS__CODEC_RAW;
-  *begin = frame.offset + place.begin;
-  *end = frame.offset + place.end;
+  *out = (location){
+    .raw = frame.codec == PKS__CODEC_RAW,
+    .frame = place.frame,
+    .begins_frame = place.begin == 0,
+    .begin = frame.offset + place.begin,
+    .end = frame.offset + place.end,
+  };
   return PKS_OK;
 }
 
@@ -55,12 +64,12 @@ static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) 
 
 /// Adds the place that begins with a stored chunk, if one does.
 static pks_status add_stored(pks__map_search *search, const pks__chunk_ref *ref, bool is_kept, pks_error *error) {
-  bool raw;
-  uint64_t begin, end;
+  location at;
   if (has_place(search, ref)) { return PKS_OK; }
-  pks_status status = locate(ref->segment, ref->row, &raw, &begin, &end, error);
-  if (status || !raw || begin % PKS__PAGE != 0) { return forgive(status); }
-  search->places[search->place_count++] = (pks__map_place){.first = *ref, .next_offset = end, .is_kept = is_kept};
+  pks_status status = locate(ref->segment, ref->row, &at, error);
+  if (status || !at.raw || at.begin % PKS__PAGE != 0) { return forgive(status); }
+  search->places[search->place_count++] =
+    (pks__map_place){.first = *ref, .frame = at.frame, .next_offset = at.end, .is_kept = is_kept};
   return PKS_OK;
 }
 
@@ -191,17 +200,20 @@ static pks_status stored_goes_on(
   const pks__map_search *search, pks__map_place *place, const pks__id *id, bool *goes_on, pks_error *error
 ) {
   pks__segment *segment = place->first.segment;
-  uint64_t row = (uint64_t)place->first.row + search->chunk_count, begin, end;
+  uint64_t row = (uint64_t)place->first.row + search->chunk_count;
   const pks__id *stored;
-  bool raw;
+  location at;
   *goes_on = false;
   if (row >= segment->chunk_count) { return PKS_OK; }
   pks_status status = pks__segment_chunk_id(segment, (uint32_t)row, &stored, error);
   if (status || !pks__id_equal(stored, id)) { return forgive(status); }
-  status = locate(segment, (uint32_t)row, &raw, &begin, &end, error);
+  status = locate(segment, (uint32_t)row, &at, error);
   if (status) { return forgive(status); }
-  *goes_on = raw && begin == place->next_offset;
-  place->next_offset = end;
+  // Frames follow each other by number, too: a table that lies may say otherwise.
+  bool is_next_frame = at.frame == place->frame || (at.frame == place->frame + 1 && at.begins_frame);
+  *goes_on = at.raw && at.begin == place->next_offset && is_next_frame;
+  place->frame = at.frame;
+  place->next_offset = at.end;
   return PKS_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct pks__map_place {
   pks__chunk_ref first;  ///< where the store has the asset's first chunk; without a segment: this add laid it out
   uint32_t new_first;    ///< number of the new chunk, if this add laid it out
   uint32_t new_end;      ///< likewise: after the last one that lies there
+  uint32_t frame;        ///< in the segment: of the last chunk
   uint64_t next_offset;  ///< in the segment file: where the next chunk must begin
   bool is_kept;          ///< the pack's current version has the path here, as a map asset
 } pks__map_place;

@@ -140,7 +140,7 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
   status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
   if (status) { return status; }
   frame.raw_length = pks__get32(segment->ends[next - 1]);
-  bool lengths = frame.raw_length <= PKS__FRAME_RAW_MAX
+  bool lengths = frame.raw_length <= PKS__FRAME_RAW_MAX && frame.stored_length <= frame.raw_length
     && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
   if (!lengths) { return bad_row(segment, row, error); }
   *out = frame;
@@ -216,6 +216,7 @@ pks_status pks__segment_read_stored(
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {
   uint8_t *data = atomic_load_explicit(&segment->data, memory_order_acquire);
+  if (segment->file_length > SIZE_MAX) { return pks__fail_system(error, EFBIG, "cannot map", segment->name); }
   if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
   if (!data) {
     void *address = NULL;

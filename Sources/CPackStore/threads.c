@@ -105,10 +105,13 @@ static void *worker_main(void *context) {
   return NULL;
 }
 
-// Starts a thread with every signal blocked: the host program's handlers run on its own threads.
+// Starts a thread that takes no signals but those it causes itself: the host program's handlers run on its own threads,
+// and its crash reporter sees ours.
 static bool start_thread(pthread_t *thread, void *(*main)(void *), void *context) {
   sigset_t all, before;
   sigfillset(&all);
+  static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
+  for (size_t i = 0; i < PKS_COUNT_OF(own); i++) { sigdelset(&all, own[i]); }
   if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) { return false; }
   bool started = pthread_create(thread, NULL, main, context) == 0;
   PKS_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
@@ -258,7 +261,11 @@ static void *crew_main(void *context) {
 }
 
 pks__crew *pks__crew_create(uint32_t thread_count) {
-  pks__crew *crew = pks__allocate_zeroed(1, sizeof *crew + thread_count * sizeof(pthread_t));
+  uint64_t byte_count;
+  if (pks__mul_overflows(thread_count, sizeof(pthread_t), &byte_count) || pks__add_overflows(byte_count, sizeof(pks__crew), &byte_count) || byte_count > SIZE_MAX) {
+    return NULL;
+  }
+  pks__crew *crew = pks__allocate_zeroed(1, (size_t)byte_count);
   if (!crew) { return NULL; }
   crew->thread_count = thread_count;
   if (pthread_mutex_init(&crew->lock, NULL) != 0) { goto no_lock; }

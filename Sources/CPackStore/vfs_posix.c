@@ -393,11 +393,12 @@ static void posix_unmap(void *context, void *address, size_t byte_count) {
   PKS_ASSERT(munmap(address, byte_count) == 0);  // fails only for an address that is no mapping
 }
 
+// Room is not reserved for a copy of it all: most of it is never written to, and it may be larger than the memory.
 static int posix_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
   (void)context;
   *out = NULL;
   if (!is_offset(offset, byte_count)) { return EFBIG; }
-  void *address = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, (off_t)offset);
+  void *address = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, (off_t)offset);
   if (address == MAP_FAILED) { return errno; }
   *out = address;
   return 0;

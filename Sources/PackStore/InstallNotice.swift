@@ -37,6 +37,9 @@ public struct InstallNotice: Hashable, Sendable {
 }
 
 extension InstallNotice.Kind {
+  /// Whether it never keeps a folder from being installed.
+  var isWarning: Bool { self == .skipped || self == .unusedPattern }
+
   fileprivate init(_ notice: pks_notice) {
     switch notice {
     case PKS_NOTICE_BAD_NAME: self = .badName

@@ -17,7 +17,7 @@ struct InstallObserver {
   /// A refusal says what was refused.
   func explain(_ error: PackStoreError) -> PackStoreError {
     var error = error
-    if error.code == .refused { error.notices = notices }
+    if error.code == .refused { error.notices = notices.filter { !$0.kind.isWarning } }
     return error
   }
 }

@@ -108,7 +108,9 @@ typedef struct pks_options {
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
   /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
-  /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files
+  /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files. An absolute
+  /// path, for it is looked up anew each time, and one that only this user can write to: what lies there is checked
+  /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
   const char *cache;
   uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most
   const struct pks_vfs *vfs;  ///< NULL: this machine

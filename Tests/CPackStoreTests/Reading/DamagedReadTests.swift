@@ -39,12 +39,7 @@ extension Core {
       func segment(_ name: String) -> String { "\(path)/segments/\(name)" }
 
       func flip(_ frame: IndexRun.Frame, bit: Int) throws {
-        let file = try FileHandle(forUpdating: URL(filePath: segment(frame.segment)))
-        try file.seek(toOffset: frame.offset + UInt64(bit / 8))
-        let byte = try #require(try file.read(upToCount: 1)?.first)
-        try file.seek(toOffset: frame.offset + UInt64(bit / 8))
-        try file.write(contentsOf: [byte ^ 1 << UInt8(bit % 8)])
-        try file.close()
+        try DamagedReadTests.flip(segment(frame.segment), at: frame.offset, bit: bit)
       }
     }
 
@@ -92,6 +87,42 @@ extension Core {
         inside..<inside + 1, 0..<range.lowerBound, range.upperBound..<size, max(0, range.lowerBound - 10)..<inside + 1,
         inside..<min(size, range.upperBound + 300_000), 0..<size,
       ].filter { !$0.isEmpty }
+    }
+
+    /// A large raw asset is checked by all threads before it is lent: none of them lets a flipped bit through, and whole
+    /// it is lent as it is.
+    @Test(arguments: [1, 4] as [UInt32]) func oneBitInALargeLoan(threads: UInt32) throws {
+      let seed = testSeed(37), home = try TemporaryFolder(), path = home.path + "/store"
+      var random = Random(seed)
+      let bytes = random.bytes(9_000_000), source = try home.put(["large": .file(bytes)], at: "source")
+      try Store(path, create: true).commit { try $0.add("P", source) }
+      let frames = try #require(try IndexRun.all(in: path).first).frames
+      func isWhole(_ snapshot: Snapshot) throws -> Bool {
+        try withExtendedLifetime(snapshot) { try $0.borrow("large").equals(bytes[...]) }
+      }
+      #expect(try isWhole(Store(path, threads: threads).snapshot()), "seed \(seed)")
+      for _ in 0..<8 {
+        let frame = frames[random.below(frames.count)], bit = random.below(8 * Int(frame.storedLength))
+        let segment = "\(path)/segments/\(frame.segment)"
+        try Self.flip(segment, at: frame.offset, bit: bit)
+        let snapshot = try Store(path, threads: threads).snapshot()
+        for _ in 0..<2 {
+          #expect("seed \(seed), bit \(bit)") { _ = try snapshot.borrow("large") } throws: {
+            ($0 as? Failure)?.status == PKS_CORRUPT && ($0 as? Failure)?.offset == frame.offset
+          }
+        }
+        try Self.flip(segment, at: frame.offset, bit: bit)
+        #expect(try isWhole(snapshot), "mended under the reader")
+      }
+    }
+
+    private static func flip(_ segment: String, at offset: UInt64, bit: Int) throws {
+      let file = try FileHandle(forUpdating: URL(filePath: segment))
+      try file.seek(toOffset: offset + UInt64(bit / 8))
+      let byte = try #require(try file.read(upToCount: 1)?.first)
+      try file.seek(toOffset: offset + UInt64(bit / 8))
+      try file.write(contentsOf: [byte ^ 1 << UInt8(bit % 8)])
+      try file.close()
     }
 
     /// What hands out raw assets as they lie, sees a flipped bit at the first touch, too.
