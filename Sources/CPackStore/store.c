@@ -30,11 +30,50 @@ static bool notice_foreign(void *context, const char *name, size_t length, pks__
   return !*foreign;
 }
 
+/// Whether a folder of the store holds anything but the file `expected`.
+typedef struct surplus {
+  const char *expected;
+  bool found;
+} surplus;
+
+static bool notice_surplus(void *context, const char *name, size_t length, pks__file_kind kind) {
+  (void)kind;
+  surplus *surplus = context;
+  surplus->found = strlen(surplus->expected) != length || memcmp(surplus->expected, name, length) != 0;
+  return !surplus->found;
+}
+
+/// Whether a store lost its control file here: an interrupted creation leaves no segments, and generation 1 alone.
+static int holds_content(const pks_store *store, bool *found) {
+  const pks_vfs *vfs = store->vfs;
+  char generation[PKS__INDEX_NAME];
+  pks__generation_path(1, generation);
+  const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
+  const char *const expected[] = {"", strrchr(generation, '/') + 1};
+  *found = false;
+  for (size_t i = 0; !*found && i < PKS_COUNT_OF(folders); i++) {
+    pks__file folder;
+    surplus surplus = {.expected = expected[i]};
+    int failure = vfs->open(vfs->context, store->root, folders[i], PKS__OPEN_FOLDER, &folder);
+    if (failure == ENOENT) { continue; }
+    if (failure) { return failure; }
+    failure = vfs->list(vfs->context, folder, notice_surplus, &surplus);
+    vfs->close(vfs->context, folder);
+    if (failure) { return failure; }
+    *found = surplus.found;
+  }
+  return 0;
+}
+
 /// A directory that holds nothing but what an interrupted creation may have left.
 static pks_status check_vacant(pks_store *store, const char *path, pks_error *error) {
-  bool foreign = false;
+  bool foreign = false, content = false;
   int failure = store->vfs->list(store->vfs->context, store->root, notice_foreign, &foreign);
+  if (!failure && !foreign) { failure = holds_content(store, &content); }
   if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
+  if (content) {
+    return pks__fail(error, PKS_CORRUPT, "the control file is gone of the store that was", path, PKS_NO_OFFSET);
+  }
   if (!foreign) { return PKS_OK; }
   return pks__fail(error, PKS_NOT_A_STORE, "the directory is not empty and holds no store", path, PKS_NO_OFFSET);
 }

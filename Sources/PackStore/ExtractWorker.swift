@@ -43,6 +43,18 @@ struct ExtractWorker: ~Copyable {
 
   private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
     let file = if let shared = job.file { shared } else { try queue.makeFile(job, &folders) }
+    do {
+      try copy(job, to: file)
+    } catch {
+      // Half a file must not look like one.
+      if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
+      throw error
+    }
+    done.byteCount += job.range.count
+    done.fileCount += job.range.upperBound == job.asset.size ? 1 : 0
+  }
+
+  private func copy(_ job: ExtractJob, to file: OutputFile) throws(PackStoreError) {
     var offset = job.range.lowerBound
     while offset < job.range.upperBound {
       let count = Int(min(UInt64(buffer.count), job.range.upperBound - offset))
@@ -50,8 +62,6 @@ struct ExtractWorker: ~Copyable {
       try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
       offset += UInt64(count)
     }
-    done.byteCount += job.range.count
-    done.fileCount += offset == job.asset.size ? 1 : 0
   }
 
   private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {

@@ -106,9 +106,10 @@ extension PackStoreError.Code: CustomStringConvertible {
 
 extension PackStoreError: CustomStringConvertible {
   /// One sentence: what, where, why, and what to do.
-  public var description: String {
-    [reason + place, cause, advice].compactMap(\.self).joined(separator: ": ")
-  }
+  public var description: String { advice.map { "\(finding): \($0)" } ?? finding }
+
+  /// The same without what to do.
+  public var finding: String { cause.map { "\(reason)\(place): \($0)" } ?? reason + place }
 
   private var place: String {
     guard let file else { return "" }

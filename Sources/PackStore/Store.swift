@@ -152,7 +152,7 @@ extension Store {
 
   /// Stages changes and commits them as one atomic switch. When `body` throws, nothing has happened.
   ///
-  /// Blocks this thread until everything is on disk. Installing inside stops when the surrounding task is cancelled.
+  /// Blocks this thread until everything is stored, and on disk if the commit is durable. Installing inside stops when the surrounding task is cancelled.
   ///
   /// - Throws: what `body` throws; from the commit what ``Transaction/commit()`` throws, and the old generation stays.
   @discardableResult

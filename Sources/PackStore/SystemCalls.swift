@@ -70,6 +70,9 @@ func makeLink(
   _ = try create(path, in: folder, replacing: replacing) { name in target.withCString { symlinkat($0, folder, name) } }
 }
 
+/// Removes a file whose name is relative to `folder`, if it is there.
+func removeFile(_ path: ExtractPath, in folder: CInt) { _ = path.withName { unlinkat(folder, $0, 0) } }
+
 /// Makes a folder where there is none, and opens it; a link or file in its place is an error. Says whether it was made.
 func enterFolder(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String

@@ -63,7 +63,7 @@ public struct Transaction: ~Copyable {
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Pack] { (0..<pks_txn_pack_count(pointer)).map { Pack(pks_txn_pack(pointer, $0)) } }
 
-  /// Commits everything as one atomic switch, and waits until it is on disk.
+  /// Commits everything as one atomic switch; a durable one waits until it is on disk.
   ///
   /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.

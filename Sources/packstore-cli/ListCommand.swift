@@ -38,9 +38,7 @@ struct List: ParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard [long, null, report.json].count(where: { $0 }) <= 1 else {
-      throw ValidationError("--long, --null and --json exclude each other")
-    }
+    guard !null || !long && !report.json else { throw ValidationError("--null goes with neither --long nor --json") }
   }
 
   func run() throws {

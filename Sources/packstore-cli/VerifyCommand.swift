@@ -28,7 +28,7 @@ struct Verify: AsyncParsableCommand {
 
     bar.finish()
     if !report.json {
-      for fault in result.faults { complain(sentence(fault)) }
+      for fault in result.faults { complain(escaped(fault.finding)) }
     }
     let output = Output()
     if report.json {

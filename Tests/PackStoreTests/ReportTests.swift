@@ -100,6 +100,29 @@ import Testing
     #expect { try store.contents(of: "a") } throws: { error in
       "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify'")
     }
+    #expect(result.faults.allSatisfy { !$0.finding.contains("packstore verify") }, "who verifies need not be told to")
+    let target = folder.path("target")
+    await #expect(throws: PackStoreError.self) { try await store.extract(to: target) }
+    let half = folder.contents("target/a")
+    #expect(half == nil, "half a file must not look like one")
+  }
+
+  /// A store that lost its control file once looked like an empty directory, and the next install made a new store of it.
+  @Test func lostControlFile() async throws {
+    let folder = TemporaryFolder()
+    do {
+      let store = try folder.store()
+      try await store.install(folder: folder.makeFolder("source", ["a": noise(10_000, seed: 3)]), as: "P")
+    }
+    let before = try FileManager.default.subpathsOfDirectory(atPath: folder.path("store")).sorted()
+    let bytes = folder.contents("store/CONTROL")
+    let control = try #require(bytes)
+    try FileManager.default.removeItem(atPath: folder.path("store/CONTROL"))
+    let path = folder.path("store")
+    #expect { try Store(at: path) } throws: { ($0 as? PackStoreError)?.code == .corrupt }
+    try control.write(to: URL(fileURLWithPath: folder.path("store/CONTROL")))
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path("store")).sorted() == before)
+    #expect(try folder.store().contents(of: "a").count == 10_000)
   }
 
   private func size(of path: String) -> Int {

@@ -26,8 +26,9 @@
 ///   reading only.
 /// - A forked child must open the store anew.
 ///
-/// Caveats. Index files and borrowed raw assets are memory-mapped. If another process truncates a store's files,
-/// touching them raises SIGBUS, as with any mapped file; do not map stores that untrusted users can write. Every byte
+/// Caveats. Index files, borrowed raw assets, and contents that are raw or in the cache are memory-mapped. If another
+/// process truncates these files, touching them raises SIGBUS, as with any mapped file; do not map what untrusted users
+/// can write. Every byte
 /// is verified by a checksum when first touched.
 #ifndef PACKSTORE_H
 #define PACKSTORE_H
@@ -112,7 +113,7 @@ typedef struct pks_options {
   /// path, for it is looked up anew each time, and one that only this user can write to: what lies there is checked
   /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
   const char *cache;
-  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most
+  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most; 0: none are made
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 
@@ -207,7 +208,7 @@ pks_status pks_asset_read_while(
 );
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
-/// NOT_CONTIGUOUS unless `contiguous`.
+/// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
 
 /// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
