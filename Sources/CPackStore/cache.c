@@ -13,8 +13,8 @@
 #define SUMS ".sums"
 
 enum {
-  BLOCK = 1024 * 1024,  ///< of a file: one sum
-  SEEN_MAX = 64,        ///< files whose bytes this process compared, and remembers that it did
+  BLOCK = PKS__CACHE_BLOCK,
+  SEEN_MAX = 64,  ///< files whose bytes this process compared, and remembers that it did
   NAME_SIZE = 2 * PKS__ID_SIZE + sizeof SUMS,
   PATH_SIZE = sizeof FILES + NAME_SIZE,
 };
@@ -200,32 +200,25 @@ static verdict compare(const pks__cache *cache, pks__file root, pks__file file, 
   return verdict;
 }
 
-static bool write_sums(const pks__cache_entry *entry) {
+/// Writes `<key>.sums` of a file that is full.
+static bool write_sums(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   size_t length = (size_t)sums_size(entry->size);
-  uint8_t *bytes = pks__allocate(length);
-  if (!bytes) { return false; }
-  for (uint64_t block = 0; block < block_count(entry->size); block++) {
-    size_t count = (size_t)pks__min64(BLOCK, entry->size - block * BLOCK);
-    pks_le64 sum = pks__put64(pks__checksum(entry->bytes + block * BLOCK, count));
-    memcpy(bytes + sizeof(sums_header) + block * sizeof sum, &sum, sizeof sum);
-  }
   sums_header header = {
     .size = pks__put64(entry->size),
-    .sum = pks__put64(pks__checksum(bytes + sizeof header, length - sizeof header)),
+    .sum = pks__put64(pks__checksum(entry->sums + sizeof header, length - sizeof header)),
   };
   memcpy(header.magic, magic, sizeof magic);
-  memcpy(bytes, &header, sizeof header);
+  memcpy(entry->sums, &header, sizeof header);
   char path[PATH_SIZE], final[PATH_SIZE];
   path_of(TMP, &entry->key, SUMS, path);
   path_of(FILES, &entry->key, SUMS, final);
   pks__file file;
   int failure = vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &file);
   if (!failure) {
-    failure = vfs->write_at(vfs->context, file, 0, bytes, length);
+    failure = vfs->write_at(vfs->context, file, 0, entry->sums, length);
     vfs->close(vfs->context, file);
   }
-  pks__free(bytes);
   if (!failure) { failure = vfs->rename(vfs->context, entry->root, path, final); }
   return !failure;
 }
@@ -434,15 +427,11 @@ static bool take_lock(pks__cache_entry *entry) {
 }
 
 static bool make_file(pks__cache_entry *entry) {
-  const pks_vfs *vfs = entry->cache->vfs;
   char path[PATH_SIZE];
   path_of(TMP, &entry->key, "", path);
-  void *address = NULL;
-  bool made = !vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &entry->file)
-    && !vfs->preallocate(vfs->context, entry->file, entry->size)
-    && !vfs->map(vfs->context, entry->file, (size_t)entry->size, true, &address);
-  entry->bytes = address;
-  return made;
+  entry->sums = pks__allocate((size_t)sums_size(entry->size));
+  const pks_vfs *vfs = entry->cache->vfs;
+  return entry->sums && !vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &entry->file);
 }
 
 bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks__cache_entry *out) {
@@ -457,10 +446,23 @@ bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks_
   return begun;
 }
 
-/// Unmaps and closes what the entry holds; the lock goes last.
+bool pks__cache_append(pks__cache_entry *entry, const void *bytes, size_t byte_count) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  PKS_ASSERT(entry->written % BLOCK == 0 && byte_count <= entry->size - entry->written);
+  if (vfs->write_at(vfs->context, entry->file, entry->written, bytes, byte_count)) { return false; }
+  for (size_t at = 0; at < byte_count; at += BLOCK) {
+    pks_le64 sum = pks__put64(pks__checksum((const uint8_t *)bytes + at, pks__min_size(BLOCK, byte_count - at)));
+    uint64_t block = (entry->written + at) / BLOCK;
+    memcpy(entry->sums + sizeof(sums_header) + block * sizeof sum, &sum, sizeof sum);
+  }
+  entry->written += byte_count;
+  return true;
+}
+
+/// Closes and frees what the entry holds; the lock goes last.
 static void release_entry(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
-  if (entry->bytes) { vfs->unmap(vfs->context, entry->bytes, (size_t)entry->size); }
+  pks__free(entry->sums);
   pks__file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { vfs->close(vfs->context, files[i]); }
@@ -487,6 +489,7 @@ static pks__file open_made(const pks__cache_entry *entry, const char *path) {
 }
 
 pks__file pks__cache_finish(pks__cache_entry *entry) {
+  PKS_ASSERT(entry->written == entry->size);
   const pks_vfs *vfs = entry->cache->vfs;
   char path[PATH_SIZE], final[PATH_SIZE];
   path_of(TMP, &entry->key, "", path);

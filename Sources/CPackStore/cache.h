@@ -48,12 +48,19 @@ typedef struct pks__cache_entry {
   uint64_t size;
   pks__file root, lock;
   pks__file file;
-  uint8_t *bytes;  ///< `size` > 0 bytes to be filled: the file, mapped
+  uint64_t written;
+  uint8_t *sums;  ///< what goes beside the file
 } pks__cache_entry;
+
+/// Bytes of a file under one sum.
+enum { PKS__CACHE_BLOCK = 1024 * 1024 };
 
 /// Takes the lock, makes room and the file. False when that cannot be had now: busy, over budget, no room, no folder.
 bool pks__cache_begin(pks__cache *cache, const pks__id *key, uint64_t size, pks__cache_entry *out);
-/// Sums the bytes and gives the file its name, and gives the lock back. As `pks__cache_find`, for the new file.
+/// Appends bytes and sums them: whole blocks, but for what ends the file. Written, not mapped: the kernel keeps what comes
+/// in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the entry.
+bool pks__cache_append(pks__cache_entry *entry, const void *bytes, size_t byte_count);
+/// Gives the file, which is full, its name, and gives the lock back. As `pks__cache_find`, for the new file.
 pks__file pks__cache_finish(pks__cache_entry *entry);
 void pks__cache_abandon(pks__cache_entry *entry);  ///< removes the file, and gives the lock back
 

@@ -11,6 +11,7 @@ enum {
   MAPPED_MIN = 64 * 1024,          ///< smaller raw assets are copied: a mapping costs more
   MATERIALISED_MIN = 1024 * 1024,  ///< smaller assets are decoded: a file costs more
   MEMORY_FILE_MAX = 64 * 1024 * 1024,
+  WRITTEN_AT_ONCE = 4 * PKS__CACHE_BLOCK,  ///< to a file of the cache: enough for several threads to decode
 };
 
 static pks__view *view_of(const pks_asset *asset) { return (pks__view *)(uintptr_t)asset->snapshot; }
@@ -66,8 +67,16 @@ static pks_status find_key(const pks_asset *asset, const pks__hit *hit, pks__id 
 static pks_status materialise(const pks_asset *asset, const pks__id *key, pks__file *file, pks_error *error) {
   pks__cache_entry entry;
   if (!pks__cache_begin(view_of(asset)->store->cache, key, asset->size, &entry)) { return PKS_OK; }
-  pks_status status = pks_asset_read(asset, 0, entry.bytes, (size_t)asset->size, error);
-  if (status) {
+  uint8_t *buffer = pks__allocate(WRITTEN_AT_ONCE);
+  pks_status status = PKS_OK;
+  bool fits = buffer != NULL;
+  while (!status && fits && entry.written < entry.size) {
+    size_t count = (size_t)pks__min64(WRITTEN_AT_ONCE, entry.size - entry.written);
+    status = pks_asset_read(asset, entry.written, buffer, count, error);
+    if (!status) { fits = pks__cache_append(&entry, buffer, count); }
+  }
+  pks__free(buffer);
+  if (status || !fits) {
     pks__cache_abandon(&entry);
   } else {
     *file = pks__cache_finish(&entry);

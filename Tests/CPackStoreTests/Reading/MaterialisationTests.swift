@@ -171,7 +171,8 @@ extension Core {
       try attempt { pks__cache_open(&cache, process, "/cache", store, world.budget, $0) }
       let begun = pks__cache_begin(cache, &key, UInt64(size), &entry)
       #expect(begun)
-      if begun { entry.bytes[0] = 1 }
+      let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK.rawValue)))
+      if begun { #expect(pks__cache_append(&entry, half, half.count)) }
       sim_kill(process)
       if begun { pks__cache_abandon(&entry) }
       pks__cache_close(cache)
