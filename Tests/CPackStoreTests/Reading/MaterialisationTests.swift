@@ -171,7 +171,7 @@ extension Core {
       try attempt { pks__cache_open(&cache, process, "/cache", store, world.budget, $0) }
       let begun = pks__cache_begin(cache, &key, UInt64(size), &entry)
       #expect(begun)
-      let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK.rawValue)))
+      let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK)))
       if begun { #expect(pks__cache_append(&entry, half, half.count)) }
       sim_kill(process)
       if begun { pks__cache_abandon(&entry) }
@@ -240,7 +240,7 @@ extension Core {
       let folder = "/cache/" + String(repeating: "07", count: 16)
       var first = pks__cache_entry(), second = pks__cache_entry()
       try #require(pks__cache_begin(one, &key, UInt64(bytes.count), &first))
-      memcpy(first.bytes, bytes, bytes.count)
+      #expect(pks__cache_append(&first, bytes, bytes.count))
       #expect(!pks__cache_begin(two, &key, UInt64(bytes.count), &second))
       #expect(sim_remove(disk.raw, folder + "/LOCK") == 0)
       try #require(pks__cache_begin(two, &key, UInt64(bytes.count), &second))
@@ -257,7 +257,7 @@ extension Core {
       try attempt { pks__cache_open(&third, sim_start_process(disk.raw, 3), "/cache", id, Self.two, $0) }
       #expect(pks__cache_find(third, &key, UInt64(bytes.count)) == -1)
       pks__cache_close(third)
-      memcpy(second.bytes, bytes, bytes.count)
+      #expect(pks__cache_append(&second, bytes, bytes.count))
       let other = pks__cache_finish(&second)
       if other != -1 { process.pointee.close(process.pointee.context, other) }
       #expect(disk.counts.handles == 0 && disk.counts.locks == 0)
