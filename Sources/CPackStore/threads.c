@@ -142,13 +142,20 @@ no_work_came:
   return false;
 }
 
+/// Bytes of a struct with `count` elements at its end; false when no memory could hold it.
+static bool size_with_tail(size_t head, uint32_t count, size_t element, size_t *out) {
+  uint64_t byte_count;
+  bool fits = !pks__mul_overflows(count, element, &byte_count) && !pks__add_overflows(byte_count, head, &byte_count)
+    && byte_count <= SIZE_MAX;
+  *out = fits ? (size_t)byte_count : 0;
+  return fits;
+}
+
 pks__pool *pks__pool_create(uint32_t thread_count) {
   PKS_ASSERT(thread_count >= 1);
-  uint64_t byte_count;
-  if (pks__mul_overflows(thread_count - 1, sizeof(worker), &byte_count) || pks__add_overflows(byte_count, sizeof(pks__pool), &byte_count) || byte_count > SIZE_MAX) {
-    return NULL;
-  }
-  pks__pool *pool = pks__allocate_zeroed(1, (size_t)byte_count);
+  size_t byte_count;
+  if (!size_with_tail(sizeof(pks__pool), thread_count - 1, sizeof(worker), &byte_count)) { return NULL; }
+  pks__pool *pool = pks__allocate_zeroed(1, byte_count);
   if (!pool) { return NULL; }
   pool->thread_count = thread_count;
   if (!init_locks(pool)) {
@@ -261,11 +268,9 @@ static void *crew_main(void *context) {
 }
 
 pks__crew *pks__crew_create(uint32_t thread_count) {
-  uint64_t byte_count;
-  if (pks__mul_overflows(thread_count, sizeof(pthread_t), &byte_count) || pks__add_overflows(byte_count, sizeof(pks__crew), &byte_count) || byte_count > SIZE_MAX) {
-    return NULL;
-  }
-  pks__crew *crew = pks__allocate_zeroed(1, (size_t)byte_count);
+  size_t byte_count;
+  if (!size_with_tail(sizeof(pks__crew), thread_count, sizeof(pthread_t), &byte_count)) { return NULL; }
+  pks__crew *crew = pks__allocate_zeroed(1, byte_count);
   if (!crew) { return NULL; }
   crew->thread_count = thread_count;
   if (pthread_mutex_init(&crew->lock, NULL) != 0) { goto no_lock; }

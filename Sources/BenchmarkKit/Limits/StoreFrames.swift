@@ -23,13 +23,14 @@ struct StoreFrames {
     var frames: [Frame] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: path + "/segments").sorted() {
       let file = path + "/segments/" + name
-      guard let segment = try SegmentTable(ofFileAt: file) else { continue }
-      for (index, frame) in segment.frames.enumerated() {
+      let segment = try SegmentTable(ofFileAt: file)
+      guard !segment.isMetadata else { continue }
+      for frame in (0..<segment.frameCount).map(segment.frame) {
         let before = frames.last.map { $0.rawOffset + $0.rawLength } ?? 0
         frames.append(
           Frame(
             file: files.count, offset: frame.offset, storedLength: frame.storedLength,
-            rawLength: segment.rawLengths[index], isRaw: frame.codec == 0, rawOffset: before))
+            rawLength: frame.rawLength, isRaw: frame.isRaw, rawOffset: before))
       }
       files.append(file)
     }
@@ -45,48 +46,5 @@ struct StoreFrames {
       if frames[middle].rawOffset <= offset { low = middle } else { high = middle - 1 }
     }
     return low
-  }
-}
-
-/// The rows of a data segment's table: section 7 of the format.
-private struct SegmentTable {
-  struct Row {
-    let offset: Int
-    let codec: UInt8
-    let storedLength: Int
-    let firstChunk: Int
-  }
-
-  let frames: [Row]
-  let rawLengths: [Int]
-
-  /// Nil for a metadata segment.
-  init?(ofFileAt path: String) throws {
-    let file = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
-    let trailer = file.count - 64
-    guard trailer >= 64 else { throw CocoaError(.fileReadCorruptFile) }
-    func number<Number: FixedWidthInteger>(_: Number.Type, _ offset: Int) -> Int {
-      file.withUnsafeBytes { Int(Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self))) }
-    }
-    let body = number(UInt64.self, trailer + 16)
-    guard number(UInt32.self, body + 4) == 1 else { return nil }
-    let frameCount = number(UInt32.self, body + 8)
-    let chunkCount = number(UInt32.self, body + 12)
-    let rows = body + number(UInt64.self, body + 16)
-    let ends = body + number(UInt64.self, body + 32)
-    let frames = (0..<frameCount).map { index in
-      let row = rows + index * 24
-      return Row(
-        offset: number(UInt32.self, row) | number(UInt16.self, row + 4) << 32 | number(UInt8.self, row + 6) << 48,
-        codec: UInt8(number(UInt8.self, row + 7)),
-        storedLength: number(UInt32.self, row + 8),
-        firstChunk: number(UInt32.self, row + 12)
-      )
-    }
-    self.frames = frames
-    rawLengths = frames.indices.map { index in
-      let lastChunk = (index + 1 < frameCount ? frames[index + 1].firstChunk : chunkCount) - 1
-      return number(UInt32.self, ends + lastChunk * 4)
-    }
   }
 }

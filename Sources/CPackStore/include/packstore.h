@@ -118,7 +118,7 @@ typedef struct pks_options {
 } pks_options;
 
 /// Opens the store in the directory `path`. O(1) in assets and bytes stored.
-/// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
