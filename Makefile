@@ -8,7 +8,7 @@ PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
-.PHONY: demo test build release setup format lint bench golden clean help
+.PHONY: demo test build release setup format lint bench torture golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,12 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
 	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
 	Scripts/readme-figures
+
+torture: build  ## The campaigns of the tests at length: SEED=n (drawn and printed otherwise), SCALE=n times as far.
+	$(eval SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
+	$(eval SCALE ?= 20)
+	@echo "SEED=$(SEED) SCALE=$(SCALE)"
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter Campaign
 
 golden: build  ## Write the golden files anew after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden
