@@ -74,14 +74,17 @@ extension Core {
 
     /// Work in numbered pieces, each of which somebody does.
     private final class Pieces: @unchecked Sendable {
-      private let next = Tally(), lock = NSLock()
-      private var done: [Int]
-      init(_ count: Int) { done = Array(repeating: 0, count: count) }
+      private let next = Tally(), lock = NSLock(), count: Int
+      private var done: [Int]  // behind the lock, its length too
+      init(_ count: Int) {
+        self.count = count
+        done = Array(repeating: 0, count: count)
+      }
 
       func work() {
         while true {
           let piece = next.add() - 1
-          guard piece < done.count else { return }
+          guard piece < count else { return }
           lock.withLock { done[piece] += 1 }
         }
       }
