@@ -1,4 +1,5 @@
 /// Second pass of an add: from spans of chunks to extents of frames, for the layout and for the index run.
+#include <stdio.h>
 #include <string.h>
 
 #include "ingest.h"
@@ -347,17 +348,17 @@ static bool is_contiguous(const assembler *assembler, uint64_t *begin) {
 }
 
 static pks_status add_record(
-  assembler *assembler, const pks__source_item *source, const pks__ingest_asset *asset, pks_error *error
+  assembler *assembler, const pks__item *source, const pks__ingest_asset *asset, pks_error *error
 ) {
   pks__ingest *ingest = assembler->ingest;
   pks__run_item item = {
-    .path = pks__source_path(&ingest->source, source),
+    .path = pks__listing_path(&ingest->listing, source),
     .path_length = source->path_length,
     .kind = (pks__record_kind)source->kind,
     .flags = source->executable ? PKS__FLAG_EXECUTABLE : 0,
     .size = source->size,
   };
-  if (item.kind == PKS__RECORD_LINK) { item.target = pks__source_target(&ingest->source, source); }
+  if (item.kind == PKS__RECORD_LINK) { item.target = pks__listing_target(&ingest->listing, source); }
   pks_status status = find_extents(assembler, error);
   if (status) { return status; }
   item.extents = PKS__SCRATCH_AT(&assembler->extents, pks__extent, 0);
@@ -395,9 +396,9 @@ static pks_status add_removed(assembler *assembler, const char *path, size_t len
 // MARK: - Second pass
 
 static pks_status assemble_asset(
-  assembler *assembler, const pks__source_item *item, const pks__ingest_asset *asset, pks_error *error
+  assembler *assembler, const pks__item *item, const pks__ingest_asset *asset, pks_error *error
 ) {
-  const char *path = pks__source_path(&assembler->ingest->source, item);
+  const char *path = pks__listing_path(&assembler->ingest->listing, item);
   size_t length = item->path_length;
   bool stays = !asset->changed && !asset->relaid;
   if (stays && asset->span_count == 0) { return PKS_OK; }
@@ -411,18 +412,19 @@ static pks_status assemble_asset(
 
 static pks_status assemble_assets(assembler *assembler, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
-  for (uint64_t i = 0; i < pks__source_count(&ingest->source); i++) {
+  for (uint64_t i = 0; i < pks__listing_count(&ingest->listing); i++) {
     const pks__ingest_asset *asset = PKS__SCRATCH_AT(&ingest->assets, const pks__ingest_asset, i);
-    pks_status status = assemble_asset(assembler, pks__source_at(&ingest->source, i), asset, error);
+    pks_status status = assemble_asset(assembler, pks__listing_at(&ingest->listing, i), asset, error);
     if (status) { return status; }
   }
   return add_removed(assembler, NULL, 0, error);
 }
 
-static pks_status finish_layout(assembler *assembler, pks_error *error) {
+static pks_status finish_layout(assembler *assembler, uint64_t number, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
-  pks__tree map;
-  pks_status status = pks__tree_writer_finish(&assembler->layout, &map, error);
+  pks__layout_root root = {.catalog = ingest->catalog_id, .number = number};
+  (void)snprintf(root.pack, sizeof root.pack, "%s", ingest->request.pack);
+  pks_status status = pks__tree_writer_finish(&assembler->layout, &root.map, error);
   pks__segment_set *segments = &assembler->layout_segments;
   for (uint32_t i = 0; !status && i < pks__segment_set_count(&ingest->pages.reused); i++) {
     status = pks__segment_set_add(segments, pks__segment_set_at(&ingest->pages.reused, i), error);
@@ -432,8 +434,8 @@ static pks_status finish_layout(assembler *assembler, pks_error *error) {
   }
   if (status) { return status; }
   return pks__layout_put_root(
-    pks__page_store_sink(&ingest->pages), &ingest->catalog_id, &map, pks__segment_set_at(segments, 0),
-    pks__segment_set_count(segments), &ingest->layout_id, error
+    pks__page_store_sink(&ingest->pages), &root, pks__segment_set_at(segments, 0), pks__segment_set_count(segments),
+    &ingest->layout_id, error
   );
 }
 
@@ -493,13 +495,13 @@ static void release(assembler *assembler) {
   pks__map_free(&assembler->old_frames);
 }
 
-pks_status pks__ingest_assemble(pks__ingest *ingest, bool sync, pks_error *error) {
+pks_status pks__ingest_assemble(pks__ingest *ingest, uint64_t number, bool sync, pks_error *error) {
   assembler assembler;
   init(&assembler, ingest);
   pks__run_writer_init(&ingest->run, &ingest->session->scratch, 1);
   pks_status status = add_new_frames(&assembler, error);
   if (!status) { status = assemble_assets(&assembler, error); }
-  if (!status) { status = finish_layout(&assembler, error); }
+  if (!status) { status = finish_layout(&assembler, number, error); }
   if (!status) { status = finish_run(&assembler, sync, error); }
   ingest->result.new_stored_bytes = ingest->frames.series.stored_bytes + ingest->pages.series.stored_bytes;
   release(&assembler);

@@ -75,7 +75,7 @@ static void hash_chunks(pks__block *block) {
 // MARK: - Batches
 
 /// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
-static pks_status read_small(pks__block *block, const pks__source_item *item, pks_error *error) {
+static pks_status read_small(pks__block *block, const pks__item *item, pks_error *error) {
   const pks__source *source = block->source;
   pks__file file = PKS__NO_FILE;
   pks_status status = pks__source_open(source, item, &file, error);
@@ -92,7 +92,7 @@ static void run_batch(pks__task *task, uint32_t worker) {
   (void)worker;
   pks__block *block = (pks__block *)(void *)task;
   for (uint32_t i = 0; i < block->item_count; i++) {
-    const pks__source_item *item = pks__source_at(block->source, block->first_item + i);
+    const pks__item *item = pks__listing_at(block->source->listing, block->first_item + i);
     uint32_t before = block->chunk_count;
     if (item->kind == PKS__RECORD_FILE) {
       block->status = read_small(block, item, &block->error);
@@ -105,16 +105,16 @@ static void run_batch(pks__task *task, uint32_t worker) {
   hash_chunks(block);
 }
 
-static bool fits_batch(const pks__source_item *item) {
+static bool fits_batch(const pks__item *item) {
   return item->kind != PKS__RECORD_FILE || item->size <= PKS__BATCH_FILE_MAX;
 }
 
 static void fill_batch(pks__block_filler *filler, pks__block *block) {
   uint64_t planned = 0;
   block->first_item = filler->next_item;
-  while (filler->next_item < pks__source_count(filler->source) && block->item_count < PKS__BATCH_ITEMS_MAX
+  while (filler->next_item < pks__listing_count(filler->source->listing) && block->item_count < PKS__BATCH_ITEMS_MAX
          && planned < PKS__BLOCK_SIZE) {
-    const pks__source_item *item = pks__source_at(filler->source, filler->next_item);
+    const pks__item *item = pks__listing_at(filler->source->listing, filler->next_item);
     if (!fits_batch(item)) { break; }
     if (item->kind == PKS__RECORD_FILE) { planned += item->size; }
     filler->next_item++;
@@ -130,7 +130,7 @@ static void run_stretch(pks__task *task, uint32_t worker) {
   hash_chunks((pks__block *)(void *)task);
 }
 
-static pks_status open_large(pks__block_filler *filler, const pks__source_item *item, pks_error *error) {
+static pks_status open_large(pks__block_filler *filler, const pks__item *item, pks_error *error) {
   const pks__source *source = filler->source;
   pks_status status = pks__source_open(source, item, &filler->file, error);
   if (status) { return status; }
@@ -145,7 +145,7 @@ static pks_status open_large(pks__block_filler *filler, const pks__source_item *
 }
 
 /// Sees after the last byte whether the file is still the one that was opened.
-static pks_status close_large(pks__block_filler *filler, const pks__source_item *item, pks_error *error) {
+static pks_status close_large(pks__block_filler *filler, const pks__item *item, pks_error *error) {
   const pks__source *source = filler->source;
   pks__file_info info;
   int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
@@ -157,7 +157,7 @@ static pks_status close_large(pks__block_filler *filler, const pks__source_item 
 
 static pks_status fill_stretch(pks__block_filler *filler, pks__block *block, pks_error *error) {
   const pks__source *source = filler->source;
-  const pks__source_item *item = pks__source_at(source, filler->next_item);
+  const pks__item *item = pks__listing_at(source->listing, filler->next_item);
   block->begins_file = filler->file == PKS__NO_FILE;
   pks_status status = block->begins_file ? open_large(filler, item, error) : PKS_OK;
   if (status) { return status; }
@@ -189,9 +189,11 @@ pks_status pks__block_fill(pks__block_filler *filler, pks__block *block, bool *f
   block->item_count = block->chunk_count = block->byte_count = 0;
   block->is_stretch = block->begins_file = block->ends_file = false;
   block->status = PKS_OK;
-  *filled = filler->next_item < pks__source_count(filler->source);
+  *filled = filler->next_item < pks__listing_count(filler->source->listing);
   if (!*filled) { return PKS_OK; }
-  if (!fits_batch(pks__source_at(filler->source, filler->next_item))) { return fill_stretch(filler, block, error); }
+  if (!fits_batch(pks__listing_at(filler->source->listing, filler->next_item))) {
+    return fill_stretch(filler, block, error);
+  }
   fill_batch(filler, block);
   return PKS_OK;
 }

@@ -107,43 +107,63 @@ pks_status pks__catalog_read_root(
 }
 
 pks_status pks__layout_put_root(
-  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments,
-  uint32_t segment_count, pks__id *id, pks_error *error
+  pks__page_sink sink, const pks__layout_root *root, const pks__segment_id *segments, uint32_t segment_count,
+  pks__id *id, pks_error *error
 ) {
+  uint32_t name_length = (uint32_t)strlen(root->pack);
+  struct {
+    uint8_t magic[8];
+    pks__id catalog, map;
+    pks_le32 height, segment_count;
+    pks_le64 number;
+    pks_le32 name_length;
+  } head = {
+    .catalog = root->catalog,
+    .map = root->map.root,
+    .height = pks__put32(root->map.height),
+    .segment_count = pks__put32(segment_count),
+    .number = pks__put64(root->number),
+    .name_length = pks__put32(name_length),
+  };
+  _Static_assert(sizeof head == 92, "on-disk size");
+  memcpy(head.magic, PKS__LAYOUT_MAGIC, sizeof head.magic);
   pks__scratch page = {0};
-  pks_le32 height = pks__put32(map->height), count = pks__put32(segment_count);
-  pks_status status = pks__scratch_append(&page, PKS__LAYOUT_MAGIC, 8, error);
-  if (!status) { status = pks__scratch_append(&page, catalog, sizeof *catalog, error); }
-  if (!status) { status = pks__scratch_append(&page, &map->root, sizeof map->root, error); }
-  if (!status) { status = pks__scratch_append(&page, &height, sizeof height, error); }
-  if (!status) { status = pks__scratch_append(&page, &count, sizeof count, error); }
+  pks_status status = pks__scratch_append(&page, &head, sizeof head, error);
+  if (!status) { status = pks__scratch_append(&page, root->pack, name_length, error); }
   if (!status) { status = pks__scratch_append(&page, segments, segment_count * sizeof *segments, error); }
   if (!status) { status = sink.put(sink.context, page.bytes, (size_t)page.length, id, error); }
   pks__scratch_free(&page);
   return status;
 }
 
+static bool read_layout_root(pks__reader *reader, pks__layout_root *out, uint64_t *segments_length) {
+  const uint8_t *magic = pks__read_bytes(reader, 8);
+  if (!magic || memcmp(magic, PKS__LAYOUT_MAGIC, 8) != 0) { return false; }
+  const uint8_t *catalog = pks__read_bytes(reader, sizeof out->catalog);
+  const uint8_t *map = pks__read_bytes(reader, sizeof out->map.root);
+  out->map.height = pks__read32(reader);
+  *segments_length = (uint64_t)pks__read32(reader) * sizeof(pks__segment_id);
+  out->number = pks__read64(reader);
+  uint32_t name_length = pks__read32(reader);
+  const uint8_t *name = name_length <= PKS__PACK_NAME_MAX ? pks__read_bytes(reader, name_length) : NULL;
+  if (reader->failed || !name || pks__reader_left(reader) != *segments_length) { return false; }
+  memcpy(&out->catalog, catalog, sizeof out->catalog);
+  memcpy(&out->map.root, map, sizeof out->map.root);
+  memcpy(out->pack, name, name_length);
+  return pks__pack_name_is_valid(out->pack) && strlen(out->pack) == name_length;
+}
+
 pks_status pks__layout_read_root(
-  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error
+  pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error
 ) {
   pks__scratch page = {0};
+  uint64_t length;
+  *out = (pks__layout_root){0};
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
     pks__reader reader = pks__reader_make(page.bytes, (size_t)page.length);
-    const uint8_t *magic = pks__read_bytes(&reader, 8);
-    bool known = magic && memcmp(magic, PKS__LAYOUT_MAGIC, 8) == 0;
-    const uint8_t *catalog_bytes = pks__read_bytes(&reader, sizeof *catalog);
-    const uint8_t *root = pks__read_bytes(&reader, sizeof map->root);
-    map->height = pks__read32(&reader);
-    uint64_t length = (uint64_t)pks__read32(&reader) * sizeof(pks__segment_id);
-    if (!known || reader.failed || pks__reader_left(&reader) != length) {
-      status = corrupt("bad layout root", id, error);
-    } else {
-      memcpy(catalog, catalog_bytes, sizeof *catalog);
-      memcpy(&map->root, root, sizeof map->root);
-      map->count = 0;
-      status = pks__scratch_append(segments, reader.next, length, error);
-    }
+    status = read_layout_root(&reader, out, &length) ? pks__scratch_append(segments, reader.next, length, error)
+                                                     : corrupt("bad layout root", id, error);
   }
   pks__scratch_free(&page);
   return status;

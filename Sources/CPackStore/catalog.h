@@ -10,9 +10,11 @@
 ///  12 le32 height of the map    40 id of the map's root
 ///  16 le64 files                72 le32 height of the map
 ///  24 le64 links                76 le32 segments
-///  32 le64 folders              80 ids of the segments that its extents name, 16 bytes each, in order of first use
-///  40 le64 sum of files' sizes
-///  48 id of the map's root
+///  32 le64 folders              80 le64 number of the version
+///  40 le64 sum of files' sizes  88 le32 length of the pack's name, the name
+///  48 id of the map's root         ids of the segments that its extents name, 16 bytes each, in order of first use
+///
+/// The layout names pack and version so that a store can be rebuilt from its segments alone.
 ///
 /// Catalog entry: u8 kind (low 2 bits) and flags, then
 ///   file    varint size, varint chunk count, and either a row per chunk, or (PKS__ENTRY_LISTED) u8 height and id of a
@@ -35,8 +37,7 @@
 
 enum {
   PKS__CATALOG_ROOT_SIZE = 80,
-  PKS__LAYOUT_ROOT_SIZE = 80,  ///< before the segment ids
-  PKS__ENTRY_KIND_MASK = 3,    ///< pks__record_kind
+  PKS__ENTRY_KIND_MASK = 3,  ///< pks__record_kind
   PKS__ENTRY_EXECUTABLE = 4,
   PKS__ENTRY_LISTED = 8,
   PKS__ENTRY_MAPPED = 16,       ///< layouts: a map asset, in one extent
@@ -81,9 +82,18 @@ pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags
 pks_status pks__catalog_put_root(
   pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
 );
+
+/// What the root page of a layout says.
+typedef struct pks__layout_root {
+  pks__id catalog;
+  pks__tree map;  ///< its count is not known
+  uint64_t number;
+  char pack[PKS__PACK_NAME_MAX + 1];
+} pks__layout_root;
+
 pks_status pks__layout_put_root(
-  pks__page_sink sink, const pks__id *catalog, const pks__tree *map, const pks__segment_id *segments,
-  uint32_t segment_count, pks__id *id, pks_error *error
+  pks__page_sink sink, const pks__layout_root *root, const pks__segment_id *segments, uint32_t segment_count,
+  pks__id *id, pks_error *error
 );
 
 // MARK: - Reading
@@ -120,9 +130,9 @@ void pks__chunk_cursor_init(pks__chunk_cursor *cursor, pks__page_source source, 
 void pks__chunk_cursor_free(pks__chunk_cursor *cursor);
 pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk *out, bool *more, pks_error *error);
 
-/// Root of a layout: its map, and the segments it names appended to `segments`.
+/// Root of a layout; the segments that it names are appended to `segments`.
 pks_status pks__layout_read_root(
-  pks__page_source source, const pks__id *id, pks__id *catalog, pks__tree *map, pks__scratch *segments, pks_error *error
+  pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error
 );
 
 #endif

@@ -33,7 +33,12 @@ typedef struct pks__chunker {
   uint32_t threshold;
 } pks__chunker;
 
-/// The chunker with this average, a power of two in [PKS__CHUNK_AVERAGE_MIN, PKS__CHUNK_AVERAGE_MAX] (asserted).
+/// Whether it is a power of two in [PKS__CHUNK_AVERAGE_MIN, PKS__CHUNK_AVERAGE_MAX].
+static inline bool pks__chunk_average_is_valid(uint32_t average) {
+  return (average & (average - 1)) == 0 && average >= PKS__CHUNK_AVERAGE_MIN && average <= PKS__CHUNK_AVERAGE_MAX;
+}
+
+/// The chunker with a valid average (asserted).
 pks__chunker pks__chunker_make(uint32_t average);
 
 /// The length of the chunk that starts at `bytes`, of which `byte_count` (>= 1) are at hand.

@@ -68,15 +68,13 @@ static pks_status keep_index(collection *collection, const pks__generation *gene
 static pks_status keep_version(collection *collection, pks__view *view, const pks__version *version) {
   pks__chunk_ref ref;
   bool found;
-  pks__id catalog;
-  pks__tree map;
+  pks__layout_root layout;
   pks__scratch segments = {0};
   pks_status status =
     pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, collection->error);
   if (!status && found) { status = keep_segment(collection, &ref.segment->id); }
   if (!status) {
-    status =
-      pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, collection->error);
+    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, collection->error);
   }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     status = keep_segment(collection, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
@@ -88,8 +86,9 @@ static pks_status keep_version(collection *collection, pks__view *view, const pk
 static pks_status keep_generation(collection *collection, pks__view *view) {
   const pks__generation *generation = &view->generation;
   pks_status status = keep_index(collection, generation);
-  for (uint32_t pack = 0; collection->with_segments && pack < generation->pack_count; pack++) {
-    const pks__pack_state *state = &generation->packs[pack];
+  for (uint32_t pack = 0; collection->with_segments && pack < generation->pack_count + generation->removed_count;
+       pack++) {
+    const pks__pack_state *state = pks__generation_any_pack(generation, pack);
     for (uint32_t i = 0; !status && i < state->version_count; i++) {
       status = keep_version(collection, view, &state->versions[i]);
     }

@@ -58,14 +58,14 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change); i++) {
     pks__staged_change change = *PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
     // Other packs may have come that this change was not compared with.
-    change.has_shadows = change.has_shadows || (moved_on && change.kind == PKS__CHANGE_ADD);
-    bool is_independent = change.kind == PKS__CHANGE_PRIORITY;
-    if (!is_independent && !pks__pack_is_same(change.pack, &txn->base->generation, &current->generation)) {
+    change.has_shadows = change.has_shadows || (moved_on && pks__change_has_layout(&change));
+    if (!pks__change_is_independent(&change) && !pks__pack_is_same(change.pack, &txn->base->generation, &current->generation)) {
       return pks__fail(error, PKS_CONFLICT, "another writer changed the pack meanwhile", change.pack, PKS_NO_OFFSET);
     }
     status = pks__change_apply(&change, &commit->next, txn->options.keep_versions, error);
     if (status == PKS_NOT_FOUND) {
-      return pks__fail(error, PKS_CONFLICT, "another writer removed the pack meanwhile", change.pack, PKS_NO_OFFSET);
+      const char *text = "another writer removed the pack or the version meanwhile";
+      return pks__fail(error, PKS_CONFLICT, text, change.pack, PKS_NO_OFFSET);
     }
   }
   if (!status && !moved_on && commit->merged.run_count > 0) {
@@ -221,14 +221,13 @@ static pks_status check_segment(commit *commit, const pks__segment_id *id, pks_e
 /// layout's root.
 static pks_status check_version(commit *commit, const pks__version *version, pks_error *error) {
   pks__view *view = commit->txn->view;
-  pks__id catalog;
-  pks__tree map;
+  pks__layout_root layout;
   pks__scratch segments = {0};
-  pks__chunk_ref root;
+  pks__chunk_ref ref;
   bool found;
-  pks_status status = pks__layout_read_root(pks__view_pages(view), &version->layout, &catalog, &map, &segments, error);
-  if (!status) { status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &root, &found, error); }
-  if (!status && found) { status = check_segment(commit, &root.segment->id, error); }
+  pks_status status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, error);
+  if (!status) { status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, error); }
+  if (!status && found) { status = check_segment(commit, &ref.segment->id, error); }
   // All that are gone are forgotten at once, so that the next attempt finds none of them.
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     pks_status one = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
@@ -260,16 +259,22 @@ static bool keeps_version(const pks__pack_state *pack, const pks__version *versi
   return false;
 }
 
-/// Whether a pack, a version or a place of one in `before` is not in `after`. Versions go from the oldest on, and only the
-/// current one moves.
+/// Whether all versions of a pack of `before` are kept in `after`, where they were.
+static bool keeps_pack(const pks__pack_state *pack, const pks__generation *after) {
+  uint32_t now = pks__generation_find_pack(after, pack->name),
+           removed = pks__generation_find_removed(after, pack->name);
+  if (now == UINT32_MAX && removed == UINT32_MAX) { return false; }
+  const pks__pack_state *kept = now != UINT32_MAX ? &after->packs[now] : &after->removed[removed];
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    if (!keeps_version(kept, &pack->versions[i])) { return false; }
+  }
+  return true;
+}
+
+/// Whether a pack, a version or a place of one in `before` is not in `after`.
 static bool drops_anything(const pks__generation *before, const pks__generation *after) {
-  for (uint32_t i = 0; i < before->pack_count; i++) {
-    const pks__pack_state *pack = &before->packs[i];
-    uint32_t now = pks__generation_find_number(after, pack->number);
-    if (now == UINT32_MAX) { return true; }
-    const pks__pack_state *kept = &after->packs[now];
-    const pks__version *oldest = &pack->versions[pack->version_count - 1];
-    if (!keeps_version(kept, oldest) || !keeps_version(kept, &pack->versions[0])) { return true; }
+  for (uint32_t i = 0; i < before->pack_count + before->removed_count; i++) {
+    if (!keeps_pack(pks__generation_any_pack(before, i), after)) { return true; }
   }
   return false;
 }

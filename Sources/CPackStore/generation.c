@@ -9,6 +9,9 @@
 #define MAGIC "PKSGENR0"
 
 enum { FLAG_SHADOWS = 1, FLAG_GARBAGE = 2 };
+enum { PACK_FLAG_HELD = 1, PACK_FLAG_REMOVED = 2 };
+enum { VERSION_FLAG_PINNED = 1 };
+enum { VERSION_SIZE = 120, PACK_SIZE = 29 + VERSION_SIZE };  ///< the least that each takes
 
 void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]) {
   char digits[17];
@@ -25,8 +28,10 @@ void pks__run_path(uint64_t name, char out[PKS__INDEX_NAME]) {
 void pks__generation_free(pks__generation *generation) {
   for (uint32_t i = 0; i < generation->run_count; i++) { pks__free(generation->runs[i].pack_numbers); }
   for (uint32_t i = 0; i < generation->pack_count; i++) { pks__free(generation->packs[i].versions); }
+  for (uint32_t i = 0; i < generation->removed_count; i++) { pks__free(generation->removed[i].versions); }
   pks__free(generation->runs);
   pks__free(generation->packs);
+  pks__free(generation->removed);
   *generation = (pks__generation){0};
 }
 
@@ -39,23 +44,39 @@ static void *copy_array(const void *array, size_t count, size_t extra, size_t si
   return copy;
 }
 
+/// Copies packs with their versions; `*count` is how many are there to be freed, also after a failure.
+static bool copy_packs(const pks__pack_state *from, uint32_t from_count, pks__pack_state *out, uint32_t *count) {
+  for (*count = 0; *count < from_count;) {
+    pks__pack_state *pack = &out[*count];
+    *pack = from[*count];
+    pack->versions = copy_array(pack->versions, pack->version_count, 0, sizeof *pack->versions);
+    ++*count;
+    if (!pack->versions) { return false; }
+  }
+  return true;
+}
+
+static bool copy_runs(const pks__run_ref *from, uint32_t from_count, pks__run_ref *out, uint32_t *count) {
+  for (*count = 0; *count < from_count;) {
+    pks__run_ref *run = &out[*count];
+    *run = from[*count];
+    run->pack_numbers = copy_array(run->pack_numbers, run->pack_count, 0, sizeof *run->pack_numbers);
+    ++*count;
+    if (!run->pack_numbers) { return false; }
+  }
+  return true;
+}
+
 pks_status pks__generation_copy(const pks__generation *from, pks__generation *out, pks_error *error) {
   pks__generation copy = *from;
-  copy.run_count = 0;
-  copy.pack_count = 0;
-  copy.runs = copy_array(from->runs, from->run_count, 0, sizeof *from->runs);
-  copy.packs = copy_array(from->packs, from->pack_count, 0, sizeof *from->packs);
-  bool complete = copy.runs && copy.packs;
-  for (uint32_t i = 0; complete && i < from->run_count; i++) {
-    copy.runs[i].pack_numbers = copy_array(from->runs[i].pack_numbers, from->runs[i].pack_count, 0, sizeof(uint32_t));
-    complete = copy.runs[i].pack_numbers != NULL;
-    copy.run_count = i + 1;
-  }
-  for (uint32_t i = 0; complete && i < from->pack_count; i++) {
-    copy.packs[i].versions = copy_array(from->packs[i].versions, from->packs[i].version_count, 0, sizeof(pks__version));
-    complete = copy.packs[i].versions != NULL;
-    copy.pack_count = i + 1;
-  }
+  copy.run_count = copy.pack_count = copy.removed_count = 0;
+  copy.runs = copy_array(NULL, 0, from->run_count, sizeof *from->runs);
+  copy.packs = copy_array(NULL, 0, from->pack_count, sizeof *from->packs);
+  copy.removed = copy_array(NULL, 0, from->removed_count, sizeof *from->removed);
+  bool complete = copy.runs && copy.packs && copy.removed
+    && copy_runs(from->runs, from->run_count, copy.runs, &copy.run_count)
+    && copy_packs(from->packs, from->pack_count, copy.packs, &copy.pack_count)
+    && copy_packs(from->removed, from->removed_count, copy.removed, &copy.removed_count);
   if (!complete) {
     pks__generation_free(&copy);
     return pks__fail_memory(error);
@@ -80,6 +101,20 @@ uint32_t pks__generation_find_number(const pks__generation *generation, uint32_t
   return UINT32_MAX;
 }
 
+uint32_t pks__generation_find_removed(const pks__generation *generation, const char *name) {
+  for (uint32_t i = 0; i < generation->removed_count; i++) {
+    if (strcmp(generation->removed[i].name, name) == 0) { return i; }
+  }
+  return UINT32_MAX;
+}
+
+uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number) {
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    if (pack->versions[i].number == number) { return i; }
+  }
+  return UINT32_MAX;
+}
+
 static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
   return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
 }
@@ -96,36 +131,65 @@ void pks__generation_sort(pks__generation *generation) {
   }
 }
 
+/// Takes one out of an array of packs. The versions are the caller's from then on.
+static pks__pack_state take_pack(pks__pack_state *packs, uint32_t *count, uint32_t index) {
+  PKS_ASSERT(index < *count);
+  pks__pack_state taken = packs[index];
+  memmove(&packs[index], &packs[index + 1], (size_t)(--*count - index) * sizeof *packs);
+  return taken;
+}
+
+/// Makes room for one more in an array of packs.
+static pks_status grow_packs(pks__pack_state **packs, uint32_t count, pks_error *error) {
+  pks__pack_state *larger = copy_array(*packs, count, 1, sizeof *larger);
+  if (!larger) { return pks__fail_memory(error); }
+  pks__free(*packs);
+  *packs = larger;
+  return PKS_OK;
+}
+
 pks_status pks__generation_add_pack(
   pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
 ) {
   if (generation->pack_count >= PKS__PACKS_MAX || generation->next_pack_number == UINT32_MAX) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many packs", name, PKS_NO_OFFSET);
   }
-  pks__pack_state *packs = copy_array(generation->packs, generation->pack_count, 1, sizeof *packs);
-  pks__version *versions = copy_array(NULL, 0, 0, sizeof *versions);
-  if (!packs || !versions) {
-    pks__free(packs);
-    pks__free(versions);
-    return pks__fail_memory(error);
+  pks_status status = grow_packs(&generation->packs, generation->pack_count, error);
+  uint32_t removed = pks__generation_find_removed(generation, name);
+  pks__pack_state pack = {0};
+  if (!status && removed == UINT32_MAX) {
+    pack.versions = copy_array(NULL, 0, 0, sizeof *pack.versions);
+    if (!pack.versions) { status = pks__fail_memory(error); }
+  } else if (!status) {
+    pack = take_pack(generation->removed, &generation->removed_count, removed);
   }
-  pks__free(generation->packs);
-  generation->packs = packs;
-  uint32_t number = generation->next_pack_number++;
-  pks__pack_state *pack = &packs[generation->pack_count++];
-  *pack = (pks__pack_state){.number = number, .priority = priority, .versions = versions};
-  (void)snprintf(pack->name, sizeof pack->name, "%s", name);
+  if (status) { return status; }
+  pack.number = generation->next_pack_number++;
+  pack.priority = priority;
+  pack.held = false;
+  (void)snprintf(pack.name, sizeof pack.name, "%s", name);
+  generation->packs[generation->pack_count++] = pack;
   pks__generation_sort(generation);
-  *index = pks__generation_find_number(generation, number);
+  *index = pks__generation_find_number(generation, pack.number);
   return PKS_OK;
 }
 
-void pks__generation_remove_pack(pks__generation *generation, uint32_t index) {
-  PKS_ASSERT(index < generation->pack_count);
-  pks__free(generation->packs[index].versions);
-  size_t after = generation->pack_count - index - 1;
-  memmove(&generation->packs[index], &generation->packs[index + 1], after * sizeof *generation->packs);
-  generation->pack_count--;
+pks_status pks__generation_remove_pack(
+  pks__generation *generation, uint32_t index, bool keep_history, pks_error *error
+) {
+  pks_status status = keep_history ? grow_packs(&generation->removed, generation->removed_count, error) : PKS_OK;
+  if (status) { return status; }
+  pks__pack_state pack = take_pack(generation->packs, &generation->pack_count, index);
+  if (keep_history) {
+    generation->removed[generation->removed_count++] = pack;
+  } else {
+    pks__free(pack.versions);
+  }
+  return PKS_OK;
+}
+
+void pks__generation_forget_removed(pks__generation *generation, uint32_t index) {
+  pks__free(take_pack(generation->removed, &generation->removed_count, index).versions);
 }
 
 pks_status pks__generation_push_version(
@@ -136,12 +200,16 @@ pks_status pks__generation_push_version(
   pks__version *versions = pks__allocate_zeroed((size_t)state->version_count + 1, sizeof *versions);
   if (!versions) { return pks__fail_memory(error); }
   versions[0] = *version;
-  if (state->version_count > 0) { memcpy(&versions[1], state->versions, state->version_count * sizeof *versions); }
+  uint32_t count = 1;
+  for (uint32_t i = 0; i < state->version_count && count < PKS__VERSIONS_MAX; i++) {
+    const pks__version *old = &state->versions[i];
+    bool is_kept = count < keep || old->pinned;
+    if (old->number != version->number && is_kept) { versions[count++] = *old; }
+  }
   pks__free(state->versions);
   state->versions = versions;
-  uint32_t count = state->version_count + 1;
-  if (keep > PKS__VERSIONS_MAX) { keep = PKS__VERSIONS_MAX; }
-  state->version_count = count < keep ? count : keep;
+  state->version_count = count;
+  if (version->number > state->highest_version) { state->highest_version = version->number; }
   return PKS_OK;
 }
 
@@ -153,17 +221,25 @@ pks_version pks__version_public(const pks__version *version) {
     .link_count = version->link_count,
     .folder_count = version->folder_count,
     .logical_bytes = version->logical_bytes,
+    .pinned = version->pinned,
   };
   memcpy(out.catalog, &version->catalog, sizeof out.catalog);
   return out;
 }
 
+const pks__pack_state *pks__generation_any_pack(const pks__generation *generation, uint32_t index) {
+  PKS_ASSERT(index < generation->pack_count + generation->removed_count);
+  return index < generation->pack_count ? &generation->packs[index]
+                                        : &generation->removed[index - generation->pack_count];
+}
+
 pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index) {
-  PKS_ASSERT(index < generation->pack_count);
-  const pks__pack_state *pack = &generation->packs[index];
+  const pks__pack_state *pack = pks__generation_any_pack(generation, index);
   return (pks_pack){
     .name = pack->name,
     .priority = pack->priority,
+    .removed = index >= generation->pack_count,
+    .held = pack->held,
     .version_count = pack->version_count,
     .current = pks__version_public(&pack->versions[0]),
   };
@@ -230,11 +306,14 @@ static void write_version(pen *pen, const pks__version *version) {
   write64(pen, version->link_count);
   write64(pen, version->folder_count);
   write64(pen, version->logical_bytes);
+  write64(pen, version->pinned ? VERSION_FLAG_PINNED : 0);
 }
 
-static void write_pack(pen *pen, const pks__pack_state *pack) {
+static void write_pack(pen *pen, const pks__pack_state *pack, bool removed) {
   write32(pen, pack->number);
   write32(pen, (uint32_t)pack->priority);
+  write32(pen, (pack->held ? PACK_FLAG_HELD : 0) | (removed ? PACK_FLAG_REMOVED : 0));
+  write64(pen, pack->highest_version);
   uint32_t length = (uint32_t)strlen(pack->name);
   write32(pen, length);
   write_bytes(pen, pack->name, length);
@@ -260,8 +339,9 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   write32(&pen, generation->next_pack_number);
   write32(&pen, generation->run_count);
   for (uint32_t i = 0; i < generation->run_count; i++) { write_run(&pen, &generation->runs[i]); }
-  write32(&pen, generation->pack_count);
-  for (uint32_t i = 0; i < generation->pack_count; i++) { write_pack(&pen, &generation->packs[i]); }
+  write32(&pen, generation->pack_count + generation->removed_count);
+  for (uint32_t i = 0; i < generation->pack_count; i++) { write_pack(&pen, &generation->packs[i], false); }
+  for (uint32_t i = 0; i < generation->removed_count; i++) { write_pack(&pen, &generation->removed[i], true); }
   if (!pen.status) { write64(&pen, pks__checksum(out->bytes + begin, (size_t)(out->length - begin))); }
   return pen.status;
 }
@@ -281,6 +361,7 @@ static void read_version(pks__reader *reader, pks__version *version) {
   version->link_count = pks__read64(reader);
   version->folder_count = pks__read64(reader);
   version->logical_bytes = pks__read64(reader);
+  version->pinned = pks__read64(reader) & VERSION_FLAG_PINNED;
 }
 
 /// Reads a count of things of at least `minimum` bytes each; a count that the rest cannot hold fails.
@@ -290,13 +371,17 @@ static uint32_t read_count(pks__reader *reader, size_t minimum) {
   return reader->failed ? 0 : count;
 }
 
-static bool read_pack(pks__reader *reader, pks__pack_state *pack) {
+static bool read_pack(pks__reader *reader, pks__pack_state *pack, bool *removed) {
   pack->number = pks__read32(reader);
   pack->priority = (int32_t)pks__read32(reader);
+  uint32_t flags = pks__read32(reader);
+  pack->held = flags & PACK_FLAG_HELD;
+  *removed = flags & PACK_FLAG_REMOVED;
+  pack->highest_version = pks__read64(reader);
   uint32_t length = read_count(reader, 1);
   const uint8_t *name = length <= PKS__PACK_NAME_MAX ? pks__read_bytes(reader, length) : NULL;
   if (name) { memcpy(pack->name, name, length); }
-  uint32_t versions = read_count(reader, 1);
+  uint32_t versions = read_count(reader, VERSION_SIZE);
   pack->versions = pks__allocate_zeroed((size_t)versions + 1, sizeof *pack->versions);
   if (!pack->versions) { return false; }
   pack->version_count = versions;
@@ -325,13 +410,45 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
     generation->run_count = i + 1;
     if (!read_run(reader, &generation->runs[i])) { return false; }
   }
-  uint32_t packs = read_count(reader, 16);
+  uint32_t packs = read_count(reader, PACK_SIZE);
   generation->packs = pks__allocate_zeroed((size_t)packs + 1, sizeof *generation->packs);
-  if (!generation->packs) { return false; }
+  generation->removed = pks__allocate_zeroed((size_t)packs + 1, sizeof *generation->removed);
+  if (!generation->packs || !generation->removed) { return false; }
   for (uint32_t i = 0; i < packs && !reader->failed; i++) {
-    generation->pack_count = i + 1;
-    if (!read_pack(reader, &generation->packs[i])) { return false; }
+    pks__pack_state pack = {0};
+    bool removed, had_memory = read_pack(reader, &pack, &removed);
+    if (removed) {
+      generation->removed[generation->removed_count++] = pack;
+    } else {
+      generation->packs[generation->pack_count++] = pack;
+    }
+    if (!had_memory) { return false; }
   }
+  return true;
+}
+
+static int compare_names(const void *a, const void *b) {
+  const pks__pack_state *const *left = a, *const *right = b;
+  return strcmp((*left)->name, (*right)->name);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  const pks__pack_state *const *left = a, *const *right = b;
+  return ((*left)->number > (*right)->number) - ((*left)->number < (*right)->number);
+}
+
+/// Whether no two packs have a name or a number in common. False when memory is short.
+static bool check_packs(const pks__generation *generation, bool *differ) {
+  uint32_t count = generation->pack_count + generation->removed_count;
+  const pks__pack_state **packs = pks__allocate((count + 1) * sizeof *packs);
+  if (!packs) { return false; }
+  for (uint32_t i = 0; i < count; i++) { packs[i] = pks__generation_any_pack(generation, i); }
+  *differ = true;
+  qsort(packs, count, sizeof(*packs), compare_names);
+  for (uint32_t i = 1; i < count; i++) { *differ = *differ && compare_names(&packs[i - 1], &packs[i]) != 0; }
+  qsort(packs, count, sizeof(*packs), compare_numbers);
+  for (uint32_t i = 1; i < count; i++) { *differ = *differ && compare_numbers(&packs[i - 1], &packs[i]) != 0; }
+  pks__free(packs);
   return true;
 }
 
@@ -353,8 +470,9 @@ pks_status pks__generation_decode(
   pks__generation generation = {.has_shadows = flags & FLAG_SHADOWS, .has_garbage = flags & FLAG_GARBAGE};
   generation.number = pks__read64(&reader);
   generation.next_pack_number = pks__read32(&reader);
-  bool had_memory = read_lists(&reader, &generation);
-  if (!had_memory || reader.failed || pks__reader_left(&reader) != 0) {
+  bool had_memory = read_lists(&reader, &generation), differ = false;
+  if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ); }
+  if (!had_memory || reader.failed || pks__reader_left(&reader) != 0 || !differ) {
     pks__generation_free(&generation);
     return had_memory ? pks__fail(error, PKS_CORRUPT, "generation file contradicts itself", name, 8)
                       : pks__fail_memory(error);

@@ -6,7 +6,12 @@
 ///
 /// In memory packs stand in the order in which they win: by priority, highest first, then first installed first; a
 /// pack's index is its rank. A pack's *number* is given once and never used again, so that records of a removed pack
-/// stay dead if one of the same name comes back.
+/// stay dead if one of the same name comes back. Packs that were removed but keep their history stand apart: they have
+/// versions and no assets.
+///
+/// Kept versions of a pack stand in the order in which they were current, the last first. A new version drops those
+/// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until somebody
+/// says otherwise.
 #ifndef PKS_GENERATION_H
 #define PKS_GENERATION_H
 
@@ -20,14 +25,17 @@ typedef struct pks__version {
   pks__id layout;
   int64_t committed_at_ns;
   uint64_t file_count, link_count, folder_count, logical_bytes;
+  bool pinned;  ///< kept whatever the number to keep
 } pks__version;
 
 typedef struct pks__pack_state {
   uint32_t number;
   int32_t priority;
+  bool held;  ///< at its current version
   char name[PKS__PACK_NAME_MAX + 1];
-  uint32_t version_count;  ///< >= 1
-  pks__version *versions;  ///< the current one first, then back in time
+  uint64_t highest_version;  ///< number that any version of it ever had
+  uint32_t version_count;    ///< >= 1
+  pks__version *versions;    ///< the current one first, then those that were current before
 } pks__pack_state;
 
 typedef struct pks__run_ref {
@@ -45,6 +53,8 @@ typedef struct pks__generation {
   pks__run_ref *runs;
   uint32_t pack_count;
   pks__pack_state *packs;
+  uint32_t removed_count;
+  pks__pack_state *removed;  ///< packs without a current version, whose history is kept
 } pks__generation;
 
 void pks__generation_free(pks__generation *generation);  ///< a zeroed one is fine
@@ -60,14 +70,25 @@ pks_status pks__generation_decode(
 uint32_t pks__generation_find_pack(const pks__generation *generation, const char *name);
 uint32_t pks__generation_find_number(const pks__generation *generation, uint32_t number);
 
-/// Adds a pack without versions, and hands out its index. Ranks move.
+/// Index among the removed packs, or UINT32_MAX.
+uint32_t pks__generation_find_removed(const pks__generation *generation, const char *name);
+/// Index among a pack's versions, or UINT32_MAX.
+uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number);
+
+/// Adds a pack and hands out its index: without versions, or with those of a removed pack of the same name. Ranks move.
 pks_status pks__generation_add_pack(
   pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
 );
-void pks__generation_remove_pack(pks__generation *generation, uint32_t index);
+/// Removes a pack, with its history or without.
+pks_status pks__generation_remove_pack(
+  pks__generation *generation, uint32_t index, bool keep_history, pks_error *error
+);
+/// Removes the history of a removed pack.
+void pks__generation_forget_removed(pks__generation *generation, uint32_t index);
 /// Puts packs back in order after a priority changed.
 void pks__generation_sort(pks__generation *generation);
-/// Makes `version` the pack's current one and keeps at most `keep` in all.
+/// Makes `version` the pack's current one. One of the same number takes its place; of the others those are kept that are
+/// pinned or are among the `keep` that were current last, the new one included.
 pks_status pks__generation_push_version(
   pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error
 );
@@ -82,6 +103,8 @@ pks_status pks__generation_replace_runs(
   uint32_t pack_count, pks_error *error
 );
 
+/// Packs by number of the public interface: the removed ones follow those in order of ranks.
+const pks__pack_state *pks__generation_any_pack(const pks__generation *generation, uint32_t index);
 /// As the public header shows them. The name is on loan from the generation.
 pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index);
 pks_version pks__version_public(const pks__version *version);

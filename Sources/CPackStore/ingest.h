@@ -1,13 +1,17 @@
-/// Adding a folder: read, chunk, hash, deduplicate, encode, write; then catalog, layout and index run.
+/// Making a version of a pack: chunk, hash, deduplicate, encode, write; then catalog, layout and index run.
 ///
-/// Two passes. The first goes through the source in order of paths: blocks of files are read and hashed on all threads,
-/// and consumed in order by the caller's thread, which looks every chunk up, hands new ones to the frame pipeline,
-/// writes the catalog, and keeps for each asset where its chunks are (as references, in scratch memory). The second,
-/// when every frame has its place, turns references into extents, writes the layout and builds the index run.
+/// Two passes. The first (`first_pass.h`) goes through the assets in order of paths, looks every chunk up, hands new ones
+/// to the frame pipeline, writes the catalog, and keeps for each asset where its chunks are (as references, in scratch
+/// memory). The second (`assemble.c`), when every frame has its place, turns references into extents, writes the layout
+/// and builds the index run.
+///
+/// The assets come from a folder (`ingest_folder.c`): its files are read and hashed on all threads, and consumed in order.
+/// Or they come from the catalog of a version that is known already (`ingest_version.c`): then nothing is read but
+/// chunks that the base does not have.
 ///
 /// Map assets. While all chunks of one are found, in order, in a place where it may lie (`map_search.h`), nothing is
-/// stored. Once that ends it is laid out afresh: what was read so far is read again, and must have the ids that it had;
-/// then every chunk is stored, known or not. So an unchanged map asset costs nothing, a changed one its size.
+/// stored. Once that ends it is laid out afresh: what was passed over is fetched again, and must have the ids that it
+/// had; then every chunk is stored, known or not. So an unchanged map asset costs nothing, a changed one its size.
 ///
 /// Memory: blocks, frames and encoders are bounded by the thread count; everything in proportion to the folder is in
 /// scratch memory. Determinism: consumption is in order, so the result does not depend on threads or on the order in
@@ -18,9 +22,9 @@
 #include "catalog.h"
 #include "chunker.h"
 #include "frame_pipeline.h"
+#include "listing.h"
 #include "page_store.h"
 #include "run_writer.h"
-#include "source.h"
 
 /// A stretch of chunks that lie one after another.
 typedef struct pks__chunk_span {
@@ -46,13 +50,30 @@ typedef struct pks__old_segment {
   uint32_t run_segment;  ///< its number in the run under construction, UINT32_MAX: not needed yet
 } pks__old_segment;
 
+/// A chunk of which the bytes are wanted.
+typedef struct pks__chunk_want {
+  const pks__id *id;
+  uint32_t length;
+  const char *path;  ///< of the asset, not NUL-terminated
+  size_t path_length;
+  uint64_t offset;  ///< in the asset
+  const pks__item *item;
+} pks__chunk_want;
+
+/// Writes the bytes of a chunk to `out`. They have the id that is wanted, or it is an error.
+typedef struct pks__chunk_fetch {
+  void *context;
+  pks_status (*fetch)(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error);
+} pks__chunk_fetch;
+
 typedef struct pks__ingest {
   pks__session *session;
   pks__view *base;
   uint32_t base_pack;  ///< the pack's index in `base`, or UINT32_MAX
-  const pks_add_request *request;
+  pks_add_request request;
   pks__chunker chunker;
-  pks__source source;
+  pks__listing listing;
+  uint64_t files_expected, bytes_expected;  ///< for progress
   pks__pool *pool;
   pks__page_store pages;
   pks__frame_pipeline frames;
@@ -79,19 +100,48 @@ static inline bool pks__ingest_is_idle(const pks__ingest *ingest) {
   return ingest->result.unchanged && ingest->result.relaid_count == 0;
 }
 
-/// First pass. `base` is what the new version may reuse.
-pks_status pks__ingest_store(
+/// First pass over a folder. `base` is what the new version may reuse. The result is to be closed, also after an error.
+pks_status pks__ingest_folder(
   pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, bool sync, pks_error *error
 );
 
-/// Second pass, unless there is nothing to commit: the layout and the run, written to the session's folder. Everything
-/// is synced if `sync`.
-pks_status pks__ingest_assemble(pks__ingest *ingest, bool sync, pks_error *error);
+/// What `pks__ingest_version` is to do.
+typedef struct pks__version_request {
+  const char *pack;
+  pks__id catalog;
+  /// says which files are map assets; where it cannot be read, none is
+  pks__id layout;
+  pks__page_source pages;  ///< of both
+  /// for chunks that the base does not have: whether `fetch` will be able to. NULL: nobody has them
+  pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
+  pks__chunk_fetch fetch;
+  /// told of each file that cannot be had whole, which is left out; NULL: that is CORRUPT
+  void (*lost)(void *context, const char *path, size_t path_length);
+  bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
+  void *context;                                                  ///< for `has`, `lost` and `progress`
+} pks__version_request;
+
+/// First pass over a catalog. The result is to be closed, also after an error. Without losses its catalog is the one that
+/// was asked for. Errors: CORRUPT, also when pages or chunks are nowhere; those of `has` and `fetch`.
+pks_status pks__ingest_version(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
+  pks_error *error
+);
+
+/// Second pass, unless there is nothing to commit: the layout, which says that it is that of version `number`, and the
+/// run, written to the session's folder. Everything is synced if `sync`.
+pks_status pks__ingest_assemble(pks__ingest *ingest, uint64_t number, bool sync, pks_error *error);
 
 /// Whether a file or link of the source stands where another pack of `view` has a folder, or the reverse. Time grows
 /// with what changed.
 pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error);
 
-void pks__ingest_close(pks__ingest *ingest);
+void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
+
+// MARK: - For the two first passes
+
+void pks__ingest_init(pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request);
+/// Opens what takes chunks and pages, once it is known how long chunks may be.
+pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error);
 
 #endif

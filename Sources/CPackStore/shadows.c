@@ -60,15 +60,14 @@ static pks_status check_below(
 }
 
 pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error) {
-  shadow_search search = {
-    .view = view, .own_rank = pks__generation_find_pack(&view->generation, ingest->request->pack)};
+  shadow_search search = {.view = view, .own_rank = pks__generation_find_pack(&view->generation, ingest->request.pack)};
   pks__merge merge = {0};
   *found = false;
   pks_status status = pks__merge_open(&merge, view, error);
-  for (uint64_t i = 0; !status && !*found && i < pks__source_count(&ingest->source); i++) {
+  for (uint64_t i = 0; !status && !*found && i < pks__listing_count(&ingest->listing); i++) {
     if (!PKS__SCRATCH_AT(&ingest->assets, const pks__ingest_asset, i)->changed) { continue; }
-    const pks__source_item *item = pks__source_at(&ingest->source, i);
-    const char *path = pks__source_path(&ingest->source, item);
+    const pks__item *item = pks__listing_at(&ingest->listing, i);
+    const char *path = pks__listing_path(&ingest->listing, item);
     status = check_folders(&search, path, item->path_length, found, error);
     if (!status && !*found && item->kind != PKS__RECORD_FOLDER) {
       status = check_below(&search, &merge, path, item->path_length, found, error);

@@ -197,7 +197,7 @@ static pks_status enter_folder(scan *scan) {
     .names_begin = scan->names.length,
     .entries_begin = PKS__SCRATCH_COUNT(&scan->entries, listed),
     .next = PKS__SCRATCH_COUNT(&scan->entries, listed),
-    .items_before = pks__source_count(source),
+    .items_before = pks__listing_count(source->listing),
     .path_length = scan->path_length,
   };
   pks__file folder = PKS__NO_FILE;
@@ -232,19 +232,17 @@ static pks_status enter_folder(scan *scan) {
 
 // MARK: - Items
 
-/// Adds an item for the present path. A link's target is read behind the path.
+/// Adds an item for the present path.
 static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kind) {
   pks__source *source = scan->source;
-  pks__source_item item = {
-    .text = source->texts.length,
+  pks__item item = {
     .size = kind == PKS__RECORD_FILE ? entry->size : 0,
     .path_length = (uint32_t)scan->path_length,
     .kind = (uint8_t)kind,
     .executable = kind == PKS__RECORD_FILE && entry->executable,
   };
-  pks_status status = pks__scratch_append(&source->texts, scan->path, scan->path_length, scan->error);
-  if (!status && kind == PKS__RECORD_LINK) {
-    char target[PKS__LINK_TARGET_MAX + 1];
+  char target[PKS__LINK_TARGET_MAX + 1];
+  if (kind == PKS__RECORD_LINK) {
     size_t length = 0;
     int failure =
       source->vfs->read_link(source->vfs->context, source->root, scan->path, target, sizeof target, &length);
@@ -253,14 +251,8 @@ static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kin
       return PKS_OK;
     }
     item.size = length;
-    status = pks__scratch_append(&source->texts, target, length, scan->error);
   }
-  if (!status) { status = pks__scratch_append(&source->items, &item, sizeof item, scan->error); }
-  if (kind == PKS__RECORD_FILE) {
-    source->file_count++;
-    source->byte_count += item.size;
-  }
-  return status;
+  return pks__listing_append(source->listing, &item, scan->path, target, scan->error);
 }
 
 /// Whether following links has led back to a folder that the walk is in.
@@ -293,27 +285,11 @@ static pks_status report_scan(scan *scan) {
   const pks_add_request *request = scan->request;
   if (++scan->seen % 1000 != 0 || !request->progress) { return PKS_OK; }
   pks_progress progress = {
-    .phase = PKS_PHASE_SCAN, .files_done = scan->source->file_count, .bytes_done = scan->source->byte_count};
+    .phase = PKS_PHASE_SCAN,
+    .files_done = scan->source->listing->file_count,
+    .bytes_done = scan->source->listing->byte_count};
   if (request->progress(request->context, &progress)) { return PKS_OK; }
   return pks__fail(scan->error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
-}
-
-/// Orders two items by their paths' bytes.
-static int compare_items(const pks__source *source, const pks__source_item *a, const pks__source_item *b) {
-  size_t shared = pks__min_size(a->path_length, b->path_length);
-  int order = memcmp(pks__source_path(source, a), pks__source_path(source, b), shared);
-  return order != 0 ? order : (a->path_length > b->path_length) - (a->path_length < b->path_length);
-}
-
-/// Moves the item added last to its place. An empty folder was visited where what is in it would stand, behind "name/",
-/// but its own path is "name": siblings such as "name.txt" lie between.
-static void settle_last_item(pks__source *source) {
-  uint64_t last = pks__source_count(source) - 1, at = last;
-  pks__source_item item = *pks__source_at(source, last);
-  while (at > 0 && compare_items(source, pks__source_at(source, at - 1), &item) > 0) { at--; }
-  pks__source_item *place = PKS__SCRATCH_AT(&source->items, pks__source_item, at);
-  memmove(place + 1, place, (size_t)(last - at) * sizeof *place);
-  *place = item;
 }
 
 /// Leaves the present folder. One in which nothing was found is an item itself.
@@ -323,9 +299,10 @@ static pks_status leave_folder(scan *scan) {
   scan->names.length = here.names_begin;
   scan->entries.length = here.entries_begin * sizeof(listed);
   pks_status status = PKS_OK;
-  if (scan->path_length > 0 && pks__source_count(scan->source) == here.items_before) {
+  if (scan->path_length > 0 && pks__listing_count(scan->source->listing) == here.items_before) {
     status = add_item(scan, NULL, PKS__RECORD_FOLDER);
-    if (!status) { settle_last_item(scan->source); }
+    // Its children would stand behind "name/", but its own path is "name": siblings such as "name.txt" lie between.
+    if (!status) { pks__listing_settle_last(scan->source->listing); }
   }
   if (scan->levels.length > 0) {
     pop_name(scan, PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1)->path_length);
@@ -377,14 +354,14 @@ static pks_status open_root(pks__source *source, const char *folder, pks_error *
 /// Marks the files that one pattern means. A pattern that means none is most often a mistake.
 static void mark_mapped(pks__source *source, const pks_add_request *request, const char *glob) {
   bool used = false;
-  for (uint64_t i = 0; i < pks__source_count(source); i++) {
-    pks__source_item *item = PKS__SCRATCH_AT(&source->items, pks__source_item, i);
+  for (uint64_t i = 0; i < pks__listing_count(source->listing); i++) {
+    pks__item *item = PKS__SCRATCH_AT(&source->listing->items, pks__item, i);
     if (item->kind != PKS__RECORD_FILE) { continue; }
-    if (!pks__glob_matches(glob, pks__source_path(source, item), item->path_length)) { continue; }
+    if (!pks__glob_matches(glob, pks__listing_path(source->listing, item), item->path_length)) { continue; }
     used = true;
     if (item->mapped || item->size == 0) { continue; }
     item->mapped = true;
-    source->mapped_count++;
+    source->listing->mapped_count++;
   }
   if (!used && request->notice) { request->notice(request->context, PKS_NOTICE_UNUSED_GLOB, glob, strlen(glob), 0); }
 }
@@ -392,12 +369,11 @@ static void mark_mapped(pks__source *source, const pks_add_request *request, con
 // MARK: - Scanning
 
 pks_status pks__source_scan(
-  pks__source *out, pks__scratch_folder *home, const pks_add_request *request, const pks__file_info *own,
-  pks_error *error
+  pks__source *out, pks__listing *listing, pks__scratch_folder *home, const pks_add_request *request,
+  const pks__file_info *own, pks_error *error
 ) {
-  pks__source source = {.vfs = home->vfs, .root = PKS__NO_FILE, .follows = request->links == PKS_LINKS_FOLLOW};
-  pks__scratch_init(&source.items, home);
-  pks__scratch_init(&source.texts, home);
+  bool follows = request->links == PKS_LINKS_FOLLOW;
+  pks__source source = {.vfs = home->vfs, .root = PKS__NO_FILE, .follows = follows, .listing = listing};
   pks_status status = open_root(&source, request->folder, error);
   if (status) { return status; }
   pks__file_info root = {0};
@@ -429,15 +405,13 @@ pks_status pks__source_scan(
 
 void pks__source_close(pks__source *source) {
   if (!source->vfs) { return; }
-  pks__scratch_free(&source->items);
-  pks__scratch_free(&source->texts);
   if (source->root != PKS__NO_FILE) { source->vfs->close(source->vfs->context, source->root); }
   *source = (pks__source){0};
 }
 
-pks_status pks__source_open(const pks__source *source, const pks__source_item *item, pks__file *out, pks_error *error) {
+pks_status pks__source_open(const pks__source *source, const pks__item *item, pks__file *out, pks_error *error) {
   char path[PKS__PATH_MAX + 1];
-  memcpy(path, pks__source_path(source, item), item->path_length);
+  memcpy(path, pks__listing_path(source->listing, item), item->path_length);
   path[item->path_length] = 0;
   pks__open_mode mode = source->follows ? PKS__OPEN_READ_FOLLOW : PKS__OPEN_READ;
   int failure = source->vfs->open(source->vfs->context, source->root, path, mode, out);
@@ -447,24 +421,25 @@ pks_status pks__source_open(const pks__source *source, const pks__source_item *i
   return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;
 }
 
-pks_status pks__source_changed(const pks__source *source, const pks__source_item *item, pks_error *error) {
+pks_status pks__source_changed(const pks__source *source, const pks__item *item, pks_error *error) {
   return pks__fail_at_path(
-    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__source_path(source, item), item->path_length
+    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__listing_path(source->listing, item),
+    item->path_length
   );
 }
 
-pks_status pks__source_failed(const pks__source *source, const pks__source_item *item, int failure, pks_error *error) {
+pks_status pks__source_failed(const pks__source *source, const pks__item *item, int failure, pks_error *error) {
   pks_status status = pks__fail_system(error, failure, "cannot read", NULL);
   if (error) {
     size_t length = pks__min_size(item->path_length, sizeof error->file - 1);
-    memcpy(error->file, pks__source_path(source, item), length);
+    memcpy(error->file, pks__listing_path(source->listing, item), length);
     error->file[length] = 0;
   }
   return status;
 }
 
 pks_status pks__source_read(
-  const pks__source *source, const pks__source_item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  const pks__source *source, const pks__item *item, pks__file file, uint64_t offset, void *out, size_t length,
   pks_error *error
 ) {
   size_t got = 0;
@@ -474,8 +449,8 @@ pks_status pks__source_read(
 }
 
 void pks__source_report_unreadable(const pks__source *source, const pks_add_request *request) {
-  for (uint64_t i = 0; request->notice && i < pks__source_count(source); i++) {
-    const pks__source_item *item = pks__source_at(source, i);
+  for (uint64_t i = 0; request->notice && i < pks__listing_count(source->listing); i++) {
+    const pks__item *item = pks__listing_at(source->listing, i);
     pks__file file = PKS__NO_FILE;
     pks_error failure;
     if (item->kind != PKS__RECORD_FILE) { continue; }
@@ -483,7 +458,8 @@ void pks__source_report_unreadable(const pks__source *source, const pks_add_requ
       source->vfs->close(source->vfs->context, file);
     } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
       request->notice(
-        request->context, PKS_NOTICE_UNREADABLE, pks__source_path(source, item), item->path_length, failure.system_error
+        request->context, PKS_NOTICE_UNREADABLE, pks__listing_path(source->listing, item), item->path_length,
+        failure.system_error
       );
     }
   }

@@ -67,6 +67,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_EXISTS: return "exists";
     case PKS_NOT_CONTIGUOUS: return "not contiguous";
     case PKS_CONFLICT: return "conflict";
+    case PKS_HELD: return "held";
     case PKS_OUT_OF_MEMORY: return "out of memory";
     case PKS_IO_ERROR: return "input/output error";
     case PKS_NO_SPACE: return "no space";

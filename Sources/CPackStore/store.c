@@ -244,8 +244,7 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   const pks__control_slot *slot = pks__control_current(&control);
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);
-  bool power_of_two = (slot->chunk_average & (slot->chunk_average - 1)) == 0;
-  if (!power_of_two || slot->chunk_average < PKS__CHUNK_AVERAGE_MIN || slot->chunk_average > PKS__CHUNK_AVERAGE_MAX) {
+  if (!pks__chunk_average_is_valid(slot->chunk_average)) {
     return pks__fail(error, PKS_CORRUPT, "impossible average chunk", PKS__CONTROL_FILE, 12);
   }
   return PKS_OK;
@@ -258,9 +257,7 @@ static pks_status open_cache(pks_store *store, const pks_options *options, pks_e
 }
 
 static bool options_make_sense(const pks_options *options) {
-  uint32_t average = options->chunk_average;
-  return average == 0
-    || ((average & (average - 1)) == 0 && average >= PKS__CHUNK_AVERAGE_MIN && average <= PKS__CHUNK_AVERAGE_MAX);
+  return options->chunk_average == 0 || pks__chunk_average_is_valid(options->chunk_average);
 }
 
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {

@@ -51,65 +51,17 @@ void pks_txn_abort(pks_txn *txn) {
   pks__free(txn);
 }
 
-/// What the transaction sees: its base and what is staged.
-static pks__view *present_view(const pks_txn *txn) { return txn->view ? txn->view : txn->base; }
-
-uint32_t pks_txn_pack_count(const pks_txn *txn) { return present_view(txn)->generation.pack_count; }
+uint32_t pks_txn_pack_count(const pks_txn *txn) { return pks__txn_view(txn)->generation.pack_count; }
 
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
-  return pks__generation_pack(&present_view(txn)->generation, index);
+  return pks__generation_pack(&pks__txn_view(txn)->generation, index);
 }
 
 // MARK: - Changes
 
-bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
-  uint32_t old = pks__generation_find_pack(before, name), new = pks__generation_find_pack(now, name);
-  if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
-  const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
-  return a->number == b->number && a->versions[0].number == b->versions[0].number
-    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog)
-    && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
-}
-
-static pks_status apply_add(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
-  uint32_t pack = pks__generation_find_pack(to, change->pack);
-  pks_status status = PKS_OK;
-  if (pack == UINT32_MAX) { status = pks__generation_add_pack(to, change->pack, change->priority, &pack, error); }
-  if (status) { return status; }
-  uint32_t number = to->packs[pack].number;
-  status = pks__generation_push_version(to, pack, &change->version, keep, error);
-  if (!status) { status = pks__generation_add_run(to, &change->run, &number, 1, error); }
-  to->has_shadows = to->has_shadows || change->has_shadows;
-  return status;
-}
-
-static pks_status apply_layout(const pks__staged_change *change, pks__generation *to, pks_error *error) {
-  uint32_t pack = pks__generation_find_pack(to, change->pack);
-  if (pack == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET); }
-  to->packs[pack].versions[0].layout = change->version.layout;
-  return pks__generation_add_run(to, &change->run, &to->packs[pack].number, 1, error);
-}
-
-pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
-  pks_status status = PKS_OK;
-  if (change->kind == PKS__CHANGE_ADD) { status = apply_add(change, to, keep, error); }
-  if (change->kind == PKS__CHANGE_LAYOUT) { status = apply_layout(change, to, error); }
-  if (status || (pks__change_has_layout(change) && !change->set_priority)) { return status; }
-  uint32_t pack = pks__generation_find_pack(to, change->pack);
-  if (pack == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET); }
-  if (change->kind == PKS__CHANGE_REMOVE) {
-    pks__generation_remove_pack(to, pack);
-    return PKS_OK;
-  }
-  to->packs[pack].priority = change->priority;
-  pks__generation_sort(to);
-  return PKS_OK;
-}
-
-/// Stages a change: on success the transaction sees it, on failure it is as before.
-static pks_status stage(pks_txn *txn, const pks__staged_change *change, pks_error *error) {
+pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_error *error) {
   pks__generation next = {0};
-  pks__view *before = present_view(txn), *view = NULL;
+  pks__view *before = pks__txn_view(txn), *view = NULL;
   pks_status status = pks__scratch_reserve(&txn->changes, sizeof *change, error);
   if (!status) { status = pks__generation_copy(&before->generation, &next, error); }
   if (!status) {
@@ -125,22 +77,33 @@ static pks_status stage(pks_txn *txn, const pks__staged_change *change, pks_erro
   return PKS_OK;
 }
 
-pks_status pks_txn_remove(pks_txn *txn, const char *pack, pks_error *error) {
-  if (pks__generation_find_pack(&present_view(txn)->generation, pack) == UINT32_MAX) {
+/// Stages a change of a pack that needs nothing but its name.
+static pks_status stage_named(pks_txn *txn, pks__staged_change *change, const char *pack, pks_error *error) {
+  if (!pack || !pks__pack_name_is_valid(pack)) {
     return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
   }
-  pks__staged_change change = {.kind = PKS__CHANGE_REMOVE};
-  (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
-  return stage(txn, &change, error);
+  (void)snprintf(change->pack, sizeof change->pack, "%s", pack);
+  return pks__txn_stage(txn, change, error);
+}
+
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error) {
+  pks__staged_change change = {.kind = PKS__CHANGE_REMOVE, .keep_history = keep_history};
+  return stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error) {
-  if (pks__generation_find_pack(&present_view(txn)->generation, pack) == UINT32_MAX) {
-    return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
-  }
   pks__staged_change change = {.kind = PKS__CHANGE_PRIORITY, .priority = priority};
-  (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
-  return stage(txn, &change, error);
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error) {
+  pks__staged_change change = {.kind = PKS__CHANGE_PIN, .version = {.number = version}};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
+  pks__staged_change change = {.kind = PKS__CHANGE_UNPIN};
+  return stage_named(txn, &change, pack, error);
 }
 
 // MARK: - Adding a folder
@@ -172,18 +135,25 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
 
 /// The version's number, and whether it may be used.
 static pks_status choose_number(
-  const pks__view *view, uint32_t pack, const pks_add_request *request, uint64_t *number, pks_error *error
+  const pks__generation *generation, const pks_add_request *request, uint64_t *number, pks_error *error
 ) {
-  const pks__pack_state *state = pack == UINT32_MAX ? NULL : &view->generation.packs[pack];
-  *number = request->version;
-  if (!request->version) { *number = state ? state->versions[0].number + 1 : 1; }
-  for (uint32_t i = 0; state && i < state->version_count; i++) {
-    if (state->versions[i].number != *number) { continue; }
-    return pks__fail(
-      error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET
-    );
+  uint32_t live = pks__generation_find_pack(generation, request->pack);
+  uint32_t removed = pks__generation_find_removed(generation, request->pack);
+  const pks__pack_state *state = live != UINT32_MAX ? &generation->packs[live] : NULL;
+  if (removed != UINT32_MAX) { state = &generation->removed[removed]; }
+  if (state && state->held) {
+    return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
   }
-  return PKS_OK;
+  *number = request->version;
+  if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
+  if (*number == 0) {
+    const char *text = "the pack has no version numbers left";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
+  if (!state || pks__pack_find_version(state, *number) == UINT32_MAX) { return PKS_OK; }
+  return pks__fail(
+    error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET
+  );
 }
 
 /// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their
@@ -211,21 +181,21 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
 /// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
 /// are other packs.
 static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
-  const pks__generation *generation = &present_view(txn)->generation;
+  const pks__generation *generation = &pks__txn_view(txn)->generation;
   uint32_t others = generation->pack_count - (ingest->base_pack != UINT32_MAX);
   *found = false;
-  return !others ? PKS_OK : pks__ingest_find_shadows(ingest, txn->view ? txn->view : txn->base, found, error);
+  return !others ? PKS_OK : pks__ingest_find_shadows(ingest, pks__txn_view(txn), found, error);
 }
 
-/// Assembles the version, opens what was sealed, and stages `change` with it.
-static pks_status stage_layout(
+pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
-  const pks_add_request *request = ingest->request;
+  const pks_add_request *request = &ingest->request;
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;
-  pks_status status = pks__ingest_assemble(ingest, txn->options.durability == PKS_DURABLE, error);
+  pks_status status =
+    pks__ingest_assemble(ingest, change->version.number, txn->options.durability == PKS_DURABLE, error);
   if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
@@ -234,10 +204,10 @@ static pks_status stage_layout(
   change->version.layout = ingest->layout_id;
   ingest->result.version = pks__version_public(&change->version);
   *result = ingest->result;
-  return stage(txn, change, error);
+  return pks__txn_stage(txn, change, error);
 }
 
-static pks_status stage_version(
+static pks_status stage_new(
   pks_txn *txn, pks__ingest *ingest, uint64_t number, pks_add_result *result, pks_error *error
 ) {
   pks__staged_change change = {.kind = PKS__CHANGE_ADD};
@@ -250,16 +220,16 @@ static pks_status stage_version(
     .folder_count = ingest->info.folder_count,
     .logical_bytes = ingest->info.logical_bytes,
   };
-  return stage_layout(txn, ingest, &change, result, error);
+  return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
 /// Says that the pack is as it was. Another place of its map assets, or a new priority, is staged all the same.
 static pks_status stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
-  const pks_add_request *request = ingest->request;
-  const pks__pack_state *pack = &present_view(txn)->generation.packs[ingest->base_pack];
+  const pks_add_request *request = &ingest->request;
+  const pks__pack_state *pack = &pks__txn_view(txn)->generation.packs[ingest->base_pack];
   if (!pks__ingest_is_idle(ingest)) {
     pks__staged_change change = {.kind = PKS__CHANGE_LAYOUT, .version = pack->versions[0]};
-    return stage_layout(txn, ingest, &change, result, error);
+    return pks__txn_stage_version(txn, ingest, &change, result, error);
   }
   *result = ingest->result;
   result->version = pks__version_public(&pack->versions[0]);
@@ -273,14 +243,14 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   pks_add_result discarded;
   if (!result) { result = &discarded; }
   pks__ingest ingest;
-  pks__view *view = present_view(txn);
-  status = pks__ingest_store(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
+  pks__view *view = pks__txn_view(txn);
+  status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
     status = stage_unchanged(txn, &ingest, result, error);
   } else if (!status) {
-    status = choose_number(view, ingest.base_pack, request, &number, error);
-    if (!status) { status = stage_version(txn, &ingest, number, result, error); }
+    status = choose_number(&view->generation, request, &number, error);
+    if (!status) { status = stage_new(txn, &ingest, number, result, error); }
   }
   pks__ingest_close(&ingest);
   return status;

@@ -22,32 +22,10 @@
 #ifndef PKS_TRANSACTION_H
 #define PKS_TRANSACTION_H
 
+#include "change.h"
 #include "ingest.h"
 #include "session.h"
 #include "store.h"
-
-typedef enum pks__change_kind {
-  PKS__CHANGE_ADD,
-  PKS__CHANGE_LAYOUT,  ///< the pack's current version lies elsewhere; its content and its number stay
-  PKS__CHANGE_REMOVE,
-  PKS__CHANGE_PRIORITY,
-} pks__change_kind;
-
-/// One staged change, kept so that it can be applied to a newer generation than the base.
-typedef struct pks__staged_change {
-  pks__change_kind kind;
-  char pack[PKS__PACK_NAME_MAX + 1];
-  bool set_priority;
-  int32_t priority;
-  pks__version version;  ///< PKS__CHANGE_ADD, PKS__CHANGE_LAYOUT
-  pks__run_name run;     ///< likewise
-  bool has_shadows;
-} pks__staged_change;
-
-/// Whether the change brings a layout, and so needs segments.
-static inline bool pks__change_has_layout(const pks__staged_change *change) {
-  return change->kind == PKS__CHANGE_ADD || change->kind == PKS__CHANGE_LAYOUT;
-}
 
 struct pks_txn {
   pks_store *store;
@@ -59,11 +37,17 @@ struct pks_txn {
   pks__scratch segments;  ///< pks__segment *: staged, one reference each
 };
 
-/// Applies a staged change to a generation. NOT_FOUND when the pack is not there to be changed.
-pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
+/// What the transaction sees: its base and what is staged.
+static inline pks__view *pks__txn_view(const pks_txn *txn) { return txn->view ? txn->view : txn->base; }
 
-/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place.
-bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
+/// Stages a change: on success the transaction sees it, on failure it is as before.
+pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_error *error);
+
+/// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.
+/// Of the change, pack, priority, run and the version's layout are set here.
+pks_status pks__txn_stage_version(
+  pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
+);
 
 /// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
 /// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for

@@ -88,9 +88,10 @@ typedef struct pks__tree_place {
   pks__scratch key;
   pks__reader reader;
   uint32_t left;  ///< items of the page not read yet
+  bool is_fresh;  ///< none was read
 } pks__tree_place;
 
-/// Walks a tree in order. Bad pages are CORRUPT; memory is one page a level.
+/// Walks a tree in order. Bad pages are CORRUPT, and so are keys of leaves that do not rise; memory is one page a level.
 typedef struct pks__tree_cursor {
   pks__page_source source;
   pks__tree_kind kind;
@@ -99,7 +100,8 @@ typedef struct pks__tree_cursor {
   bool started;
   pks__id root;
   pks__tree_place places[PKS__TREE_LEVELS];
-  const uint8_t *value;  ///< of the item last read, on loan until the next call
+  pks__scratch last_key;  ///< of the leaf before
+  const uint8_t *value;   ///< of the item last read, on loan until the next call
   size_t value_length;
 } pks__tree_cursor;
 

@@ -14,6 +14,7 @@ void pks__tree_cursor_free(pks__tree_cursor *cursor) {
     pks__scratch_free(&cursor->places[level].page);
     pks__scratch_free(&cursor->places[level].key);
   }
+  pks__scratch_free(&cursor->last_key);
 }
 
 static pks_status corrupt_page(const pks__id *id, pks_error *error) {
@@ -27,8 +28,14 @@ static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks_
   pks__tree_place *place = &cursor->places[level];
   pks_status status = cursor->source.get(cursor->source.context, id, &place->page, error);
   if (status) { return status; }
+  if (level == 0 && cursor->kind == PKS__TREE_MAP) {
+    cursor->last_key.length = 0;
+    status = pks__scratch_append(&cursor->last_key, place->key.bytes, place->key.length, error);
+    if (status) { return status; }
+  }
   place->reader = pks__reader_make(place->page.bytes, (size_t)place->page.length);
   place->key.length = 0;
+  place->is_fresh = true;
   uint8_t kind = pks__read8(&place->reader), stored_level = pks__read8(&place->reader);
   uint16_t row_size = pks__read16(&place->reader);
   place->left = pks__read32(&place->reader);
@@ -37,8 +44,20 @@ static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks_
   return fits ? PKS_OK : corrupt_page(id, error);
 }
 
+/// Whether a key that has `shared` bytes in common with `before`, and goes on as `further`, comes after it. The shared
+/// part is the largest possible, so that the next byte decides.
+static bool rises(const pks__scratch *before, uint64_t shared, const uint8_t *further, uint64_t further_length) {
+  return further_length > 0 && (shared == before->length || further[0] > before->bytes[shared]);
+}
+
+/// Whether the first key of a leaf comes after the last one of the leaf before.
+static bool follows(const pks__scratch *before, const pks__scratch *key) {
+  int order = memcmp(before->bytes, key->bytes, pks__min_size((size_t)before->length, (size_t)key->length));
+  return order != 0 ? order < 0 : before->length < key->length;
+}
+
 /// Reads the key of the next item of a map page.
-static pks_status read_key(pks__tree_place *place, pks_error *error) {
+static pks_status read_key(pks__tree_place *place, bool is_first, pks_error *error) {
   uint64_t shared = pks__read_varint(&place->reader);
   uint64_t further = pks__read_varint(&place->reader);
   if (place->reader.failed || shared > place->key.length || further > PKS__PATH_MAX) {
@@ -47,6 +66,10 @@ static pks_status read_key(pks__tree_place *place, pks_error *error) {
   }
   const uint8_t *bytes = pks__read_bytes(&place->reader, (size_t)further);
   if (!bytes) { return PKS_OK; }
+  if (!is_first && !rises(&place->key, shared, bytes, further)) {
+    place->reader.failed = true;
+    return PKS_OK;
+  }
   place->key.length = shared;
   return pks__scratch_append(&place->key, bytes, further, error);
 }
@@ -58,8 +81,13 @@ static pks_status next_in_page(
   pks__tree_place *place = &cursor->places[level];
   PKS_ASSERT(place->left > 0);
   place->left--;
-  pks_status status = cursor->kind == PKS__TREE_MAP ? read_key(place, error) : PKS_OK;
+  bool is_first = place->is_fresh;
+  place->is_fresh = false;
+  pks_status status = cursor->kind == PKS__TREE_MAP ? read_key(place, is_first, error) : PKS_OK;
   if (status) { return status; }
+  if (level == 0 && is_first && cursor->last_key.length > 0 && !follows(&cursor->last_key, &place->key)) {
+    return corrupt_page(&cursor->root, error);
+  }
   uint64_t length = CHILD_SIZE;
   if (level == 0) { length = cursor->kind == PKS__TREE_MAP ? pks__read_varint(&place->reader) : cursor->row_size; }
   *body = length <= PKS__TREE_PAGE_LIMIT ? pks__read_bytes(&place->reader, (size_t)length) : NULL;

@@ -1053,19 +1053,18 @@ static pks_status check_page_segment(verification *v, const pks__id *page) {
 
 static pks_status open_layout(verification *v, version_walk *walk) {
   pks__scratch segments = {0};
-  pks__id catalog;
-  pks__tree map;
+  pks__layout_root root;
   pks__page_source pages = pks__view_pages(v->view);
   pks_status status = check_page_segment(v, &walk->version->layout);
-  if (!status) { status = pks__layout_read_root(pages, &walk->version->layout, &catalog, &map, &segments, &v->found); }
+  if (!status) { status = pks__layout_read_root(pages, &walk->version->layout, &root, &segments, &v->found); }
   walk->layout_is_lost = status != PKS_OK;
   status = settle_version(v, walk, status);
   if (!walk->layout_is_lost) {
     check_layout_segments(v, walk, &segments);
-    if (!pks__id_equal(&catalog, &walk->version->catalog)) {
+    if (!pks__id_equal(&root.catalog, &walk->version->catalog)) {
       report_version(v, walk, "the layout is of another version");
     }
-    pks__tree_cursor_init(&walk->layout, pages, PKS__TREE_MAP, 0, &map);
+    pks__tree_cursor_init(&walk->layout, pages, PKS__TREE_MAP, 0, &root.map);
     status = step_layout(v, walk);
   }
   pks__scratch_free(&segments);

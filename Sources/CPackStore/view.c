@@ -417,13 +417,16 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot) { return snapshot
 
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }
 
+uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot) { return snapshot->generation.removed_count; }
+
 pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index) {
   return pks__generation_pack(&snapshot->generation, index);
 }
 
 pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version) {
-  PKS_ASSERT(pack < snapshot->generation.pack_count && version < snapshot->generation.packs[pack].version_count);
-  return pks__version_public(&snapshot->generation.packs[pack].versions[version]);
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  return pks__version_public(&state->versions[version]);
 }
 
 uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name) {

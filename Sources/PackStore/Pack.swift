@@ -8,8 +8,14 @@ public struct Pack: Identifiable, Hashable, Sendable {
   /// earlier.
   public let priority: Int32
 
-  /// The version that is read.
+  /// The version that is read; of a removed pack, the one that was.
   public let version: PackVersion
+
+  /// It has no assets any more, but a history.
+  public let isRemoved: Bool
+
+  /// It stays at its version, since a rollback, until it is unpinned.
+  public let isHeld: Bool
 
   /// How many versions are kept, the current one included.
   public let keptVersionCount: Int
@@ -18,6 +24,8 @@ public struct Pack: Identifiable, Hashable, Sendable {
     id = PackID(trusted: pack.name)
     priority = pack.priority
     version = PackVersion(pack.current, of: id)
+    isRemoved = pack.removed
+    isHeld = pack.held
     keptVersionCount = Int(pack.version_count)
   }
 }

@@ -82,6 +82,8 @@ extension PackStoreError {
     public static let notContiguous = Self(PKS_NOT_CONTIGUOUS)
     /// Another writer changed the same pack meanwhile: stage it again.
     public static let conflict = Self(PKS_CONFLICT)
+    /// The pack is held at its current version since a rollback.
+    public static let held = Self(PKS_HELD)
 
     /// There is no memory left.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
@@ -128,6 +130,7 @@ extension PackStoreError: CustomStringConvertible {
     case .sourceChanged: "try again when nothing writes to the folder"
     case .notContiguous: "read a copy"
     case .conflict: "stage it again"
+    case .held: "run 'packstore unpin' to let it move again"
     case .corrupt: "run 'packstore verify'"
     case .newerFormat: "update PackStore"
     case .purged: "fetch the pack again"

@@ -28,6 +28,9 @@ public struct PackVersion: Hashable, Sendable {
   /// The sum of the files' sizes, in bytes.
   public let byteCount: Int
 
+  /// It is kept whatever the number of versions to keep.
+  public let isPinned: Bool
+
   init(_ version: pks_version, of pack: PackID) {
     self.pack = pack
     number = version.number
@@ -37,6 +40,7 @@ public struct PackVersion: Hashable, Sendable {
     linkCount = Int(clamping: version.link_count)
     folderCount = Int(clamping: version.folder_count)
     byteCount = Int(clamping: version.logical_bytes)
+    isPinned = version.pinned
   }
 }
 

@@ -44,16 +44,26 @@ extension Snapshot {
   /// The packs, in the order in which they win: by priority, then first installed first.
   public var packs: [Pack] { (0..<pks_snapshot_pack_count(pointer)).map { Pack(pks_snapshot_pack(pointer, $0)) } }
 
+  /// Packs that were removed but keep their history.
+  public var removedPacks: [Pack] { removedIndices.map { Pack(pks_snapshot_pack(pointer, $0)) } }
+
+  private var removedIndices: Range<UInt32> {
+    let first = pks_snapshot_pack_count(pointer)
+    return first..<first + pks_snapshot_removed_count(pointer)
+  }
+
   /// One pack, or nil when there is none of that name.
   public func pack(_ id: PackID) -> Pack? {
     let index = index(of: id)
     return index == anyPack ? nil : Pack(pks_snapshot_pack(pointer, index))
   }
 
-  /// The versions of a pack that are kept: the current one, then back in time. Empty when there is no such pack.
+  /// The versions of a pack that are kept: the current one, then those that were current before it, the last first. Those
+  /// of a removed pack, too. Empty when there is no such pack.
   public func versions(of id: PackID) -> [PackVersion] {
-    let index = index(of: id)
-    guard index != anyPack else { return [] }
+    let live = index(of: id)
+    let removed = removedIndices.first { Pack(pks_snapshot_pack(pointer, $0)).id == id }
+    guard let index = live != anyPack ? live : removed else { return [] }
     let count = pks_snapshot_pack(pointer, index).version_count
     return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
   }

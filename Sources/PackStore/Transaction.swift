@@ -19,8 +19,8 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
-  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `noSpace`, `ioError`, `outOfMemory`,
-  ///   `corrupt`.
+  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `held`; `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
@@ -46,11 +46,45 @@ public struct Transaction: ~Copyable {
     try install(folder: FilePath(folder), as: pack, options: options, progress: progress)
   }
 
-  /// Stages the removal of a pack and its history.
+  /// Stages the removal of a pack.
+  ///
+  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:to:)`` can bring it back. They go when the pack is
+  ///   removed once more without.
+  /// - Throws: `notFound` when there is neither such a pack nor a history of one.
+  public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws(PackStoreError) {
+    try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) }
+  }
+
+  /// Stages that a kept version of a pack is its current one again, and holds the pack there.
+  ///
+  /// No asset's bytes are moved or read. Neither an installation nor an update moves the pack until ``unpin(_:)``. No
+  /// version is dropped, so that going forward again is another rollback.
+  ///
+  /// - Parameter version: its number; by default the version that was current before, or the last one of a pack that was
+  ///   removed with its history kept.
+  /// - Throws: `notFound` when there is no such pack or version, or none before; `corrupt`, `ioError`, `noSpace`,
+  ///   `outOfMemory`.
+  /// - Complexity: linear in the chunks of the version.
+  @discardableResult
+  public mutating func rollBack(_ pack: PackID, to version: UInt64? = nil) throws(PackStoreError) -> PackVersion {
+    var now = pks_version()
+    if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
+    try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) }
+    return PackVersion(now, of: pack)
+  }
+
+  /// Stages that a version is kept, whatever the number of versions to keep.
+  ///
+  /// - Throws: `notFound` when there is no such pack or version.
+  public mutating func pin(_ pack: PackID, version: UInt64) throws(PackStoreError) {
+    try check { pks_txn_pin(pointer, pack.name, version, $0) }
+  }
+
+  /// Stages that no version of the pack is pinned any more, and that the pack is not held at its version.
   ///
   /// - Throws: `notFound` when there is no such pack.
-  public mutating func remove(_ pack: PackID) throws(PackStoreError) {
-    try check { pks_txn_remove(pointer, pack.name, $0) }
+  public mutating func unpin(_ pack: PackID) throws(PackStoreError) {
+    try check { pks_txn_unpin(pointer, pack.name, $0) }
   }
 
   /// Stages who wins when several packs have the same path: the higher priority.

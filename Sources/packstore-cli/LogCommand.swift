@@ -5,8 +5,9 @@ struct Log: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the versions that are kept.",
     discussion: """
-      Newest first; the newest of each pack is the current one. CATALOG names the content: equal folders have equal \
-      catalogs.
+      The first of each pack is the current one, the others were current before it, the last first. STATE says which \
+      are pinned, which pack is held since a rollback, and which pack was removed. CATALOG names the content: equal \
+      folders have equal catalogs.
 
         packstore log Packs Tutorial
       """
@@ -21,7 +22,7 @@ struct Log: ParsableCommand {
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
-    let packs = snapshot.packs.filter { pack == nil || $0.id == pack }
+    let packs = (snapshot.packs + snapshot.removedPacks).filter { pack == nil || $0.id == pack }
     if let pack, packs.isEmpty { throw noSuchPack(pack) }
 
     let histories = packs.map { ($0, snapshot.versions(of: $0.id)) }
@@ -29,21 +30,33 @@ struct Log: ParsableCommand {
     if report.json {
       try output.json(LogReport(packs: histories.map(PackReport.init)))
     } else if !packs.isEmpty {
-      try output.lines(text(histories.flatMap(\.1)))
+      try output.lines(text(histories))
     }
     try output.flush()
   }
 
-  private func text(_ versions: [PackVersion]) -> [String] {
+  private func text(_ histories: [(Pack, [PackVersion])]) -> [String] {
     var table = Table(
-      ("VERSION", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right))
-    for version in versions {
-      table.add([
-        "\(version)", String(version.catalog.description.prefix(12)), formatDate(version.committedAt),
-        formatCount(version.fileCount + version.linkCount + version.folderCount), formatBytes(version.byteCount),
-      ])
+      ("VERSION", .left), ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right),
+      ("SIZE", .right))
+    for (pack, versions) in histories {
+      for (index, version) in versions.enumerated() {
+        table.add([
+          "\(version)", state(of: version, isFirst: index == 0, of: pack),
+          String(version.catalog.description.prefix(12)),
+          formatDate(version.committedAt),
+          formatCount(version.fileCount + version.linkCount + version.folderCount), formatBytes(version.byteCount),
+        ])
+      }
     }
     return table.lines
+  }
+
+  private func state(of version: PackVersion, isFirst: Bool, of pack: Pack) -> String {
+    var words: [String] = []
+    if pack.isRemoved { words.append("removed") } else if isFirst { words.append(pack.isHeld ? "held" : "current") }
+    if version.isPinned { words.append("pinned") }
+    return words.joined(separator: ", ")
   }
 }
 
@@ -54,20 +67,25 @@ private struct LogReport: Encodable {
 private struct PackReport: Encodable {
   struct Version: Encodable {
     let version: UInt64
+    let current, pinned: Bool
     let catalog, committedAt: String
     let files, links, folders, bytes: Int
   }
 
   let pack: String
   let priority: Int32
+  let held, removed: Bool
   let versions: [Version]
 
   init(_ pack: Pack, _ versions: [PackVersion]) {
     self.pack = pack.id.name
     priority = pack.priority
+    held = pack.isHeld
+    removed = pack.isRemoved
     self.versions = versions.map {
       Version(
-        version: $0.number, catalog: $0.catalog.description, committedAt: formatDate($0.committedAt),
+        version: $0.number, current: $0 == pack.version && !pack.isRemoved, pinned: $0.isPinned,
+        catalog: $0.catalog.description, committedAt: formatDate($0.committedAt),
         files: $0.fileCount,
         links: $0.linkCount, folders: $0.folderCount, bytes: $0.byteCount)
     }

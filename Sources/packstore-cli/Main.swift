@@ -29,7 +29,8 @@ struct Packstore: ParsableCommand {
       'packstore --version' prints the version.
       """,
     subcommands: [
-      Add.self, Remove.self, List.self, Cat.self, Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self,
+      Add.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self, Extract.self, Stat.self,
+      Log.self, Conflicts.self, Diff.self,
       Verify.self,
     ]
   )

@@ -3,11 +3,13 @@ import PackStore
 
 struct Remove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Remove packs and their history.",
+    abstract: "Remove packs.",
     discussion: """
-      All of them in one commit, or none when one of them is not there. Processes that are reading go on reading.
+      All of them in one commit, or none when one of them is not there. Processes that are reading go on reading. Their \
+      history goes with them unless it is to be kept; then 'packstore rollback' brings a pack back.
 
         packstore remove Packs Tutorial Level1
+        packstore remove Packs Tutorial --keep-history
       """
   )
 
@@ -16,26 +18,31 @@ struct Remove: AsyncParsableCommand {
   @Argument(help: .init("The packs to remove.", valueName: "pack"), transform: parsePackID)
   var packs: [PackID]
 
+  @Flag(help: "Keep the versions, to be rolled back to.")
+  var keepHistory = false
+
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
     let store = try Store(at: store.store, options: .existing)
-    let removed = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [packs] transaction in
+    let removed = try await store.write(options: .init(waitsForWriters: !wait.noWait)) {
+      [packs, keepHistory] transaction in
       let present = transaction.packs
-      var removed: [PackVersion] = []
-      for pack in packs where !removed.contains(where: { $0.pack == pack }) {
-        try transaction.remove(pack)
-        removed += present.filter { $0.id == pack }.map(\.version)
+      var removed: [PackID] = []
+      for pack in packs where !removed.contains(pack) {
+        try transaction.remove(pack, keepsHistory: keepHistory)
+        removed.append(pack)
       }
-      return removed
+      return removed.map { pack in (pack, present.first { $0.id == pack }?.version) }
     }
 
     let output = Output()
     if report.json {
-      try output.json(RemoveReport(removed: removed.map { .init(pack: $0.pack.name, version: $0.number) }))
+      try output.json(RemoveReport(removed: removed.map { .init(pack: $0.name, version: $1?.number) }))
     } else if report.isTalkative {
-      try output.lines(removed.map { "removed \($0)" })
+      try output.lines(
+        removed.map { pack, version in "removed \(version.map { "\($0)" } ?? "the history of \(pack)")" })
     }
     try output.flush()
   }
@@ -44,7 +51,8 @@ struct Remove: AsyncParsableCommand {
 private struct RemoveReport: Encodable {
   struct Version: Encodable {
     let pack: String
-    let version: UInt64
+    /// None when only the history was left.
+    let version: UInt64?
   }
 
   let removed: [Version]

@@ -59,6 +59,7 @@ typedef enum pks_status {
   PKS_EXISTS = 109,          ///< that version of the pack exists with other content
   PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
+  PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
 
   PKS_OUT_OF_MEMORY = 200,
   PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno
@@ -142,24 +143,30 @@ typedef struct pks_version {
   uint64_t link_count;
   uint64_t folder_count;   ///< folders recorded as such: the empty ones
   uint64_t logical_bytes;  ///< sum of the files' sizes
+  bool pinned;             ///< kept until `pks_txn_unpin`, whatever the number of versions to keep
 } pks_version;
 
 typedef struct pks_pack {
   const char *name;        ///< NUL-terminated UTF-8; a loan until the snapshot closes
   int32_t priority;        ///< higher wins; 0 unless said otherwise
+  bool removed;            ///< it has no assets; its history is kept
+  bool held;               ///< at its current version, since a rollback
   uint32_t version_count;  ///< kept versions, the current one included
-  pks_version current;
+  pks_version current;     ///< of a removed pack, the last one
 } pks_pack;
 
 /// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by priority, then first installed first.
+/// Those that were removed but keep their history follow, `pks_snapshot_removed_count` of them.
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot);
-pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< `index` < count (asserted)
-/// A kept version: 0 is the current one, then back in time. `version` < version_count (asserted).
+uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot);
+pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< `index` as said above (asserted)
+/// A kept version: 0 is the current one, then those that were current before it, the last first. `version` <
+/// version_count (asserted).
 pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version);
 
 #define PKS_ANY_PACK UINT32_MAX
 
-/// The number of the pack named `name`, or PKS_ANY_PACK when there is none.
+/// The number of the pack named `name`, or PKS_ANY_PACK when there is none or it was removed.
 uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name);
 
 // MARK: - Assets
@@ -286,7 +293,7 @@ typedef enum pks_durability {
 typedef struct pks_txn_options {
   pks_durability durability;
   bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
-  uint32_t keep_versions;  ///< versions kept per pack this transaction touches, the current one included; 0: 2
+  uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
 } pks_txn_options;
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR,
@@ -327,7 +334,7 @@ typedef enum pks_notice {
 typedef struct pks_add_request {
   const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
   const char *folder;  ///< the source folder
-  uint64_t version;    ///< 0: one more than the current version, or 1
+  uint64_t version;    ///< 0: one more than the highest that the pack ever had, or 1
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
   int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
@@ -374,14 +381,29 @@ typedef struct pks_add_result {
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
 /// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
 /// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
-/// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
-/// Stages the removal of a pack and its history. NOT_FOUND when there is none.
-pks_status pks_txn_remove(pks_txn *txn, const char *pack, pks_error *error);
+/// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
+/// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
 
 /// Stages another priority for a pack. NOT_FOUND when there is none.
 pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
+
+/// Stages that a kept version of a pack is its current one again: number `version`, or with 0 the one that was current
+/// before (of a removed pack, the last one). No asset's bytes are moved or read; time is linear in the chunks of the
+/// version. The pack is *held* there: neither `pks_txn_add_folder` nor an update moves it until `pks_txn_unpin`. No
+/// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. Errors: NOT_FOUND (no such pack
+/// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_version *now, pks_error *error);
+
+/// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or version.
+pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
+
+/// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such
+/// pack.
+pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
 
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);

@@ -8,9 +8,9 @@ enum GoldenStore {
   /// Segments with the SHA-256 of their files, as this version of libzstd makes them.
   static let zstdVersion: UInt32 = 10504
   static let segments: [String] = [
-    "25f93624ea6c4cfdeecab6ed7f91e530 bd402c62ec5c1b37aa0694a3203367e19f51fe6ff63b7ed274eacb7a0de955b1",
     "5a99b4cf600329682be90b00e4daa21f 9889cd7b0c9cb75dc3fee750c6e0dc2d136bf0164a018ecf08d0bd4794a49992",
     "82778f6e8eadb83b7f88c174e3e185af 960b76b05b95befb56b39d15b4e3cf6a128d11455e33eee67668ec86a77d9954",
-    "d34bf6595a2fbe15db62c858d4bf12e0 828581494f27d68890f8f0b0bd34f5908f3e40aafaaae61f36d146ee788e6585",
+    "9973e3a09244d982383690bd038c084c f84ab6a408bd84888c8fd531c9ab9f8d00f4deb84de52374d97144cc813b0983",
+    "bf237c9a85e68502711d292b57a49258 e586c8557e784598f2b5a7d14f31ea5b0ecfb6fb1363affc084ffc39b5760c26",
   ]
 }

@@ -128,20 +128,26 @@ extension Core {
       #expect(readInfo.folder_count == 3 && readInfo.logical_bytes == 4)
       #expect(readTree.root.array == tree.root.array && readTree.height == tree.height)
 
-      var segments = [pks__segment_id(), pks__segment_id()], layout = pks__id(), catalog = pks__id(),
-        found = pks__scratch()
+      var segments = [pks__segment_id(), pks__segment_id()], layout = pks__id(), found = pks__scratch()
+      var root = pks__layout_root(), readRoot = pks__layout_root()
       withUnsafeMutableBytes(of: &segments[1]) { $0[0] = 7 }
-      try attempt { pks__layout_put_root(box.sink, &id, &tree, &segments, 2, &layout, $0) }
-      try attempt { pks__layout_read_root(box.source, &layout, &catalog, &readTree, &found, $0) }
+      root.catalog = id
+      root.map = tree
+      root.number = 9
+      withUnsafeMutableBytes(of: &root.pack) { $0.copyBytes(from: "Tutorial".utf8) }
+      try attempt { pks__layout_put_root(box.sink, &root, &segments, 2, &layout, $0) }
+      try attempt { pks__layout_read_root(box.source, &layout, &readRoot, &found, $0) }
       defer { pks__scratch_free(&found) }
-      #expect(catalog.array == id.array && found.length == 32 && found.content[16] == 7)
+      #expect(readRoot.catalog.array == id.array && readRoot.map.root.array == tree.root.array)
+      #expect(readRoot.number == 9 && withUnsafeBytes(of: readRoot.pack) { $0.starts(with: "Tutorial\0".utf8) })
+      #expect(found.length == 32 && found.content[16] == 7)
 
       // Each is refused for the other, cut, and continued.
       #expect(
         try status { try attempt { pks__catalog_read_root(box.source, &layout, &readInfo, &readTree, $0) } }
           == PKS_CORRUPT)
       #expect(
-        try status { try attempt { pks__layout_read_root(box.source, &id, &catalog, &readTree, &found, $0) } }
+        try status { try attempt { pks__layout_read_root(box.source, &id, &readRoot, &found, $0) } }
           == PKS_CORRUPT)
       for (root, isCatalog) in [(id, true), (layout, false)] {
         let page = box.pages[root.array]!
@@ -152,7 +158,7 @@ extension Core {
             if isCatalog {
               try attempt { pks__catalog_read_root(box.source, &root, &readInfo, &readTree, $0) }
             } else {
-              try attempt { pks__layout_read_root(box.source, &root, &catalog, &readTree, &found, $0) }
+              try attempt { pks__layout_read_root(box.source, &root, &readRoot, &found, $0) }
             }
           }
           #expect(status == PKS_CORRUPT, "length \(bad.count) of \(page.count)")

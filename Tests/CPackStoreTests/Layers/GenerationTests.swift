@@ -24,6 +24,11 @@ extension Core {
         let numbers = [UInt32(number + 1), 1]
         try attempt { pks__generation_add_run(&generation, &run, numbers, 2, $0) }
       }
+      if packCount > 1 {
+        generation.packs[0].held = true
+        generation.packs[0].versions[0].pinned = true
+        try attempt { pks__generation_remove_pack(&generation, 1, true, $0) }
+      }
       return generation
     }
 
@@ -60,7 +65,7 @@ extension Core {
       var decoded = try Self.decode(bytes)
       #expect(decoded.number == 77 && decoded.has_shadows && !decoded.has_garbage)
       #expect(decoded.next_pack_number == UInt32(packCount + 1) && decoded.run_count == UInt32(packCount))
-      #expect(Self.names(decoded) == Self.names(generation))
+      #expect(Self.names(decoded) == Self.names(generation) && decoded.removed_count == generation.removed_count)
       #expect(try Self.encode(&decoded) == bytes)
       var copy = pks__generation()
       try attempt { pks__generation_copy(&generation, &copy, $0) }
@@ -138,7 +143,7 @@ extension Core {
       generation.packs[Int(pks__generation_find_pack(&generation, "d"))].priority = 9
       pks__generation_sort(&generation)
       #expect(Self.names(generation) == ["d", "b", "e", "a", "c"])
-      pks__generation_remove_pack(&generation, pks__generation_find_pack(&generation, "b"))
+      try attempt { pks__generation_remove_pack(&generation, pks__generation_find_pack(&generation, "b"), false, $0) }
       try attempt { pks__generation_add_pack(&generation, "b", 5, &index, $0) }
       #expect(Self.names(generation) == ["d", "e", "b", "a", "c"])
       #expect(pks__generation_find_number(&generation, 2) == .max)
@@ -160,6 +165,71 @@ extension Core {
       #expect(generation.packs[0].version_count == 2)
       #expect(generation.packs[0].versions[0].number == 5 && generation.packs[0].versions[1].number == 4)
       pks__generation_free(&generation)
+    }
+
+    /// Pinned versions stay, one that is current again is there once, and the highest number is never forgotten.
+    @Test func pinnedVersions() throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      try attempt { pks__generation_add_pack(&generation, "p", 0, &index, $0) }
+      func push(_ number: UInt64, keep: UInt32) throws {
+        var version = pks__version()
+        version.number = number
+        try attempt { pks__generation_push_version(&generation, index, &version, keep, $0) }
+      }
+      func numbers() -> [UInt64] {
+        (0..<Int(generation.packs[0].version_count)).map { generation.packs[0].versions[$0].number }
+      }
+      for number in 1...3 as ClosedRange<UInt64> { try push(number, keep: 9) }
+      generation.packs[0].versions[2].pinned = true
+      try push(7, keep: 2)
+      #expect(numbers() == [7, 3, 1], "2 went, 1 is pinned")
+      try push(3, keep: .max)
+      #expect(numbers() == [3, 7, 1] && generation.packs[0].highest_version == 7)
+      try push(8, keep: 1)
+      #expect(numbers() == [8, 1])
+      pks__generation_free(&generation)
+    }
+
+    /// A removed pack keeps its history under its old number, and comes back with it under a new one.
+    @Test func removedPacks() throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      for name in ["p", "q"] {
+        var version = pks__version()
+        version.number = 4
+        try attempt { pks__generation_add_pack(&generation, name, 6, &index, $0) }
+        try attempt { pks__generation_push_version(&generation, index, &version, 2, $0) }
+      }
+      try attempt { pks__generation_remove_pack(&generation, 0, true, $0) }
+      #expect(
+        pks__generation_find_pack(&generation, "p") == .max && pks__generation_find_removed(&generation, "p") == 0)
+      var decoded = try Self.decode(try Self.encode(&generation))
+      #expect(Self.names(decoded) == ["q"] && decoded.removed_count == 1 && decoded.removed[0].versions[0].number == 4)
+      try attempt { pks__generation_add_pack(&decoded, "p", 9, &index, $0) }
+      #expect(decoded.removed_count == 0 && Self.names(decoded) == ["p", "q"])
+      #expect(decoded.packs[0].number == 3 && decoded.packs[0].version_count == 1)
+      try attempt { pks__generation_remove_pack(&decoded, 1, true, $0) }
+      pks__generation_forget_removed(&decoded, 0)
+      #expect(decoded.removed_count == 0)
+      pks__generation_free(&generation)
+      pks__generation_free(&decoded)
+    }
+
+    /// Two packs of one name, or of one number, would make a look-up mean either.
+    @Test func packsThatAreTheSame() throws {
+      for isName in [true, false] {
+        var generation = try Self.make(packCount: 3)
+        if isName {
+          withUnsafeMutableBytes(of: &generation.packs[1].name) { $0.copyBytes(from: "pack-0\0".utf8) }
+          withUnsafeMutableBytes(of: &generation.packs[0].name) { $0.copyBytes(from: "pack-0\0".utf8) }
+        } else {
+          generation.packs[1].number = generation.packs[0].number
+        }
+        let bytes = try Self.encode(&generation)
+        #expect(try status { _ = try Self.decode(bytes) } == PKS_CORRUPT)
+        pks__generation_free(&generation)
+      }
     }
   }
 }

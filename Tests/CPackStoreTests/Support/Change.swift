@@ -90,8 +90,36 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "map assets for the first time", prepare: install,
     perform: { disk in try Store(disk).commit { try $0.add("p", "/one", map: ["large", "tool"]) } })
 
+  /// Goes back a version.
+  static let rollback = Change(
+    name: "rollback",
+    prepare: { disk in
+      try install(disk)
+      try Store(disk).commit { try $0.add("p", "/two") }
+    }, perform: { disk in try Store(disk).commit { try $0.rollBack("p") } })
+
+  /// Brings back a pack that was removed but kept its history, and removes another with it.
+  static let comeback = Change(
+    name: "comeback",
+    prepare: { disk in
+      try install(disk)
+      try Store(disk).commit {
+        try $0.add("p", "/two")
+        try $0.pin("p", 1)
+      }
+      try Store(disk).commit { try $0.remove("p", keepHistory: true) }
+    },
+    perform: { disk in
+      try Store(disk).commit {
+        try $0.rollBack("p", to: 1)
+        try $0.remove("q")
+      }
+    })
+
   static let all = [
     create, firstAdd, secondVersion, severalPacks, remove, priority, collection, merge, mapUpdate, newlyMapped,
+    rollback,
+    comeback,
   ]
   static let adds = [firstAdd, severalPacks, collection]
 }

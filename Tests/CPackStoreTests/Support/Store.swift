@@ -112,7 +112,17 @@ final class Transaction {
     return result
   }
 
-  func remove(_ pack: String) throws { try attempt { pks_txn_remove(raw, pack, $0) } }
+  func remove(_ pack: String, keepHistory: Bool = false) throws {
+    try attempt { pks_txn_remove(raw, pack, keepHistory, $0) }
+  }
+  @discardableResult
+  func rollBack(_ pack: String, to version: UInt64 = 0) throws -> pks_version {
+    var now = pks_version()
+    try attempt { pks_txn_rollback(raw, pack, version, &now, $0) }
+    return now
+  }
+  func pin(_ pack: String, _ version: UInt64) throws { try attempt { pks_txn_pin(raw, pack, version, $0) } }
+  func unpin(_ pack: String) throws { try attempt { pks_txn_unpin(raw, pack, $0) } }
   func prioritise(_ pack: String, _ priority: Int32) throws {
     try attempt { pks_txn_set_priority(raw, pack, priority, $0) }
   }
@@ -152,6 +162,17 @@ final class Snapshot: @unchecked Sendable {
   var generation: UInt64 { pks_snapshot_generation(raw) }
   var packs: [pks_pack] { (0..<pks_snapshot_pack_count(raw)).map { pks_snapshot_pack(raw, $0) } }
   var packNames: [String] { packs.map { String(cString: $0.name) } }
+  var removedPacks: [pks_pack] {
+    let first = pks_snapshot_pack_count(raw)
+    return (first..<first + pks_snapshot_removed_count(raw)).map { pks_snapshot_pack(raw, $0) }
+  }
+  /// Numbers of the kept versions of a pack, removed ones included; the current one first.
+  func versions(of pack: String) -> [UInt64] {
+    let index = (packs + removedPacks).firstIndex { String(cString: $0.name) == pack }
+    guard let index else { return [] }
+    let count = pks_snapshot_pack(raw, UInt32(index)).version_count
+    return (0..<count).map { pks_snapshot_version(raw, UInt32(index), $0).number }
+  }
 
   /// What is found at a path; a folder, implied or not, is `.folder`.
   func find(_ path: String, in pack: UInt32 = UInt32.max) throws -> Found {

@@ -1,0 +1,114 @@
+#include "change.h"
+
+bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
+  uint32_t old = pks__generation_find_pack(before, name), new = pks__generation_find_pack(now, name);
+  if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
+  const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
+  return a->number == b->number && a->held == b->held && a->versions[0].number == b->versions[0].number
+    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog)
+    && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
+}
+
+static pks_status fail_pack(const pks__staged_change *change, pks_error *error) {
+  return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET);
+}
+
+static pks_status fail_version(const pks__staged_change *change, pks_error *error) {
+  return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", change->pack, PKS_NO_OFFSET);
+}
+
+/// Makes the change's version the current one of the pack, which is there.
+static pks_status push(
+  const pks__staged_change *change, pks__generation *to, uint32_t pack, uint32_t keep, pks_error *error
+) {
+  uint32_t number = to->packs[pack].number;
+  pks_status status = pks__generation_push_version(to, pack, &change->version, keep, error);
+  if (!status) { status = pks__generation_add_run(to, &change->run, &number, 1, error); }
+  to->has_shadows = to->has_shadows || change->has_shadows;
+  return status;
+}
+
+static pks_status apply_add(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  pks_status status = PKS_OK;
+  if (pack == UINT32_MAX) { status = pks__generation_add_pack(to, change->pack, change->priority, &pack, error); }
+  return status ? status : push(change, to, pack, keep, error);
+}
+
+/// Nothing is dropped by going back: forward must be possible again.
+static pks_status apply_rollback(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack), removed = pks__generation_find_removed(to, change->pack);
+  pks_status status = PKS_OK;
+  if (pack == UINT32_MAX && removed == UINT32_MAX) { return fail_pack(change, error); }
+  if (pack == UINT32_MAX) {
+    status = pks__generation_add_pack(to, change->pack, to->removed[removed].priority, &pack, error);
+  }
+  if (status) { return status; }
+  uint32_t version = pks__pack_find_version(&to->packs[pack], change->version.number);
+  if (version == UINT32_MAX) { return fail_version(change, error); }
+  pks__staged_change present = *change;
+  present.version.pinned = to->packs[pack].versions[version].pinned;
+  status = push(&present, to, pack, UINT32_MAX, error);
+  to->packs[pack].held = true;
+  return status;
+}
+
+static pks_status apply_layout(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  if (pack == UINT32_MAX) { return fail_pack(change, error); }
+  to->packs[pack].versions[0].layout = change->version.layout;
+  return pks__generation_add_run(to, &change->run, &to->packs[pack].number, 1, error);
+}
+
+static pks_status apply_remove(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack), removed = pks__generation_find_removed(to, change->pack);
+  if (pack != UINT32_MAX) { return pks__generation_remove_pack(to, pack, change->keep_history, error); }
+  if (removed == UINT32_MAX) { return fail_pack(change, error); }
+  if (!change->keep_history) { pks__generation_forget_removed(to, removed); }
+  return PKS_OK;
+}
+
+static pks_status apply_priority(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack);
+  if (pack == UINT32_MAX) { return fail_pack(change, error); }
+  to->packs[pack].priority = change->priority;
+  pks__generation_sort(to);
+  return PKS_OK;
+}
+
+/// The pack of the change, current or removed.
+static pks__pack_state *find_any(const pks__staged_change *change, pks__generation *to) {
+  uint32_t pack = pks__generation_find_pack(to, change->pack), removed = pks__generation_find_removed(to, change->pack);
+  if (pack != UINT32_MAX) { return &to->packs[pack]; }
+  return removed != UINT32_MAX ? &to->removed[removed] : NULL;
+}
+
+static pks_status apply_pin(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  pks__pack_state *pack = find_any(change, to);
+  if (!pack) { return fail_pack(change, error); }
+  if (change->kind == PKS__CHANGE_HOLD) { pack->held = true; }
+  if (change->kind == PKS__CHANGE_UNPIN) {
+    pack->held = false;
+    for (uint32_t i = 0; i < pack->version_count; i++) { pack->versions[i].pinned = false; }
+  }
+  if (change->kind != PKS__CHANGE_PIN) { return PKS_OK; }
+  uint32_t version = pks__pack_find_version(pack, change->version.number);
+  if (version == UINT32_MAX) { return fail_version(change, error); }
+  pack->versions[version].pinned = true;
+  return PKS_OK;
+}
+
+pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
+  pks_status status = PKS_OK;
+  switch (change->kind) {
+    case PKS__CHANGE_ADD: status = apply_add(change, to, keep, error); break;
+    case PKS__CHANGE_ROLLBACK: status = apply_rollback(change, to, error); break;
+    case PKS__CHANGE_LAYOUT: status = apply_layout(change, to, error); break;
+    case PKS__CHANGE_REMOVE: return apply_remove(change, to, error);
+    case PKS__CHANGE_PRIORITY: return apply_priority(change, to, error);
+    case PKS__CHANGE_HOLD:
+    case PKS__CHANGE_PIN:
+    case PKS__CHANGE_UNPIN: return apply_pin(change, to, error);
+  }
+  return status || !change->set_priority ? status : apply_priority(change, to, error);
+}

@@ -1,0 +1,47 @@
+/// What a transaction stages: changes, kept so that they can be applied to a newer generation than the one they were
+/// staged on.
+#ifndef PKS_CHANGE_H
+#define PKS_CHANGE_H
+
+#include "generation.h"
+
+typedef enum pks__change_kind {
+  PKS__CHANGE_ADD,       ///< a version becomes the pack's newest and current one
+  PKS__CHANGE_ROLLBACK,  ///< a kept version becomes the current one again, and the pack is held there
+  PKS__CHANGE_LAYOUT,    ///< the pack's current version lies elsewhere; its content and its number stay
+  PKS__CHANGE_REMOVE,
+  PKS__CHANGE_PRIORITY,
+  PKS__CHANGE_HOLD,   ///< at the current version
+  PKS__CHANGE_PIN,    ///< a version is kept
+  PKS__CHANGE_UNPIN,  ///< none is, and the pack is not held
+} pks__change_kind;
+
+typedef struct pks__staged_change {
+  pks__change_kind kind;
+  char pack[PKS__PACK_NAME_MAX + 1];
+  bool set_priority;
+  int32_t priority;
+  pks__version version;  ///< where there is a layout; of PKS__CHANGE_PIN only its number
+  pks__run_name run;     ///< where there is a layout
+  bool has_shadows;      ///< likewise
+  bool keep_history;     ///< PKS__CHANGE_REMOVE
+} pks__staged_change;
+
+/// Whether the change brings a layout, and so needs segments.
+static inline bool pks__change_has_layout(const pks__staged_change *change) {
+  return change->kind <= PKS__CHANGE_LAYOUT;
+}
+
+/// Whether the change may be applied though another writer changed the pack meanwhile.
+static inline bool pks__change_is_independent(const pks__staged_change *change) {
+  return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN
+    || change->kind == PKS__CHANGE_UNPIN;
+}
+
+/// Applies a staged change to a generation. NOT_FOUND when pack or version are not there to be changed.
+pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
+
+/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place.
+bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
+
+#endif

@@ -1,0 +1,80 @@
+import ArgumentParser
+import PackStore
+
+struct Pin: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Keep a version of a pack, however many come after it.",
+    discussion: """
+      Of each pack the current and the previous version are kept, or as many as 'packstore add --keep' says, and those \
+      that are pinned.
+
+        packstore pin Packs Tutorial 3
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The pack.", transform: parsePackID)
+  var pack: PackID
+
+  @Argument(help: .init("The version's number.", valueName: "number"))
+  var version: UInt64
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let store = try Store(at: store.store, options: .existing)
+    try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, version] transaction in
+      try transaction.pin(pack, version: version)
+    }
+    try reportPins(of: pack, in: store, report, done: "\(pack)@\(version) is pinned")
+  }
+}
+
+struct Unpin: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let a pack move on, and its versions go.",
+    discussion: """
+      Ends what 'packstore rollback' and 'packstore pin' began: the pack is not held any more, and no version of it is \
+      pinned. Versions beyond the number to keep go when the next one comes.
+
+        packstore unpin Packs Tutorial
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The pack.", transform: parsePackID)
+  var pack: PackID
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let store = try Store(at: store.store, options: .existing)
+    try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack] transaction in
+      try transaction.unpin(pack)
+    }
+    try reportPins(of: pack, in: store, report, done: "\(pack) is neither held nor pinned")
+  }
+}
+
+/// Says what holds of the pack after a change.
+private func reportPins(of id: PackID, in store: Store, _ report: ReportOptions, done: String) throws {
+  let output = Output()
+  if report.json {
+    let snapshot = try store.makeSnapshot()
+    let pinned = snapshot.versions(of: id).filter(\.isPinned).map(\.number)
+    try output.json(PinReport(pack: id.name, held: snapshot.pack(id)?.isHeld ?? false, pinned: pinned))
+  } else if report.isTalkative {
+    try output.lines([done])
+  }
+  try output.flush()
+}
+
+private struct PinReport: Encodable {
+  let pack: String
+  let held: Bool
+  let pinned: [UInt64]
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import PackStore
+
+struct Rollback: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a kept version of a pack the current one again.",
+    discussion: """
+      One commit that moves no data: what the version holds is still there ('packstore log' lists the versions). \
+      Processes that are reading go on reading. The pack is held at the version, so that no update undoes this, until \
+      'packstore unpin'. Going forward again works alike.
+
+        packstore rollback Packs Tutorial
+        packstore rollback Packs Tutorial --to 5
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The pack.", transform: parsePackID)
+  var pack: PackID
+
+  @Option(help: .init("The version (default: the one that was current before).", valueName: "number"))
+  var to: UInt64?
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let store = try Store(at: store.store, options: .existing)
+    let (before, now) = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, to] transaction in
+      let before = transaction.packs.first { $0.id == pack }?.version.number
+      return (before, try transaction.rollBack(pack, to: to))
+    }
+
+    let output = Output()
+    if report.json {
+      try output.json(RollbackReport(pack: pack.name, from: before, to: now.number))
+    } else if report.isTalkative {
+      let whence = before.map { $0 == now.number ? "" : ", from \($0)" } ?? ", after it was removed"
+      try output.lines(["\(now) is current\(whence); held there until 'packstore unpin \(self.store.store) \(pack)'"])
+    }
+    try output.flush()
+  }
+}
+
+private struct RollbackReport: Encodable {
+  let pack: String
+  /// None when the pack had been removed.
+  let from: UInt64?
+  let to: UInt64
+}
