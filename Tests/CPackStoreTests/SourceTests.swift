@@ -148,27 +148,32 @@ extension Core {
       var borrowed = 0
       for (path, node) in folder {
         guard case .file(let bytes, _) = node else { continue }
-        var asset = pks_asset()
-        let count = path.utf8.count
-        try attempt { pks_find(&asset, snapshot.raw, path, count, .max, $0) }
-        for _ in 0..<5 {
-          let offset = random.below(bytes.count + 1), length = random.below(bytes.count - offset + 1)
-          var out = [UInt8](repeating: 0xee, count: length)
-          try attempt { pks_asset_read(&asset, UInt64(offset), &out, length, $0) }
-          #expect(out == Array(bytes[offset..<(offset + length)]), "\(path) from \(offset), \(length) bytes")
-        }
-        var byte: UInt8 = 0, loan = pks_bytes()
-        #expect(
-          try status { try attempt { pks_asset_read(&asset, UInt64(bytes.count), &byte, 1, $0) } }
-            == PKS_INVALID_ARGUMENT)
-        let status = try status { try attempt { pks_asset_borrow(&asset, &loan, $0) } }
-        #expect(status == (asset.contiguous || bytes.isEmpty ? PKS_OK : PKS_NOT_CONTIGUOUS), "\(path)")
-        if status == PKS_OK {
-          borrowed += 1
-          #expect(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count).elementsEqual(bytes), "\(path)")
-        }
+        // The asset's path is the text that it was found with.
+        borrowed += try path.withCString { try checkReads(snapshot, $0, bytes, &random) } ? 1 : 0
       }
       #expect(borrowed > 10)
+    }
+
+    /// Whether the asset could be borrowed.
+    private static func checkReads(
+      _ snapshot: Snapshot, _ path: UnsafePointer<CChar>, _ bytes: [UInt8], _ random: inout Random
+    ) throws -> Bool {
+      var asset = pks_asset(), loan = pks_bytes(), byte: UInt8 = 0
+      let name: Comment = "\(String(cString: path))"
+      try attempt { pks_find(&asset, snapshot.raw, path, strlen(path), .max, $0) }
+      for _ in 0..<5 {
+        let offset = random.below(bytes.count + 1), length = random.below(bytes.count - offset + 1)
+        var out = [UInt8](repeating: 0xee, count: length)
+        try attempt { pks_asset_read(&asset, UInt64(offset), &out, length, $0) }
+        #expect(out == Array(bytes[offset..<(offset + length)]), "\(name) from \(offset), \(length) bytes")
+      }
+      let beyond = try status { try attempt { pks_asset_read(&asset, UInt64(bytes.count), &byte, 1, $0) } }
+      #expect(beyond == PKS_INVALID_ARGUMENT, name)
+      let borrowed = try status { try attempt { pks_asset_borrow(&asset, &loan, $0) } }
+      #expect(borrowed == (asset.contiguous || bytes.isEmpty ? PKS_OK : PKS_NOT_CONTIGUOUS), name)
+      guard borrowed == PKS_OK else { return false }
+      #expect(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count).elementsEqual(bytes), name)
+      return true
     }
 
     /// A file that changes while it is read is told, not stored half.

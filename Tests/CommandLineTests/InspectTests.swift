@@ -72,10 +72,10 @@ import Testing
     let run = try playground.packstore("log", "store")
     #expect(
       run.output.masked == """
-        VERSION     CATALOG       COMMITTED             ASSETS  SIZE
-        Level@1     <id>  <date>       2  10 B
-        Tutorial@2  <id>  <date>       4  25 B
-        Tutorial@1  <id>  <date>       4  25 B
+        VERSION     STATE    CATALOG       COMMITTED             ASSETS  SIZE
+        Level@1     current  <id>  <date>       2  10 B
+        Tutorial@2  current  <id>  <date>       4  25 B
+        Tutorial@1           <id>  <date>       4  25 B
 
         """)
     #expect(try playground.packstore("log", "store", "Level").lines.count == 2)
@@ -87,12 +87,12 @@ import Testing
   @Test func logJSON() throws {
     let json = try playground.packstore("log", "store", "Tutorial", "--json").json
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
-    #expect(Set(pack.allKeys as! [String]) == ["pack", "priority", "versions"])
+    #expect(Set(pack.allKeys as! [String]) == ["pack", "priority", "held", "removed", "versions"])
     let versions = try #require(pack["versions"] as? [NSDictionary])
     #expect(versions.map { $0["version"] as? Int } == [2, 1])
     #expect(
       Set(versions[0].allKeys as! [String]) == [
-        "version", "catalog", "committed_at", "files", "links", "folders", "bytes",
+        "version", "current", "pinned", "catalog", "committed_at", "files", "links", "folders", "bytes",
       ])
     #expect((versions[0]["committed_at"] as? String)?.masked == "<date>")
   }

@@ -1,6 +1,10 @@
 import Testing
 
 @Suite struct UsageTests {
+  private static let commands = [
+    "add", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify",
+  ]
+
   let playground = try! Playground()
 
   @Test func versionIsPrinted() throws {
@@ -13,11 +17,11 @@ import Testing
     let run = try playground.packstore("--help")
     #expect(run.status == 0)
     #expect(run.errors.isEmpty)
-    let commands = run.output.matches(of: /\n  ([a-z]+)  +[A-Z]/).map { String($0.1) }
-    #expect(commands == ["add", "remove", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify"])
+    let listed = run.output.matches(of: /\n  ([a-z]+)  +[A-Z]/).map { String($0.1) }
+    #expect(listed == Self.commands)
   }
 
-  @Test(arguments: ["add", "remove", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify"])
+  @Test(arguments: Self.commands)
   func everyCommandHasHelp(command: String) throws {
     let run = try playground.packstore(command, "--help")
     #expect(run.status == 0)
