@@ -34,8 +34,7 @@ static inline bool pks__change_has_layout(const pks__staged_change *change) {
 
 /// Whether the change may be applied though another writer changed the pack meanwhile.
 static inline bool pks__change_is_independent(const pks__staged_change *change) {
-  return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN
-    || change->kind == PKS__CHANGE_UNPIN;
+  return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN;
 }
 
 /// Applies a staged change to a generation. NOT_FOUND when pack or version are not there to be changed.

@@ -312,16 +312,16 @@ static pks_status report(comparison *c, bool moves, visitor *visit, void *contex
 static pks_status find_version(
   const pks_snapshot *snapshot, uint32_t pack, uint64_t number, const pks__version **out, pks_error *error
 ) {
-  if (pack >= snapshot->generation.pack_count) {
+  if (pack >= snapshot->generation.pack_count + snapshot->generation.removed_count) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "no pack has that index", NULL, PKS_NO_OFFSET);
   }
-  const pks__pack_state *state = &snapshot->generation.packs[pack];
-  for (uint32_t i = 0; i < state->version_count; i++) {
-    if (state->versions[i].number != number) { continue; }
-    *out = &state->versions[i];
-    return PKS_OK;
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  uint32_t version = pks__pack_find_version(state, number);
+  if (version == UINT32_MAX) {
+    return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", state->name, PKS_NO_OFFSET);
   }
-  return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", state->name, PKS_NO_OFFSET);
+  *out = &state->versions[version];
+  return PKS_OK;
 }
 
 static void close_comparison(comparison *c) {

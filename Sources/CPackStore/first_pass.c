@@ -27,8 +27,7 @@ static bool follows_last_hit(pks__first_pass *pass, const pks__id *id) {
 static pks_status find_old_chunk(pks__first_pass *pass, const pks__id *id, bool *found, pks_error *error) {
   *found = follows_last_hit(pass, id);
   if (*found) { return PKS_OK; }
-  pks_status status =
-    pks__view_find_chunk(pass->ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error);
+  pks_status status = pks__view_find_chunk(pass->ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error);
   pass->has_last_hit = !status && *found;
   return status;
 }
@@ -172,7 +171,7 @@ static pks_status search_chunk(pks__first_pass *pass, const pks__catalog_chunk *
   if (status) { return status; }
   pass->is_searching = pass->search.place_count > 0;
   return pass->is_searching ? pks__scratch_append(&pass->passed, chunk, sizeof *chunk, error)
-                                : lay_out_passed(pass, error);
+                            : lay_out_passed(pass, error);
 }
 
 static pks_status place_mapped_chunk(
@@ -219,8 +218,8 @@ pks_status pks__first_pass_chunk(
   pks_status status = pks__rows_append(&pass->chunk_rows, &row, error);
   pass->ingest->result.chunk_count++;
   if (!status) {
-    status = pass->item->mapped ? place_mapped_chunk(pass, &row, bytes, error)
-                                : place_chunk(pass, id, bytes, length, error);
+    status =
+      pass->item->mapped ? place_mapped_chunk(pass, &row, bytes, error) : place_chunk(pass, id, bytes, length, error);
   }
   pass->offset += length;
   return status;
@@ -237,15 +236,15 @@ static pks_status next_old_entry(pks__first_pass *pass, pks_error *error) {
 static pks_status note_removed(pks__first_pass *pass, pks_error *error) {
   pks_le16 length = pks__put16((uint16_t)pass->old.path_length);
   pks_status status = pks__scratch_append(&pass->ingest->removed, &length, sizeof length, error);
-  if (!status) {
-    status = pks__scratch_append(&pass->ingest->removed, pass->old.path, pass->old.path_length, error);
-  }
+  if (!status) { status = pks__scratch_append(&pass->ingest->removed, pass->old.path, pass->old.path_length, error); }
   pass->ingest->removed_count++;
   return status;
 }
 
 /// Moves the current version's catalog to `path`, or past it at the end; what lies between was removed.
-static pks_status pass_old_entries(pks__first_pass *pass, const char *path, size_t length, int *order, pks_error *error) {
+static pks_status pass_old_entries(
+  pks__first_pass *pass, const char *path, size_t length, int *order, pks_error *error
+) {
   *order = 1;
   while (pass->has_old && pass->old_more) {
     const pks__catalog_entry *old = &pass->old;
@@ -270,8 +269,7 @@ static pks_status compare_with_old(
   *changed = true;
   if (status || order != 0) { return status; }
   const pks__catalog_entry *old = &pass->old;
-  *changed =
-    old->value_length != pass->value.length || memcmp(old->value, pass->value.bytes, old->value_length) != 0;
+  *changed = old->value_length != pass->value.length || memcmp(old->value, pass->value.bytes, old->value_length) != 0;
   return next_old_entry(pass, error);
 }
 
@@ -341,8 +339,8 @@ pks_status pks__first_pass_report(pks__first_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
   const pks_add_request *request = &ingest->request;
   uint64_t bytes_read = ingest->bytes_done + pass->bytes_again;
-  bool due = bytes_read - pass->reported_bytes >= PROGRESS_BYTES
-    || pass->items - pass->reported_items >= PROGRESS_ITEMS;
+  bool due =
+    bytes_read - pass->reported_bytes >= PROGRESS_BYTES || pass->items - pass->reported_items >= PROGRESS_ITEMS;
   if (!request->progress || !due) { return PKS_OK; }
   pass->reported_bytes = bytes_read;
   pass->reported_items = pass->items;
@@ -413,4 +411,3 @@ pks_status pks__first_pass_finish(pks__first_pass *pass, pks_error *error) {
   }
   return pks__frame_pipeline_finish(&ingest->frames, error);
 }
-

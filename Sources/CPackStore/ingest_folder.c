@@ -36,16 +36,13 @@ typedef struct block_ring {
   uint32_t size, oldest, count;
 } block_ring;
 
-static pks_status make_ring(
-  block_ring *ring, const pks__ingest *ingest, const pks__source *source, pks_error *error
-) {
+static pks_status make_ring(block_ring *ring, const pks__ingest *ingest, const pks__source *source, pks_error *error) {
   ring->size = pks__pool_thread_count(ingest->pool) * 2 + 2;
   ring->blocks = pks__allocate_zeroed(ring->size, sizeof *ring->blocks);
   if (!ring->blocks) { return pks__fail_memory(error); }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < ring->size; i++) {
-    status =
-      pks__block_create(&ring->blocks[i], source, &ingest->chunker, ingest->session->store->sha256, error);
+    status = pks__block_create(&ring->blocks[i], source, &ingest->chunker, ingest->session->store->sha256, error);
   }
   return status;
 }
@@ -118,8 +115,7 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
     status = pks__source_open(rereader->source, want->item, &rereader->file, error);
   }
   if (!status) {
-    status =
-      pks__source_read(rereader->source, want->item, rereader->file, want->offset, out, want->length, error);
+    status = pks__source_read(rereader->source, want->item, rereader->file, want->offset, out, want->length, error);
   }
   if (status) { return status; }
   pks__id id;

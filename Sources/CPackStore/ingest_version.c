@@ -149,7 +149,8 @@ static pks_status walk_catalog(
   pks__chunk_fetch nothing = {.fetch = no_chunk};
   pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, map);
   open_layout(&walk);
-  pks_status status = pks__first_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
+  pks_status status =
+    pks__first_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
   if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
   while (!status && walk.more) { status = next_entry(&walk, error); }
   if (!status) { status = pks__first_pass_finish(&walk.pass, error); }
@@ -181,7 +182,9 @@ pks_status pks__ingest_version(
   if (!status) { status = walk_catalog(out, request, &map, error); }
   bool is_whole = !status && pks__id_equal(&out->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {
-    return pks__fail(error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET);
+    return pks__fail(
+      error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET
+    );
   }
   return status;
 }

@@ -20,8 +20,7 @@ static pks_status find_target(
   const pks__pack_state *pack = *removed ? &generation->removed[gone] : &generation->packs[live];
   uint32_t index = number == 0 ? !*removed : pks__pack_find_version(pack, number);
   if (index >= pack->version_count) {
-    const char *text =
-      number == 0 ? "no earlier version of the pack is kept" : "that version of the pack is not kept";
+    const char *text = number == 0 ? "no earlier version of the pack is kept" : "that version of the pack is not kept";
     return pks__fail(error, PKS_NOT_FOUND, text, name, PKS_NO_OFFSET);
   }
   *out = &pack->versions[index];
@@ -33,9 +32,7 @@ static bool is_current(const pks__generation *generation, const char *name, cons
   return pack != UINT32_MAX && version == &generation->packs[pack].versions[0];
 }
 
-static pks_status stage_version(
-  pks_txn *txn, const char *pack, const pks__version *target, pks_error *error
-) {
+static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
   pks__view *view = pks__txn_view(txn);
   pks__version_request request = {
     .pack = pack, .catalog = target->catalog, .layout = target->layout, .pages = pks__view_pages(view)};

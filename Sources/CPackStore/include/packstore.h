@@ -467,7 +467,7 @@ typedef struct pks_diff_totals {
   uint64_t new_bytes;                                  ///< raw bytes of those
 } pks_diff_totals;
 
-/// Compares two kept versions, perhaps of different packs. `visit` is called once per difference, in order of paths but
+/// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per difference, in order of paths but
 /// with moves last; false cancels.
 pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
