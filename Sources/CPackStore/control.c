@@ -16,6 +16,7 @@ typedef struct stored_slot {
 } stored_slot;
 
 _Static_assert(sizeof(stored_slot) == PKS__CONTROL_SLOT_SIZE, "on-disk size");
+_Static_assert(offsetof(stored_slot, generation) == PKS__CONTROL_GENERATION_OFFSET, "on-disk place");
 
 static void encode(const pks__control_slot *slot, stored_slot *out) {
   *out = (stored_slot){
@@ -59,6 +60,7 @@ pks_status pks__control_read(
   *out = (pks__control){0};
   bool known = false, newer = false, any = false;
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
+    out->highest_number = pks__max64(out->highest_number, pks__get64(stored[i].generation));
     bool has_magic = memcmp(stored[i].magic, MAGIC, sizeof stored[i].magic) == 0;
     known = known || has_magic;
     if (!has_magic || !decode(&stored[i], &out->slots[i])) { continue; }

@@ -23,7 +23,7 @@
 
 #define PKS__CONTROL_FILE "CONTROL"
 
-enum { PKS__CONTROL_SLOTS = 2, PKS__CONTROL_SLOT_SIZE = 4096 };
+enum { PKS__CONTROL_SLOTS = 2, PKS__CONTROL_SLOT_SIZE = 4096, PKS__CONTROL_GENERATION_OFFSET = 32 };
 
 typedef struct pks__control_slot {
   uint32_t chunk_average;
@@ -38,6 +38,7 @@ typedef struct pks__control_slot {
 typedef struct pks__control {
   pks__control_slot slots[PKS__CONTROL_SLOTS];
   bool valid[PKS__CONTROL_SLOTS];
+  uint64_t highest_number;  ///< that stands where a slot has its generation, be the slot valid or not
 } pks__control;
 
 /// Reads both slots; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer

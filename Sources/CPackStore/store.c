@@ -241,6 +241,7 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   pks__control control;
   if (!status) { status = pks__control_read(vfs, store->control, store->boot_id, &control, error); }
   if (status) { return status; }
+  pks__watch_open(&store->watch, vfs, store->control);
   const pks__control_slot *slot = pks__control_current(&control);
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);
@@ -297,6 +298,14 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   return PKS_OK;
 }
 
+static void close_files(pks_store *store) {
+  pks__watch_close(&store->watch);
+  pks__file files[] = {store->control, store->lock, store->root};
+  for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
+    if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
+  }
+}
+
 void pks_store_close(pks_store *store) {
   if (!store) { return; }
   pks__view_release(store->current);
@@ -305,10 +314,7 @@ void pks_store_close(pks_store *store) {
   pks__cache_close(store->cache);
   pks__crew_destroy(store->crew);
   pks__frame_readers_free(&store->readers);
-  pks__file files[] = {store->control, store->lock, store->root};
-  for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
-    if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
-  }
+  close_files(store);
   pks__mutex_destroy(store->mutex);
   pks__mutex_destroy(store->opening);
   pks__free(store);

@@ -28,6 +28,7 @@
 #include "segment.h"
 #include "threads.h"
 #include "tree.h"
+#include "watch.h"
 
 #define PKS__TMP_FOLDER "tmp"
 
@@ -72,6 +73,7 @@ struct pks_store {
   pks__file root;
   pks__file lock;  ///< PKS__NO_FILE on media without a lock file
   pks__file control;
+  pks__watch watch;    ///< of `control`
   pks_sha256 *sha256;  ///< NULL when the caller gave none
   bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
   int write_failure;   ///< why the system does not; 0: nobody asked, or it does

@@ -94,6 +94,9 @@ typedef struct pks_vfs {
   /// Maps `[0, byte_count)` of the file, shared. `*out` stays valid after `close` and `unlink` until `unmap`.
   int (*map)(void *context, pks__file file, size_t byte_count, bool writable, void **out);
   void (*unmap)(void *context, void *address, size_t byte_count);
+  /// Whether a mapping of the file shows at once what other processes write to it, and nobody but this user can cut the
+  /// file short, which would make looking at it fault. False when in doubt.
+  bool (*map_is_live)(void *context, pks__file file);
   /// Maps `byte_count` bytes at `offset`, a multiple of PKS__MAP_GRAIN, as memory of the caller's own: readable and
   /// writable, and what is written never reaches the file. `unmap` as above.
   int (*map_private)(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out);

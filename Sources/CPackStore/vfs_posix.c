@@ -29,6 +29,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#if defined(__linux__)
+  #include <sys/vfs.h>
+#else
+  #include <sys/mount.h>
+  #include <sys/param.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -393,6 +399,48 @@ static void posix_unmap(void *context, void *address, size_t byte_count) {
   PKS_ASSERT(munmap(address, byte_count) == 0);  // fails only for an address that is no mapping
 }
 
+// A file system keeps mappings and `write` of all processes in one page cache if it is local. Those that are known are
+// named, for a network, a hypervisor or a program may stand behind any other.
+#if defined(__linux__)
+static bool is_local(int file) {
+  static const uint32_t local[] = {
+    0xef53,      // ext2, ext3, ext4
+    0x58465342,  // XFS
+    0x9123683e,  // Btrfs
+    0x01021994,  // tmpfs
+    0xf2f52010,  // F2FS
+    0x2fc12fc1,  // ZFS
+    0xca451a4e,  // bcachefs
+    0x4d44,      // FAT
+    0x2011bab0,  // exFAT
+    0x7366746e,  // NTFS
+  };
+  enum { OVERLAY = 0x794c7630 };
+  struct statfs status;
+  if (fstatfs(file, &status) != 0) { return false; }
+  uint32_t type = (uint32_t)status.f_type;
+  // There, whoever writes first gets a copy of the file; mappings of those that opened it before, for reading, show the
+  // original for ever.
+  if (type == OVERLAY) { return (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR; }
+  for (size_t i = 0; i < PKS_COUNT_OF(local); i++) {
+    if (local[i] == type) { return true; }
+  }
+  return false;
+}
+#else
+static bool is_local(int file) {
+  struct statfs status;
+  return fstatfs(file, &status) == 0 && (status.f_flags & MNT_LOCAL);
+}
+#endif
+
+static bool posix_map_is_live(void *context, pks__file file) {
+  (void)context;
+  struct stat status;
+  if (fstat(file, &status) != 0 || (status.st_mode & S_IWOTH)) { return false; }
+  return (status.st_uid == geteuid() || status.st_uid == 0) && is_local(file);
+}
+
 // Room is not reserved for a copy of it all: most of it is never written to, and it may be larger than the memory.
 static int posix_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
   (void)context;
@@ -614,6 +662,7 @@ const pks_vfs *pks__vfs_posix(void) {
     .unlink = posix_unlink,
     .map = posix_map,
     .unmap = posix_unmap,
+    .map_is_live = posix_map_is_live,
     .map_private = posix_map_private,
     .memory_file = posix_memory_file,
     .seal = posix_seal,

@@ -213,6 +213,13 @@ static pks_status read_generation(
   return status;
 }
 
+/// Reads the control file, and takes note of what it says.
+static pks_status read_control(pks_store *store, pks__control *out, pks_error *error) {
+  pks_status status = pks__control_read(store->vfs, store->control, store->boot_id, out, error);
+  if (!status) { pks__watch_settle(&store->watch, out); }
+  return status;
+}
+
 /// Takes a reference to the current view if it is of that generation.
 static pks__view *retain_current(pks_store *store, uint64_t generation) {
   pks__mutex_lock(store->mutex);
@@ -245,7 +252,7 @@ static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *p
   *pinned = false;
   for (;;) {
     pks__control control;
-    pks_status status = pks__control_read(vfs, store->control, store->boot_id, &control, error);
+    pks_status status = read_control(store, &control, error);
     if (status) { return status; }
     uint64_t before = *pinned ? slot->generation : 0;
     *slot = *pks__control_current(&control);
@@ -258,13 +265,16 @@ static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *p
 }
 
 pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error) {
+  uint64_t newest = pks__watch_newest(&store->watch);
+  *out = newest ? retain_current(store, newest) : NULL;
+  if (*out) { return PKS_OK; }
   pks__control control;
-  pks_status status = pks__control_read(store->vfs, store->control, store->boot_id, &control, error);
+  pks_status status = read_control(store, &control, error);
   if (status) { return status; }
   *out = retain_current(store, pks__control_current(&control)->generation);
   if (*out) { return PKS_OK; }
   pks__mutex_lock(store->opening);
-  status = pks__control_read(store->vfs, store->control, store->boot_id, &control, error);
+  status = read_control(store, &control, error);
   *out = status ? NULL : retain_current(store, pks__control_current(&control)->generation);
   if (!status && !*out) {
     pks__control_slot slot;
@@ -409,6 +419,18 @@ pks__page_source pks__view_pages(pks__view *view) { return (pks__page_source){.c
 
 pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error) {
   return pks__view_open_current(out, store, error);
+}
+
+pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error) {
+  uint64_t newest = pks__watch_newest(&store->watch);
+  if (!newest) {
+    pks__control control;
+    pks_status status = read_control(store, &control, error);
+    if (status) { return status; }
+    newest = pks__control_current(&control)->generation;
+  }
+  *generation = newest;
+  return PKS_OK;
 }
 
 void pks_snapshot_close(pks_snapshot *snapshot) { pks__view_release(snapshot); }

@@ -581,6 +581,11 @@ static void do_unmap(void *context, void *address, size_t byte_count) {
   sim__misuse("a mapping that is not there");
 }
 
+static bool do_map_is_live(void *context, pks__file file) {
+  sim__process *process = context;
+  return require_handle(process, file) != NULL;
+}
+
 // MARK: Locks
 
 static bool overlaps(const sim__lock *lock, sim__id node, uint64_t start, uint64_t end) {
@@ -741,6 +746,7 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .unlink = do_unlink,
     .map = do_map,
     .unmap = do_unmap,
+    .map_is_live = do_map_is_live,
     .map_private = do_map_private,
     .memory_file = do_memory_file,
     .seal = do_seal,

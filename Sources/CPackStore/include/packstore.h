@@ -131,6 +131,11 @@ void pks_store_close(pks_store *store);
 pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
 void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
 
+/// The number of the newest generation, whoever committed it. Costs a few loads as long as it is the one that this store
+/// saw last, where the control file can be mapped; a system call otherwise. To watch a store, compare it with
+/// `pks_snapshot_generation` now and then, and open another snapshot when they differ. Errors: CORRUPT, IO_ERROR.
+pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
+
 /// The generation's number: 1 for an empty new store, rising by 1 with each commit.
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 

@@ -21,6 +21,8 @@ final class Seam: @unchecked Sendable {
   var onCall: ((Call) -> Int32)?
   /// The same for calls of several threads at once; set it while none is under way.
   var onCallOfAnyThread: (@Sendable (Call) -> Int32)?
+  /// What `map_is_live` says, but never more than the seam behind.
+  var isMappingLive = true
   /// Changes what `info_of` says of a file.
   var onInfo: ((inout pks__file_info) -> Void)?
 
@@ -131,6 +133,11 @@ final class Seam: @unchecked Sendable {
     table.pointee.unmap = { context, address, count in
       let inner = Seam.behind(context)
       inner.unmap(inner.context, address, count)
+    }
+    table.pointee.map_is_live = { context, file in
+      let inner = Seam.behind(context)
+      let isLive = Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().isMappingLive
+      return isLive && inner.map_is_live(inner.context, file)
     }
     table.pointee.lock = { context, file, offset, length, kind, wait in
       Seam.pass(context, .lock) { $0.lock($1, file, offset, length, kind, wait) }
