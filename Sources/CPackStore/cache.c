@@ -463,6 +463,8 @@ bool pks__cache_append(pks__cache_entry *entry, const void *bytes, size_t byte_c
 static void release_entry(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks__free(entry->sums);
+  // Said, for a forked child may have this opening of the file too.
+  if (entry->lock != PKS__NO_FILE) { (void)vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_NONE, false); }
   pks__file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { vfs->close(vfs->context, files[i]); }

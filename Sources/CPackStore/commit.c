@@ -329,8 +329,8 @@ static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error 
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
   commit commit = {.txn = txn, .store = txn->store, .sync = txn->options.durability == PKS_DURABLE};
   uint64_t number = txn->base->generation.number;
-  pks_status status = PKS_OK;
-  if (txn->changes.length > 0) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status && txn->changes.length > 0) {
     // Runs that cannot be joined stay as they are: the commit does not depend on it.
     (void)pks__merge_runs(&commit.merged, txn->view, &txn->session, commit.sync, NULL);
     status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error);

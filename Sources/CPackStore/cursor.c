@@ -52,7 +52,8 @@ pks_status pks_cursor_open(
   pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
   pks_walk walk, pks_error *error
 ) {
-  pks_status status = check_folder(snapshot, folder, folder_length, pack, error);
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (!status) { status = check_folder(snapshot, folder, folder_length, pack, error); }
   if (status) { return status; }
   pks_cursor *cursor = pks__allocate_zeroed(1, sizeof *cursor);
   if (!cursor) { return pks__fail_memory(error); }
@@ -260,6 +261,8 @@ static pks_status next_conflict(pks_cursor *cursor, pks_entry *out, bool *more, 
 }
 
 pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
+  pks_status status = pks__store_check_process(cursor->merge.view->store, error);
+  if (status) { return status; }
   switch (cursor->walk) {
     case PKS_CHILDREN: return next_child(cursor, out, more, error);
     case PKS_DESCENDANTS: return next_descendant(cursor, out, more, error);

@@ -339,7 +339,8 @@ pks_status pks_snapshot_diff(
   pks_error *error
 ) {
   const pks__version *before, *now;
-  pks_status status = find_version(snapshot, old_pack, old_version, &before, error);
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (!status) { status = find_version(snapshot, old_pack, old_version, &before, error); }
   if (!status) { status = find_version(snapshot, new_pack, new_version, &now, error); }
   if (status) { return status; }
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.

@@ -154,6 +154,8 @@ pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const cha
 }
 
 pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *error) {
+  pks_status forked = pks__store_check_process(asset->snapshot->store, error);
+  if (forked) { return forked; }
   const pks__view *view = asset->snapshot;
   const uint8_t *record = asset->record;
   for (uint32_t i = 0; i < view->run_count; i++) {
@@ -228,12 +230,14 @@ pks_status pks_find(
 ) {
   pks__view *view = (pks__view *)(uintptr_t)snapshot;
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
+  pks_status status = pks__store_check_process(view->store, error);
+  if (status) { return status; }
   if (path_length == 0 || path_length > PKS__PATH_MAX) {
     return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no such path can exist", path, path_length);
   }
   pks__hit hit;
   bool found;
-  pks_status status = pks__names_find(view, path, path_length, pack, &hit, &found, error);
+  status = pks__names_find(view, path, path_length, pack, &hit, &found, error);
   if (status) { return status; }
   if (found && pack == PKS_ANY_PACK && view->generation.has_shadows) {
     bool hidden;

@@ -37,7 +37,8 @@ pks_status pks__names_hidden_by_folder(
 /// A public asset of a record. `path` is on loan as the caller says.
 pks_asset pks__names_asset(const pks__view *view, const pks__hit *hit, const char *path, size_t length);
 
-/// The record behind an asset again. The asset is a file or link of this view.
+/// The record behind an asset again. The asset is a file or link of this view. FORKED in a forked child: each call that
+/// takes an asset begins here.
 pks_status pks__names_record(const pks_asset *asset, pks__hit *out, pks_error *error);
 
 /// The record behind a file. WRONG_KIND for anything else.

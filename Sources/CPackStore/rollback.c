@@ -50,7 +50,8 @@ pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pk
   const pks__generation *generation = &pks__txn_view(txn)->generation;
   const pks__version *target;
   bool removed;
-  pks_status status = find_target(generation, pack, version, &removed, &target, error);
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = find_target(generation, pack, version, &removed, &target, error); }
   if (status) { return status; }
   pks_version public = pks__version_public(target);
   if (is_current(generation, pack, target)) {

@@ -132,8 +132,18 @@ void pks__session_close(pks__session *session) {
     vfs->close(vfs->context, session->folder);
     remove_folder(vfs, session->store->root, session->path);
   }
-  if (session->lock != PKS__NO_FILE) { vfs->close(vfs->context, session->lock); }
+  if (session->lock != PKS__NO_FILE) {
+    // Said, for a forked child may have this opening of the file too.
+    pks__unpin_session(vfs, session->lock, session->id);
+    vfs->close(vfs->context, session->lock);
+  }
   *session = (pks__session){0};
+}
+
+void pks__session_leave(const pks__session *session) {
+  const pks_vfs *vfs = session->store->vfs;
+  vfs->close(vfs->context, session->folder);
+  vfs->close(vfs->context, session->lock);
 }
 
 // MARK: - Segment series

@@ -25,6 +25,8 @@ typedef struct pks__session {
 pks_status pks__session_open(pks__session *out, pks_store *store, pks_error *error);
 /// Removes the folder with all that is left in it. A zeroed session is fine.
 void pks__session_close(pks__session *session);
+/// Closes what a forked child inherited of its parent's session, which goes on.
+void pks__session_leave(const pks__session *session);
 
 // MARK: - Sealed segments
 

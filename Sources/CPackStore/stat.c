@@ -306,7 +306,8 @@ pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_us
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   measurement m = {.view = (pks__view *)(uintptr_t)snapshot};
   uint64_t index_count;
-  pks_status status = open_measurement(&m, error);
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (!status) { status = open_measurement(&m, error); }
   if (!status) { status = sort_files(&m, error); }
   if (!status) { status = count_chunks(&m, error); }
   if (!status) {

@@ -52,6 +52,12 @@ pks_status pks__fail_memory(pks_error *error) {
   return pks__fail(error, PKS_OUT_OF_MEMORY, "out of memory", NULL, PKS_NO_OFFSET);
 }
 
+pks_status pks__fail_forked(pks_error *error) {
+  return pks__fail(
+    error, PKS_FORKED, "this process was forked after the store was opened: open it anew", NULL, PKS_NO_OFFSET
+  );
+}
+
 const char *pks_status_name(pks_status status) {
   switch (status) {
     case PKS_OK: return "ok";
@@ -68,6 +74,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_NOT_CONTIGUOUS: return "not contiguous";
     case PKS_CONFLICT: return "conflict";
     case PKS_HELD: return "held";
+    case PKS_FORKED: return "forked";
     case PKS_OUT_OF_MEMORY: return "out of memory";
     case PKS_IO_ERROR: return "input/output error";
     case PKS_NO_SPACE: return "no space";

@@ -18,5 +18,6 @@ pks_status pks__fail_at_path(
 pks_status pks__fail_system(pks_error *error, int system_error, const char *text, const char *file);
 
 pks_status pks__fail_memory(pks_error *error);
+pks_status pks__fail_forked(pks_error *error);
 
 #endif

@@ -272,6 +272,12 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
+  int failure = store->vfs->fork_mark(store->vfs->context, &store->fork_mark);
+  if (failure) {
+    pks__free(store);
+    return pks__fail_system(error, failure, "cannot mark the process", NULL);
+  }
+  store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
   store->may_write = options->sha256 != NULL && !options->read_only;
   store->root = store->lock = store->control = PKS__NO_FILE;
@@ -308,6 +314,11 @@ static void close_files(pks_store *store) {
 
 void pks_store_close(pks_store *store) {
   if (!store) { return; }
+  if (!pks__store_is_ours(store)) {
+    // These do not change while a store is open. All else may be in the middle of what another thread was doing.
+    close_files(store);
+    return;
+  }
   pks__view_release(store->current);
   PKS_ASSERT(!store->views && store->segment_count == 0);
   pks__free(store->segments);
@@ -317,6 +328,7 @@ void pks_store_close(pks_store *store) {
   close_files(store);
   pks__mutex_destroy(store->mutex);
   pks__mutex_destroy(store->opening);
+  store->vfs->fork_unmark(store->vfs->context, store->fork_mark);
   pks__free(store);
 }
 

@@ -11,6 +11,9 @@
 ///   2. A snapshot's generation number is locked before the generation's files are relied on, and `CONTROL` is read
 ///      again after locking: a collector that did not see the lock has not yet unlinked anything this view needs.
 ///   3. Readers take no lock that a writer waits for.
+///   4. A forked child changes nothing that it shares with its parent: no lock, for they belong to openings that both
+///      have, no file, no folder. Nor does it wait for a mutex or a thread, which its parent's other threads may have
+///      held and did not bring along. Every public call asks `pks__store_is_ours` first, those that close too.
 ///
 /// Threads: `mutex` guards the list of views and everything reference-counted. It is never held across a read of asset
 /// data.
@@ -70,6 +73,8 @@ typedef struct pks__segment_slot {
 
 struct pks_store {
   const pks_vfs *vfs;
+  const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
+  uint32_t fork_value;
   pks__file root;
   pks__file lock;  ///< PKS__NO_FILE on media without a lock file
   pks__file control;
@@ -91,6 +96,16 @@ struct pks_store {
   pks__crew *crew;    ///< threads that help with large reads
   pks__cache *cache;  ///< NULL: none
 };
+
+/// Whether this is the process that opened the store, rather than a forked child of it.
+static inline bool pks__store_is_ours(const pks_store *store) {
+  return __builtin_expect(__atomic_load_n(store->fork_mark, __ATOMIC_RELAXED) == store->fork_value, 1);
+}
+
+/// FORKED in a forked child.
+static inline pks_status pks__store_check_process(const pks_store *store, pks_error *error) {
+  return pks__store_is_ours(store) ? PKS_OK : pks__fail_forked(error);
+}
 
 // MARK: - Views
 

@@ -20,13 +20,15 @@ static pks_status fail_read_only(const pks_store *store, pks_error *error) {
 
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
   static const pks_txn_options defaults;
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
   if (!store->may_write) { return fail_read_only(store, error); }
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;
   txn->options = options ? *options : defaults;
   if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
-  pks_status status = pks__session_open(&txn->session, store, error);
+  status = pks__session_open(&txn->session, store, error);
   if (!status) { status = pks__view_open_current(&txn->base, store, error); }
   if (status) {
     pks_txn_abort(txn);
@@ -40,6 +42,10 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
 
 void pks_txn_abort(pks_txn *txn) {
   if (!txn) { return; }
+  if (!pks__store_is_ours(txn->store)) {
+    pks__session_leave(&txn->session);
+    return;
+  }
   pks__view_release(txn->view);
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
     pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
@@ -79,6 +85,8 @@ pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_er
 
 /// Stages a change of a pack that needs nothing but its name.
 static pks_status stage_named(pks_txn *txn, pks__staged_change *change, const char *pack, pks_error *error) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (status) { return status; }
   if (!pack || !pks__pack_name_is_valid(pack)) {
     return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
   }
@@ -238,7 +246,8 @@ static pks_status stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_res
 }
 
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
-  pks_status status = check_request(request, error);
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = check_request(request, error); }
   if (status) { return status; }
   pks_add_result discarded;
   if (!result) { result = &discarded; }

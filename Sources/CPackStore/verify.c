@@ -1156,6 +1156,8 @@ pks_status pks_snapshot_verify(
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
   pks_error *error
 ) {
+  pks_status forked = pks__store_check_process(snapshot->store, error);
+  if (forked) { return forked; }
   if (deep && !snapshot->store->sha256) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "a deep check needs the option sha256", NULL, PKS_NO_OFFSET);
   }

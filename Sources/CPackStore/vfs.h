@@ -119,10 +119,18 @@ typedef struct pks_vfs {
   uint32_t (*processor_count)(void *context);                  ///< threads worth starting, >= 1; a simulator says 1
   int (*boot_id)(void *context, uint8_t out[16]);              ///< differs after every start of the machine
   uint64_t (*process_id)(void *context);                       ///< told to whoever waits for a lock
+  /// A word that has another value in a forked child: looking at it takes the place of a system call. It is the caller's
+  /// until `fork_unmark`.
+  int (*fork_mark)(void *context, const uint32_t **out);
+  void (*fork_unmark)(void *context, const uint32_t *mark);
   int (*free_bytes)(void *context, pks__file folder, uint64_t *out);  ///< room left for this user, for messages
 } pks_vfs;
 
 /// The machine itself.
 const pks_vfs *pks__vfs_posix(void);
+
+/// The machine's `fork_mark` where the kernel cannot wipe a child's pages: a word that counts forks. It misses children
+/// that were made without `fork`, by a bare system call. Here for tests.
+int pks__vfs_posix_count_forks(void *context, const uint32_t **out);
 
 #endif

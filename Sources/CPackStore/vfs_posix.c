@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>  // renameat
 #include <string.h>
 #include <sys/mman.h>
@@ -42,6 +43,7 @@
   #include <sched.h>
   #include <sys/random.h>
 #elif defined(__APPLE__)
+  #include <mach/vm_inherit.h>
   #include <sys/random.h>
   #include <sys/sysctl.h>
 #endif
@@ -632,6 +634,58 @@ static uint64_t posix_process_id(void *context) {
   return (uint64_t)getpid();
 }
 
+// MARK: Forks
+
+// Counted by the handler. The one thing here that belongs to the whole process, as forks do.
+static uint32_t forks;
+
+static void count_fork(void) { __atomic_fetch_add(&forks, 1, __ATOMIC_RELAXED); }
+
+static int counting_failure;
+static void begin_counting(void) { counting_failure = pthread_atfork(NULL, NULL, count_fork); }
+
+int pks__vfs_posix_count_forks(void *context, const uint32_t **out) {
+  (void)context;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, begin_counting);
+  *out = &forks;
+  return counting_failure;
+}
+
+// Asks the kernel to give children zeros in place of the page. An emulated kernel that says yes to any advice did not
+// understand this one either.
+static bool wipe_in_children(void *page, size_t size) {
+#if defined(__linux__) && defined(MADV_WIPEONFORK)
+  return madvise(page, size, -1) != 0 && madvise(page, size, MADV_WIPEONFORK) == 0;
+#elif defined(__APPLE__)
+  return minherit(page, size, VM_INHERIT_ZERO) == 0;
+#else
+  (void)page;
+  (void)size;
+  return false;
+#endif
+}
+
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+static int posix_fork_mark(void *context, const uint32_t **out) {
+  void *page = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) { return errno; }
+  if (!wipe_in_children(page, page_size())) {
+    (void)munmap(page, page_size());
+    return pks__vfs_posix_count_forks(context, out);
+  }
+  uint32_t *mark = page;
+  *mark = 1;
+  *out = mark;
+  return 0;
+}
+
+static void posix_fork_unmark(void *context, const uint32_t *mark) {
+  (void)context;
+  if (mark != &forks) { (void)munmap((void *)(uintptr_t)mark, page_size()); }
+}
+
 static int posix_free_bytes(void *context, pks__file folder, uint64_t *out) {
   (void)context;
   struct statvfs status;
@@ -675,6 +729,8 @@ const pks_vfs *pks__vfs_posix(void) {
     .processor_count = posix_processor_count,
     .boot_id = posix_boot_id,
     .process_id = posix_process_id,
+    .fork_mark = posix_fork_mark,
+    .fork_unmark = posix_fork_unmark,
     .free_bytes = posix_free_bytes,
   };
   return &machine;

@@ -418,14 +418,17 @@ pks__page_source pks__view_pages(pks__view *view) { return (pks__page_source){.c
 // MARK: - Public
 
 pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error) {
-  return pks__view_open_current(out, store, error);
+  pks_status status = pks__store_check_process(store, error);
+  return status ? status : pks__view_open_current(out, store, error);
 }
 
 pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error) {
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
   uint64_t newest = pks__watch_newest(&store->watch);
   if (!newest) {
     pks__control control;
-    pks_status status = read_control(store, &control, error);
+    status = read_control(store, &control, error);
     if (status) { return status; }
     newest = pks__control_current(&control)->generation;
   }
@@ -433,7 +436,9 @@ pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_erro
   return PKS_OK;
 }
 
-void pks_snapshot_close(pks_snapshot *snapshot) { pks__view_release(snapshot); }
+void pks_snapshot_close(pks_snapshot *snapshot) {
+  if (snapshot && pks__store_is_ours(snapshot->store)) { pks__view_release(snapshot); }
+}
 
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot) { return snapshot->generation.number; }
 

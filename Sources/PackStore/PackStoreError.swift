@@ -84,6 +84,8 @@ extension PackStoreError {
     public static let conflict = Self(PKS_CONFLICT)
     /// The pack is held at its current version since a rollback.
     public static let held = Self(PKS_HELD)
+    /// This process was forked after the store was opened.
+    public static let forked = Self(PKS_FORKED)
 
     /// There is no memory left.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)

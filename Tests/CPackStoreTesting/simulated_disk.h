@@ -127,6 +127,7 @@ typedef struct sim__process {
   pks_vfs vfs;
   uint64_t id;
   bool killed;
+  uint32_t forks;
 } sim__process;
 
 typedef struct sim__handle {

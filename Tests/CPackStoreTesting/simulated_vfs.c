@@ -721,6 +721,17 @@ static int do_free_bytes(void *context, pks__file folder, uint64_t *out) {
   return sim__traced(process, error, "free_bytes");
 }
 
+static int do_fork_mark(void *context, const uint32_t **out) {
+  sim__process *process = context;
+  *out = &process->forks;
+  return 0;
+}
+
+static void do_fork_unmark(void *context, const uint32_t *mark) {
+  sim__process *process = context;
+  if (mark != &process->forks) { sim__misuse("a mark that was not given out"); }
+}
+
 // MARK: Processes
 
 sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
@@ -759,6 +770,8 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .processor_count = do_processor_count,
     .boot_id = do_boot_id,
     .process_id = do_process_id,
+    .fork_mark = do_fork_mark,
+    .fork_unmark = do_fork_unmark,
     .free_bytes = do_free_bytes,
   };
   disk->processes = sim__grow(disk->processes, &disk->process_capacity, disk->process_count, sizeof(sim__process *));
@@ -770,6 +783,11 @@ const pks_vfs *sim_vfs(sim_disk *disk) { return &disk->processes[0]->vfs; }
 
 const pks_vfs *sim_start_process(sim_disk *disk, uint64_t process_id) {
   return &sim__process_new(disk, process_id)->vfs;
+}
+
+void sim_fork(const pks_vfs *vfs) {
+  sim__process *process = vfs->context;
+  process->forks++;
 }
 
 void sim_kill(const pks_vfs *vfs) {

@@ -24,7 +24,10 @@
 ///   written only on success.
 /// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for
 ///   reading only.
-/// - A forked child must open the store anew.
+/// - A forked child opens the store anew: whatever touches one that was opened before is PKS_FORKED, and costs no system
+///   call to tell. What it closes of its parent's does the parent no harm, and gives back descriptors, not memory. Until
+///   it closes the store, or calls exec, or ends, it holds locks with its parent: what its parent read is not collected.
+///   It does not return from a callback in which it was forked.
 ///
 /// Caveats. Index files, borrowed raw assets, and contents that are raw or in the cache are memory-mapped. If another
 /// process truncates these files, touching them raises SIGBUS, as with any mapped file; do not map what untrusted users
@@ -60,6 +63,7 @@ typedef enum pks_status {
   PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
   PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
+  PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
 
   PKS_OUT_OF_MEMORY = 200,
   PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno

@@ -59,6 +59,10 @@ const pks_vfs *sim_vfs(sim_disk *disk);
 /// Another process on the same machine: same files, own handles, locks against the others'. Valid until `sim_free`.
 const pks_vfs *sim_start_process(sim_disk *disk, uint64_t process_id);
 
+/// From here on the caller is a forked child of the process: its objects are those that the parent had, with the same
+/// handles and locks. What it closes is closed, as the parent cannot be looked at any more.
+void sim_fork(const pks_vfs *process);
+
 /// Ends a process as kill -9 does: locks and handles are gone, what it wrote stays (unsynced). Its later calls fail
 /// with EIO,
 /// and its `close` and `unmap` are ignored, so that its objects can be freed. `process` came from one of the two above.

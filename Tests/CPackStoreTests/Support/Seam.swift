@@ -166,6 +166,14 @@ final class Seam: @unchecked Sendable {
       let inner = Seam.behind(context)
       return inner.process_id(inner.context)
     }
+    table.pointee.fork_mark = { context, out in
+      let inner = Seam.behind(context)
+      return inner.fork_mark(inner.context, out)
+    }
+    table.pointee.fork_unmark = { context, mark in
+      let inner = Seam.behind(context)
+      inner.fork_unmark(inner.context, mark)
+    }
     table.pointee.free_bytes = { context, folder, out in
       Seam.pass(context, .freeBytes) { $0.free_bytes($1, folder, out) }
     }
