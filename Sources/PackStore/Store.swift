@@ -13,7 +13,7 @@ public import SystemPackage
 /// - Any number of threads may use a store at once, and any number of processes.
 /// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
 /// - A write of any number of packs is one atomic switch: after a crash the store shows all of it or nothing.
-/// - A forked child opens the store anew.
+/// - A forked child opens the store anew: whatever it does with this one is `forked`.
 public final class Store: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
@@ -39,7 +39,10 @@ public final class Store: Sendable {
     try self.init(at: FilePath(path), options: options)
   }
 
-  deinit { pks_store_close(pointer) }
+  deinit {
+    pks_store_close(pointer)
+    GenerationBell.shared.ring()
+  }
 }
 
 extension Store {

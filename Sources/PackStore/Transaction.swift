@@ -153,6 +153,7 @@ final class TransactionHold {
     pointer = nil  // a commit ends the transaction whatever it returns
     var generation: UInt64 = 0
     try check { pks_txn_commit(transaction, &generation, $0) }
+    GenerationBell.shared.ring()
     return Generation(rawValue: generation)
   }
 }

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Wakes tasks that wait for a newer generation when this process commits, or closes a store.
+///
+/// One for all stores of the process, as a commit through one store is news to others of the same directory. Whom it does
+/// not concern looks once and sleeps on.
+final class GenerationBell: Sendable {
+  static let shared = GenerationBell()
+
+  private struct State {
+    var rings: UInt64 = 0
+    var nextSleeper: UInt64 = 0
+    var sleepers: [UInt64: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// How often it rang.
+  var rings: UInt64 { state.withLock { $0.rings } }
+
+  func ring() {
+    let woken = state.withLock { state in
+      state.rings += 1
+      defer { state.sleepers = [:] }
+      return state.sleepers
+    }
+    for sleeper in woken.values { sleeper.resume() }
+  }
+
+  /// Returns when it rang more than `rings` times, when `interval` is over, or when the task is cancelled.
+  func wait(after rings: UInt64, atMost interval: Duration) async {
+    await withTaskGroup { group in
+      group.addTask { try? await Task.sleep(for: interval) }
+      group.addTask { await self.wait(after: rings) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Returns when it rang more than `rings` times, or when the task is cancelled.
+  private func wait(after rings: UInt64) async {
+    let number = state.withLock { state in
+      state.nextSleeper += 1
+      return state.nextSleeper
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          // Cancelled before this point, nobody will wake it any more.
+          if state.rings > rings || Task.isCancelled { return true }
+          state.sleepers[number] = continuation
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: number) }?.resume()
+    }
+  }
+}

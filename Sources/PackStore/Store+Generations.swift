@@ -1,0 +1,38 @@
+import CPackStore
+
+/// Noticing that a store moved on.
+extension Store {
+  /// The newest generation, whoever committed it.
+  ///
+  /// - Complexity: a few loads, as long as no process has committed anything since this store looked last; then, or where
+  ///   the store's control file cannot be mapped (network file systems, files of other users or open to all), one system
+  ///   call.
+  /// - Throws: `corrupt`, `ioError`, `forked`.
+  public var generation: Generation {
+    get throws(PackStoreError) {
+      var generation: UInt64 = 0
+      try check { pks_store_generation(&generation, pointer, $0) }
+      return Generation(rawValue: generation)
+    }
+  }
+
+  /// Opens the newest generation, so that the next snapshot of it costs no system call, and says which one it is.
+  ///
+  /// Nobody has to call this: every new snapshot shows the newest generation. It lets a moment of leisure pay for the
+  /// opening of files, rather than the first read after a commit.
+  ///
+  /// - Throws: what ``makeSnapshot()`` throws.
+  @discardableResult
+  public func refresh() throws(PackStoreError) -> Generation { try makeSnapshot().generation }
+
+  /// The generations of this store as they come: the newest one first, then each newer one that is seen.
+  ///
+  ///     for try await generation in store.generations() { try await reload(store.makeSnapshot()) }
+  ///
+  /// See ``Generations``.
+  ///
+  /// - Parameter interval: how often to look for commits of others. A look costs what ``generation`` costs.
+  public func generations(every interval: Duration = .milliseconds(100)) -> Generations {
+    Generations(store: self, interval: interval)
+  }
+}
