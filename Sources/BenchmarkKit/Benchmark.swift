@@ -29,7 +29,7 @@ struct Root: ParsableCommand {
     abstract: "Measure PackStore.",
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
-      ListCommand.self, ScanCommand.self, IngestCommand.self, MechanismsCommand.self, Sweep.self,
+      ListCommand.self, ScanCommand.self, IngestCommand.self, WatchCommand.self, MechanismsCommand.self, Sweep.self,
     ],
     defaultSubcommand: AllCommand.self
   )

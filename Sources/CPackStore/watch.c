@@ -14,9 +14,7 @@ void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks__file control) {
 }
 
 void pks__watch_close(pks__watch *watch) {
-  if (watch->control) {
-    watch->vfs->unmap(watch->vfs->context, (void *)(uintptr_t)watch->control, CONTROL_SIZE);
-  }
+  if (watch->control) { watch->vfs->unmap(watch->vfs->context, (void *)(uintptr_t)watch->control, CONTROL_SIZE); }
   *watch = (pks__watch){0};
 }
 
