@@ -82,7 +82,7 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
-    .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli"], swiftSettings: swiftSettings),
+    .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli", "PackStore"], swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11
 )

@@ -29,10 +29,9 @@
 ///   it closes the store, or calls exec, or ends, it holds locks with its parent: what its parent read is not collected.
 ///   It does not return from a callback in which it was forked.
 ///
-/// Caveats. Index files, borrowed raw assets, and contents that are raw or in the cache are memory-mapped. If another
-/// process truncates these files, touching them raises SIGBUS, as with any mapped file; do not map what untrusted users
-/// can write. Every byte
-/// is verified by a checksum when first touched.
+/// Caveats. Index files, the control file, borrowed raw assets, and contents that are raw or in the cache are
+/// memory-mapped. If another process truncates these files, touching them raises SIGBUS, as with any mapped file; do not
+/// map what untrusted users can write. Every byte of assets and indexes is verified by a checksum when first touched.
 #ifndef PACKSTORE_H
 #define PACKSTORE_H
 
