@@ -1,7 +1,6 @@
 #include "generation.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "checksum.h"
 #include "memory.h"
@@ -427,29 +426,34 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
   return true;
 }
 
-static int compare_names(const void *a, const void *b) {
-  const pks__pack_state *const *left = a, *const *right = b;
-  return strcmp((*left)->name, (*right)->name);
+/// Whether a pack that the maps know has the name or the number of pack `index`.
+static bool is_repeated(
+  const pks__generation *generation, const pks__map *names, const pks__map *numbers, uint32_t index
+) {
+  const pks__pack_state *pack = pks__generation_any_pack(generation, index);
+  uint64_t probe = 0, hash = pks__checksum(pack->name, strlen(pack->name));
+  uint32_t other;
+  while (pks__map_next(names, hash, &probe, &other)) {
+    if (strcmp(pks__generation_any_pack(generation, other)->name, pack->name) == 0) { return true; }
+  }
+  probe = 0;
+  return pks__map_next(numbers, pack->number, &probe, &other);
 }
 
-static int compare_numbers(const void *a, const void *b) {
-  const pks__pack_state *const *left = a, *const *right = b;
-  return ((*left)->number > (*right)->number) - ((*left)->number < (*right)->number);
-}
-
-/// Whether no two packs have a name or a number in common. False when memory is short.
-static bool check_packs(const pks__generation *generation, bool *differ) {
-  uint32_t count = generation->pack_count + generation->removed_count;
-  const pks__pack_state **packs = pks__allocate((count + 1) * sizeof *packs);
-  if (!packs) { return false; }
-  for (uint32_t i = 0; i < count; i++) { packs[i] = pks__generation_any_pack(generation, i); }
+/// Whether no two packs have a name or a number in common.
+static pks_status check_packs(const pks__generation *generation, bool *differ, pks_error *error) {
+  pks__map names = {0}, numbers = {0};
+  pks_status status = PKS_OK;
   *differ = true;
-  qsort(packs, count, sizeof(*packs), compare_names);
-  for (uint32_t i = 1; i < count; i++) { *differ = *differ && compare_names(&packs[i - 1], &packs[i]) != 0; }
-  qsort(packs, count, sizeof(*packs), compare_numbers);
-  for (uint32_t i = 1; i < count; i++) { *differ = *differ && compare_numbers(&packs[i - 1], &packs[i]) != 0; }
-  pks__free(packs);
-  return true;
+  for (uint32_t i = 0; !status && *differ && i < generation->pack_count + generation->removed_count; i++) {
+    const pks__pack_state *pack = pks__generation_any_pack(generation, i);
+    *differ = !is_repeated(generation, &names, &numbers, i);
+    status = pks__map_insert(&names, pks__checksum(pack->name, strlen(pack->name)), i, error);
+    if (!status) { status = pks__map_insert(&numbers, pack->number, i, error); }
+  }
+  pks__map_free(&names);
+  pks__map_free(&numbers);
+  return status;
 }
 
 pks_status pks__generation_decode(
@@ -471,7 +475,7 @@ pks_status pks__generation_decode(
   generation.number = pks__read64(&reader);
   generation.next_pack_number = pks__read32(&reader);
   bool had_memory = read_lists(&reader, &generation), differ = false;
-  if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ); }
+  if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ, error) == PKS_OK; }
   if (!had_memory || reader.failed || pks__reader_left(&reader) != 0 || !differ) {
     pks__generation_free(&generation);
     return had_memory ? pks__fail(error, PKS_CORRUPT, "generation file contradicts itself", name, 8)
