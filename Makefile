@@ -8,7 +8,11 @@ PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
-.PHONY: demo test build release setup format lint bench torture golden clean help
+# Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
+LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests
+THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
+
+.PHONY: demo test build release setup format lint bench sanitize torture golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,6 +60,14 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
 	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
 	Scripts/readme-figures
+
+sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long. (The fuzz targets have the undefined one.)
+	$(SWIFT) build --build-tests --sanitize address --scratch-path $(BUILD)/address
+	ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
+	  --sanitize address --scratch-path $(BUILD)/address --filter '^(C?PackStoreTests)\.' --skip '$(LONG)'
+	$(SWIFT) build --build-tests --sanitize thread --scratch-path $(BUILD)/thread
+	TSAN_OPTIONS=suppressions=Tests/Sanitizers/thread.suppressions SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
+	  --sanitize thread --scratch-path $(BUILD)/thread --filter '$(THREADED)'
 
 torture: build  ## The campaigns of the tests at length: SEED=n (drawn and printed otherwise), SCALE=n times as far.
 	$(eval SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
