@@ -8,7 +8,7 @@ PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
-.PHONY: demo test build release setup format lint bench torture golden clean help
+.PHONY: demo test build release setup format lint bench torture fuzz golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,7 @@ test: build lint  ## Run all tests.
 	Scripts/check-seam $(BUILD)/debug/CPackStore.build
 	Scripts/check-layers ARCHITECTURE.md Sources/CPackStore
 	Tests/Embedding/run
+	SECONDS_EACH=10 Tests/Fuzzing/run $(BUILD)/fuzz
 
 format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
@@ -62,6 +63,9 @@ torture: build  ## The campaigns of the tests at length: SEED=n (drawn and print
 	$(eval SCALE ?= 20)
 	@echo "SEED=$(SEED) SCALE=$(SCALE)"
 	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter Campaign
+
+fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
+	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
 
 golden: build  ## Write the golden files anew after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden
