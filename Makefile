@@ -12,7 +12,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests
 THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release setup format lint bench sanitize torture golden clean help
+.PHONY: demo test build release setup format lint bench sanitize torture fuzz golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,7 @@ test: build lint  ## Run all tests.
 	Scripts/check-seam $(BUILD)/debug/CPackStore.build
 	Scripts/check-layers ARCHITECTURE.md Sources/CPackStore
 	Tests/Embedding/run
+	SECONDS_EACH=10 Tests/Fuzzing/run $(BUILD)/fuzz
 
 format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
@@ -74,6 +75,9 @@ torture: build  ## The campaigns of the tests at length: SEED=n (drawn and print
 	$(eval SCALE ?= 20)
 	@echo "SEED=$(SEED) SCALE=$(SCALE)"
 	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter Campaign
+
+fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
+	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
 
 golden: build  ## Write the golden files anew after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden

@@ -410,12 +410,18 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
     if (!read_run(reader, &generation->runs[i])) { return false; }
   }
   uint32_t packs = read_count(reader, PACK_SIZE);
+  if (packs > PKS__PACKS_MAX) {
+    reader->failed = true;
+    packs = 0;
+  }
   generation->packs = pks__allocate_zeroed((size_t)packs + 1, sizeof *generation->packs);
   generation->removed = pks__allocate_zeroed((size_t)packs + 1, sizeof *generation->removed);
   if (!generation->packs || !generation->removed) { return false; }
   for (uint32_t i = 0; i < packs && !reader->failed; i++) {
     pks__pack_state pack = {0};
     bool removed, had_memory = read_pack(reader, &pack, &removed);
+    // Numbers are given once: one that was not given yet would be given again.
+    if (pack.number == 0 || pack.number >= generation->next_pack_number) { reader->failed = true; }
     if (removed) {
       generation->removed[generation->removed_count++] = pack;
     } else {

@@ -291,7 +291,7 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
     .sum = pks__get64(row->sum),
   };
   bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.codec <= PKS__CODEC_ZSTD
-    && frame.segment < run->segment_count && frame.stored_length <= frame.raw_length
+    && frame.segment < run->segment_count && frame.stored_length > 0 && frame.stored_length <= frame.raw_length
     && (frame.codec != PKS__CODEC_RAW || frame.stored_length == frame.raw_length);
   if (!fits) { return corrupt_at(run, run->frames.offset + (uint64_t)index * sizeof *row, error); }
   *out = frame;

@@ -26,7 +26,7 @@ void pks__run_writer_init(pks__run_writer *writer, pks__scratch_folder *home, ui
 void pks__run_writer_free(pks__run_writer *writer);
 
 /// Adds a segment and hands out its number. `chunk_count` is 0 when the run does not list its chunks. `first_chunk` is
-/// ignored. Segments that list chunks come before those that do not.
+/// ignored.
 pks_status pks__run_writer_add_segment(
   pks__run_writer *writer, const pks__run_segment_info *info, uint32_t *number, pks_error *error
 );

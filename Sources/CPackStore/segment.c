@@ -140,7 +140,8 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
   status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
   if (status) { return status; }
   frame.raw_length = pks__get32(segment->ends[next - 1]);
-  bool lengths = frame.raw_length <= PKS__FRAME_RAW_MAX && frame.stored_length <= frame.raw_length
+  bool lengths = frame.stored_length > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX
+    && frame.stored_length <= frame.raw_length
     && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
   if (!lengths) { return bad_row(segment, row, error); }
   *out = frame;

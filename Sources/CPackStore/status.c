@@ -8,7 +8,7 @@ static void copy_name(pks_error *error, const char *name, size_t length) {
   const char *mark = "...";
   size_t room = sizeof error->file - 1;
   if (length <= room) {
-    memcpy(error->file, name, length);
+    if (length > 0) { memcpy(error->file, name, length); }  // an empty name may be NULL
     error->file[length] = 0;
     return;
   }

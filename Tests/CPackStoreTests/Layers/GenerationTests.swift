@@ -123,6 +123,18 @@ extension Core {
       #expect(pks__memory_counts_now().open == memory)
     }
 
+    /// A pack whose number was never given was accepted when the sum was right: another pack would get the same one later,
+    /// and its records with it. Fuzzing found it.
+    @Test(arguments: [0, 4, UInt32.max]) func numberThatWasNeverGiven(number: UInt32) throws {
+      var generation = try Self.make(packCount: 3)
+      defer { pks__generation_free(&generation) }
+      #expect(generation.next_pack_number == 4)
+      generation.packs[1].number = number
+      let bytes = try Self.encode(&generation)
+      let status = try status { _ = try Self.decode(bytes) }
+      #expect(status == PKS_CORRUPT, "\(status.rawValue)")
+    }
+
     @Test func newerFormat() throws {
       var generation = try Self.make()
       var bytes = try Self.encode(&generation)

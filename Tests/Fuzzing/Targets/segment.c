@@ -1,0 +1,86 @@
+/// Segments: rows, chunks, and the frames they speak of.
+///
+/// Input: u8 whether the frames' sums are put right; le16 length of the frames, with the header; frames; table body.
+#include "../fuzzing.h"
+
+enum { ROWS_MAX = 300 };
+
+static void read_frame(pks__segment *segment, pks__frame_reader *reader, uint32_t index) {
+  pks__frame frame, same;
+  pks_error error;
+  if (pks__segment_frame(segment, index, &frame, &error)) { return; }
+  FUZZ_ASSERT(
+    frame.chunk_count > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX && frame.stored_length <= frame.raw_length
+  );
+  pks__frame_source source = {
+    .segment = segment,
+    .offset = frame.offset,
+    .stored_length = frame.stored_length,
+    .raw_length = frame.raw_length,
+    .codec = frame.codec,
+    .sum = frame.sum,
+  };
+  const uint8_t *raw;
+  if (!pks__frame_decode(reader, &source, &raw, &error)) { (void)pks__checksum(raw, frame.raw_length); }
+  if (frame.raw_length <= 65536) {
+    uint8_t *out = malloc(frame.raw_length + 1u);
+    FUZZ_ASSERT(out);
+    if (!pks__frame_read(reader, &source, frame.raw_length / 2, frame.raw_length, out, &error)) {
+      (void)pks__checksum(out, frame.raw_length - frame.raw_length / 2);
+    }
+    free(out);
+  }
+  pks__run_frame_info wanted = {
+    .offset = frame.offset,
+    .codec = frame.codec,
+    .stored_length = frame.stored_length,
+    .raw_length = frame.raw_length,
+    .sum = frame.sum,
+  };
+  uint32_t found = index / 2;
+  if (!pks__segment_find_frame(segment, &wanted, &found, &same, &error)) {
+    FUZZ_ASSERT(found < segment->frame_count && same.offset == frame.offset && same.sum == frame.sum);
+  }
+}
+
+static void read_chunk(pks__segment *segment, uint32_t row) {
+  pks__chunk_place place;
+  pks_error error;
+  const pks__id *id;
+  if (!pks__segment_chunk_id(segment, row, &id, &error)) { (void)pks__checksum(id, sizeof *id); }
+  if (pks__segment_chunk(segment, row, &place, &error)) { return; }
+  FUZZ_ASSERT(place.frame < segment->frame_count && place.begin < place.end && place.end <= PKS__FRAME_RAW_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
+  fuzz_input input = {bytes, byte_count};
+  bool summed = fuzz_take(&input, 1) & 1;
+  size_t front_length, body_length, asked = (size_t)fuzz_take(&input, 2);
+  const uint8_t *front = fuzz_take_bytes(&input, asked, &front_length);
+  const uint8_t *body = fuzz_take_bytes(&input, SIZE_MAX, &body_length);
+  fuzz_file file = fuzz_table_file(PKS__TABLE_SEGMENT, front, front_length, body, body_length);
+  if (summed) {
+    fuzz_sum_frames(file.bytes, file.length);
+    fuzz_sum_table(file.bytes, file.length);
+  }
+  pks_vfs vfs = fuzz_vfs(&file);
+  pks__segment_id id = {{0}};
+  pks__segment *segment;
+  pks_error error;
+  static pks__frame_readers readers;
+  pks__frame_reader *reader;
+  FUZZ_ASSERT(!pks__frame_reader_take(&readers, &reader, &error));
+  FUZZ_ASSERT(!pks__segment_open(&segment, &vfs, 3, "segments/segment", &id, &error));
+  if (!pks__segment_need_table(segment, &error)) {
+    for (uint32_t i = 0; i < segment->frame_count && i < ROWS_MAX; i++) { read_frame(segment, reader, i); }
+    for (uint32_t i = 0; i < segment->chunk_count && i < ROWS_MAX; i++) { read_chunk(segment, i); }
+    if (segment->frame_count > 0) { read_frame(segment, reader, segment->frame_count - 1); }
+    if (segment->chunk_count > 0) { read_chunk(segment, segment->chunk_count - 1); }
+  }
+  pks__segment_close(segment);
+  // What a reader remembers belongs to segments of one store; here each input is another one.
+  for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) { reader->decoded[i].length = 0; }
+  pks__frame_reader_return(&readers, reader);
+  free(file.bytes);
+  return 0;
+}

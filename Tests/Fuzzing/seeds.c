@@ -1,0 +1,317 @@
+/// Writes the inputs that fuzzing begins with: stores that the packer made, cut up into what each target takes.
+///
+///     seeds FOLDER
+#include "fuzzing.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+static const char *root;
+
+/// An input of a target, put together from parts.
+typedef struct seed {
+  uint8_t *bytes;
+  size_t length;
+} seed;
+
+static void append(seed *seed, const void *bytes, size_t byte_count) {
+  seed->bytes = realloc(seed->bytes, seed->length + byte_count + 1);
+  FUZZ_ASSERT(seed->bytes);
+  if (byte_count > 0) { memcpy(seed->bytes + seed->length, bytes, byte_count); }
+  seed->length += byte_count;
+}
+
+static void append_number(seed *seed, uint64_t value, size_t byte_count) {
+  pks_le64 stored = pks__put64(value);
+  append(seed, &stored, byte_count);
+}
+
+/// Writes and empties it.
+static void put(seed *seed, const char *target) {
+  static unsigned number;
+  char path[4096];
+  (void)snprintf(path, sizeof path, "%s/%s", root, target);
+  (void)mkdir(path, 0777);
+  (void)snprintf(path, sizeof path, "%s/%s/seed-%u", root, target, number++);
+  FILE *file = fopen(path, "wb");
+  FUZZ_ASSERT(file && fwrite(seed->bytes, 1, seed->length, file) == seed->length && fclose(file) == 0);
+  free(seed->bytes);
+  *seed = (struct seed){0};
+}
+
+// MARK: - Files of a store
+
+static void cut_control(const uint8_t *bytes, size_t length) {
+  FUZZ_ASSERT(length == 8192);
+  for (unsigned flags = 0; flags < 16; flags++) {
+    seed seed = {0};
+    append_number(&seed, flags, 1);
+    append(&seed, bytes, 84);
+    append(&seed, bytes + 4096, 84);
+    append_number(&seed, 5000, 2);
+    put(&seed, "control");
+  }
+}
+
+static void cut_generation(const uint8_t *bytes, size_t length) {
+  seed seed = {0};
+  append_number(&seed, 1, 1);
+  append(&seed, bytes, length);
+  put(&seed, "generation");
+}
+
+static void cut_table(const uint8_t *bytes, size_t length, unsigned flags) {
+  if (length > 24 * 1024) { return; }
+  seed seed = {0};
+  append_number(&seed, flags, 1);
+  append_number(&seed, 100, 2);
+  append_number(&seed, 4200, 2);
+  append(&seed, bytes, length);
+  put(&seed, "table");
+}
+
+static uint64_t number_at(const uint8_t *bytes) {
+  pks_le64 stored;
+  memcpy(&stored, bytes, sizeof stored);
+  return pks__get64(stored);
+}
+
+/// A body without the zeros at its end.
+static size_t body_length(const uint8_t *body, uint64_t length) {
+  while (length > 0 && body[length - 1] == 0) { length--; }
+  return (size_t)length;
+}
+
+static void cut_run(const uint8_t *bytes, size_t length) {
+  seed seed = {0};
+  append_number(&seed, 0x1234, 2);
+  append(&seed, bytes, body_length(bytes, number_at(bytes + length - 40)));
+  put(&seed, "run");
+  cut_table(bytes, length, 3);
+}
+
+static void cut_segment_whole(const uint8_t *bytes, size_t length) {
+  uint64_t body = number_at(bytes + length - 48), body_size = number_at(bytes + length - 40);
+  if (body > 65535) { return; }
+  seed seed = {0};
+  append_number(&seed, 1, 1);
+  append_number(&seed, body, 2);
+  append(&seed, bytes, (size_t)body);
+  append(&seed, bytes + body, body_length(bytes + body, body_size));
+  put(&seed, "segment");
+  cut_table(bytes, length, 1);
+}
+
+// MARK: - Pages and frames
+
+static seed pages;
+
+static void add_page(const pks__id *id, const uint8_t *page, size_t length) {
+  append(&pages, id, 4);
+  append_number(&pages, length, 2);
+  append(&pages, page, length);
+}
+
+enum { INPUT_MAX = 12 * 1024 };  ///< short inputs are tried more often
+
+/// The page `id` first, then others.
+static void put_pages(const char *target, const pks__id *id, const uint8_t *front, size_t front_length) {
+  seed seed = {0};
+  append(&seed, front, front_length);
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t at = 0; at < pages.length;) {
+      size_t length = 6 + pages.bytes[at + 4] + ((size_t)pages.bytes[at + 5] << 8);
+      bool is_first = memcmp(pages.bytes + at, id, 4) == 0;
+      if (is_first == (pass == 0) && (is_first || seed.length + length <= INPUT_MAX)) {
+        append(&seed, pages.bytes + at, length);
+      }
+      at += length;
+    }
+  }
+  put(&seed, target);
+}
+
+static void put_tree(const pks__id *id, const uint8_t *page) {
+  uint8_t front[3] = {page[0], page[1], page[2]};
+  put_pages("tree", id, front, sizeof front);
+}
+
+/// Frames for the codec; pages of metadata segments to `pages`.
+static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
+  FUZZ_ASSERT(!pks__segment_need_table(segment, NULL));
+  for (uint32_t i = 0; i < segment->frame_count; i++) {
+    pks__frame frame;
+    const uint8_t *raw;
+    FUZZ_ASSERT(!pks__segment_frame(segment, i, &frame, NULL));
+    pks__frame_source source = {
+      .segment = segment,
+      .offset = frame.offset,
+      .stored_length = frame.stored_length,
+      .raw_length = frame.raw_length,
+      .codec = frame.codec,
+      .sum = frame.sum,
+    };
+    FUZZ_ASSERT(!pks__frame_decode(reader, &source, &raw, NULL));
+    if (segment->kind == PKS__SEGMENT_METADATA) { add_page(&segment->ids[i], raw, frame.raw_length); }
+    if (frame.codec != PKS__CODEC_ZSTD || i % 8 != 0) { continue; }
+    uint8_t *stored = malloc(frame.stored_length);
+    FUZZ_ASSERT(stored && !pks__segment_read(segment, frame.offset, frame.stored_length, stored, NULL));
+    seed seed = {0};
+    append_number(&seed, frame.raw_length, 3);
+    append(&seed, stored, frame.stored_length);
+    put(&seed, "codec");
+    free(stored);
+  }
+}
+
+static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, size_t length) {
+  const pks_vfs *vfs = sim_vfs(disk);
+  static pks__frame_readers readers;
+  pks__frame_reader *reader;
+  pks__segment *segment;
+  pks__segment_id id;
+  pks__file folder;
+  FUZZ_ASSERT(pks__segment_name_parse(strrchr(path, '/') + 1, &id));
+  FUZZ_ASSERT(!vfs->open_root(vfs->context, "/store", false, &folder));
+  FUZZ_ASSERT(!pks__segment_open(&segment, vfs, folder, path + strlen("/store/"), &id, NULL));
+  FUZZ_ASSERT(!pks__frame_reader_take(&readers, &reader, NULL));
+  cut_frames(segment, reader);
+  pks__frame_reader_return(&readers, reader);
+  pks__segment_close(segment);
+  vfs->close(vfs->context, folder);
+  cut_segment_whole(bytes, length);
+}
+
+// MARK: - All
+
+static void cut_file(sim_disk *disk, const char *path) {
+  size_t length;
+  uint8_t *bytes = sim_read_file(disk, path, &length);
+  FUZZ_ASSERT(bytes);
+  if (strstr(path, "/CONTROL")) { cut_control(bytes, length); }
+  if (strstr(path, ".generation")) { cut_generation(bytes, length); }
+  if (strstr(path, ".run")) { cut_run(bytes, length); }
+  if (strstr(path, "/segments/")) { cut_segment(disk, path, bytes, length); }
+  free(bytes);
+}
+
+static void cut_store(unsigned kind) {
+  sim_disk *disk = fuzz_make_store(kind);
+  char *listing = sim_list(disk, "/store"), path[256];
+  for (char *line = strtok(listing, "\n"); line; line = strtok(NULL, "\n")) {
+    (void)snprintf(path, sizeof path, "/store/%s", line);
+    if (line[strlen(line) - 1] != '/') { cut_file(disk, path); }
+  }
+  free(listing);
+  for (size_t at = 0; at < pages.length;) {
+    size_t length = pages.bytes[at + 4] + ((size_t)pages.bytes[at + 5] << 8);
+    const uint8_t *page = pages.bytes + at + 6;
+    pks__id id;
+    memcpy(&id, pages.bytes + at, 4);
+    if (length >= 8 && memcmp(page, "PKS", 3) == 0) {
+      put_pages("catalog", &id, NULL, 0);
+    } else {
+      put_tree(&id, page);
+    }
+    at += 6 + length;
+  }
+  free(pages.bytes);
+  pages = (seed){0};
+  sim_free(disk);
+}
+
+static void put_text(const char *target, const char *text) {
+  seed seed = {0};
+  append(&seed, text, strlen(text));
+  put(&seed, target);
+}
+
+static void put_glob(const char *pattern, const char *path) {
+  seed seed = {0};
+  append_number(&seed, strlen(pattern), 1);
+  append(&seed, pattern, strlen(pattern));
+  append(&seed, path, strlen(path));
+  put(&seed, "glob");
+}
+
+static void put_texts(void) {
+  static const char *const names[] = {
+    "levels/1/map.txt",
+    "a//b",
+    "../up",
+    "./here",
+    "\xc3\xa9t\xc3\xa9",
+    "\xed\xa0\x80",
+    "\xf0\x9f\x8e\xae/x",
+    "0123456789abcdef",
+    "0123456789abcdef0123456789abcdef",
+    "Pack-1_2.3",
+    ".hidden",
+    "\x80\x01",
+    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+  };
+  for (size_t i = 0; i < PKS_COUNT_OF(names); i++) { put_text("names", names[i]); }
+  put_glob("*.map", "a/b/texture.map");
+  put_glob("**/x?y[a-z]", "a/xxyb");
+  put_glob("/levels/[!a]*/**", "levels/1/2/3");
+  put_glob("\\*plain", "a/*plain");
+  put_glob("**a**b**c**", "aaaaaabbbbbbccccccc");
+}
+
+static void put_chunks(void) {
+  uint64_t state = 5;
+  for (unsigned average = 0; average < 3; average++) {
+    seed seed = {0};
+    append_number(&seed, average, 1);
+    for (unsigned i = 0; i < 1500; i++) { append_number(&seed, i % 500 < 200 ? 0 : sim_next_random(&state), 8); }
+    put(&seed, "chunker");
+  }
+}
+
+static void put_cache_files(void) {
+  static const uint8_t content[] = "what is in the cache";
+  for (unsigned flags = 0; flags < 4; flags++) {
+    seed seed = {0};
+    append_number(&seed, flags, 1);
+    append_number(&seed, sizeof content, 2);
+    append_number(&seed, 32, 2);
+    append(&seed, "PKSSUMS", 8);
+    append_number(&seed, sizeof content, 8);
+    append_number(&seed, 0, 8);
+    append_number(&seed, 0, 8);
+    append(&seed, content, sizeof content);
+    put(&seed, "cache");
+  }
+}
+
+/// Changes of stores: one of each sort, each in another of the first files, with and without sums and commits.
+static void put_changes(void) {
+  for (unsigned kind = 0; kind < FUZZ_STORE_KINDS; kind++) {
+    for (unsigned flags = 0; flags < 4; flags++) {
+      for (unsigned file = flags; file < 14; file += 4) {
+        seed seed = {0};
+        append_number(&seed, kind | flags << 6, 1);
+        append_number(&seed, file, 1);
+        append_number(&seed, file + flags, 1);
+        append_number(&seed, (uint64_t)file * 97 + (file % 2 ? 0x800000 : 0), 3);
+        append_number(&seed, 3 + file, 1);
+        append_number(&seed, 0x0102030405060708, 8);
+        put(&seed, "store");
+      }
+    }
+  }
+}
+
+int main(int count, char **arguments) {
+  if (count != 2) {
+    (void)fprintf(stderr, "usage: seeds FOLDER\n");
+    return 2;
+  }
+  root = arguments[1];
+  for (unsigned kind = 0; kind < FUZZ_STORE_KINDS; kind++) { cut_store(kind); }
+  put_texts();
+  put_chunks();
+  put_cache_files();
+  put_changes();
+  return 0;
+}
