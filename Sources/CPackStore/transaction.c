@@ -78,6 +78,7 @@ pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_er
   if (status) { return status; }
   status = pks__scratch_append(&txn->changes, change, sizeof *change, error);
   PKS_ASSERT(!status);
+  view->staged = &txn->segments;
   pks__view_release(txn->view);
   txn->view = view;
   return PKS_OK;
@@ -186,6 +187,14 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
   return PKS_OK;
 }
 
+/// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
+static void disown_segments(pks_txn *txn, uint64_t kept) {
+  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
+    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  }
+  txn->segments.length = kept * sizeof(pks__segment *);
+}
+
 /// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
 /// are other packs.
 static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
@@ -253,6 +262,7 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   if (!result) { result = &discarded; }
   pks__ingest ingest;
   pks__view *view = pks__txn_view(txn);
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
   status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
@@ -262,5 +272,6 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
     if (!status) { status = stage_new(txn, &ingest, number, result, error); }
   }
   pks__ingest_close(&ingest);
+  if (status) { disown_segments(txn, segment_count); }
   return status;
 }
