@@ -208,6 +208,7 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
   const pks_add_request *request = &ingest->request;
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;
@@ -216,12 +217,15 @@ pks_status pks__txn_stage_version(
   if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
-  if (status) { return status; }
-  change->run = ingest->run_name;
-  change->version.layout = ingest->layout_id;
-  ingest->result.version = pks__version_public(&change->version);
-  *result = ingest->result;
-  return pks__txn_stage(txn, change, error);
+  if (!status) {
+    change->run = ingest->run_name;
+    change->version.layout = ingest->layout_id;
+    ingest->result.version = pks__version_public(&change->version);
+    *result = ingest->result;
+    status = pks__txn_stage(txn, change, error);
+  }
+  if (status) { disown_segments(txn, segment_count); }
+  return status;
 }
 
 static pks_status stage_new(
@@ -262,7 +266,6 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   if (!result) { result = &discarded; }
   pks__ingest ingest;
   pks__view *view = pks__txn_view(txn);
-  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
   status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
@@ -272,6 +275,5 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
     if (!status) { status = stage_new(txn, &ingest, number, result, error); }
   }
   pks__ingest_close(&ingest);
-  if (status) { disown_segments(txn, segment_count); }
   return status;
 }
