@@ -51,6 +51,16 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   static let create = Change(name: "create", prepare: { _ in }, perform: { _ = try Store($0, create: true) })
 
+  /// Where an earlier attempt was interrupted.
+  static let createAgain = Change(
+    name: "create, second attempt",
+    prepare: { disk in
+      for folder in ["index", "segments", "tmp"] { sim_put_folder(disk.raw, "/store/\(folder)") }
+      for file in ["index/0000000000000001.generation", "tmp/CONTROL"] {
+        sim_put_file(disk.raw, "/store/\(file)", "torn", 4)
+      }
+    }, perform: { _ = try Store($0, create: true) })
+
   static let firstAdd = Change(
     name: "first add", prepare: { _ = try Store($0, create: true) },
     perform: { disk in try Store(disk).commit { try $0.add("p", "/one") } })
@@ -127,6 +137,24 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// Clears up behind a writer that died in the middle of its commit.
+  static let afterDeath = Change(
+    name: "after a writer's death",
+    prepare: { disk in
+      try install(disk)
+      sim_put_file(disk.raw, "/store/tmp/00000000000000ab/segment-0", "half", 4)
+      sim_put_file(disk.raw, "/store/segments/000102030405060708090a0b0c0d0e0f", "whole", 5)
+    }, perform: { disk in try Store(disk).commit { try $0.add("r", "/small") } })
+
+  /// Changes nothing: reads all there is, and checks every byte.
+  static let look = Change(
+    name: "look", prepare: install,
+    perform: { disk in
+      let snapshot = try Store(disk).snapshot()
+      _ = try snapshot.state()
+      _ = try snapshot.faults(deep: true)
+    })
+
   /// Collects while another process reads a generation that would otherwise go; the reader must not notice.
   static let collectionBesideReader = Change(
     name: "collection beside a reader", prepare: install,
@@ -178,8 +206,9 @@ struct Change: CustomTestStringConvertible, Sendable {
     }, stages: [firstAtomic, secondAtomic])
 
   static let all = [
-    create, firstAdd, secondVersion, severalPacks, remove, priority, collection, collectionBesideReader, merge,
-    mapUpdate, newlyMapped, rollback, comeback, atomic, durableOnAtomic, atomicThenDurable,
+    create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, atomic, durableOnAtomic,
+    atomicThenDurable,
   ]
   static let durable = all.filter(\.isDurable)
 }
