@@ -399,7 +399,7 @@ extension Core {
         try $0.remove("q")
       }
       for priority in 1...2 as ClosedRange<Int32> { try store.commit { try $0.prioritise("p", priority) } }
-      #expect(try Self.segments(disk) == Self.segmentsOf { try $0.add("p", "/other") })
+      #expect(try Self.segments(disk) == Self.segmentsOf { try $0.add("p", "/other", version: 2) })
     }
 
     /// An add that failed for lack of memory left its sealed segments with the transaction, whose commit moved them into place:
