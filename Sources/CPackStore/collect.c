@@ -5,9 +5,8 @@
 /// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
 /// stays whole while any kept version needs any of it.
 ///
-/// Reading layouts takes time in proportion to packs, so segments are looked at only when a process was found to have
-/// ended in the middle, or when a version or pack was dropped
-/// since this was last done completely.
+/// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
+/// middle (`session.h`), or when a version or pack was dropped since this was last done completely.
 #include <errno.h>
 #include <string.h>
 
@@ -22,6 +21,7 @@ typedef struct collection {
   pks__scratch names;  ///< file names to keep, NUL-terminated
   pks__map live;       ///< hash of a name -> offset in `names`
   pks__scratch dead;   ///< names to unlink, NUL-terminated
+  bool any_stuck;      ///< a file could not be unlinked
   pks_status status;   ///< of a listing under way
   pks_error *error;
 } collection;
@@ -153,6 +153,7 @@ static pks_status unlink_dead(collection *collection, const char *path) {
     const char *name = (const char *)collection->dead.bytes + at;
     pks__segment_id id;
     int kept = vfs->unlink(vfs->context, folder, name, false);
+    collection->any_stuck = collection->any_stuck || kept;
     if (!kept && pks__segment_name_parse(name, &id)) { pks__store_forget_segment(collection->store, &id); }
     at += strlen(name) + 1;
   }
@@ -165,7 +166,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   collection collection = {
     .store = current->store,
     .lock = txn->session.lock,
-    .with_segments = current->generation.has_garbage || txn->session.has_swept,
+    .with_segments = current->generation.has_garbage || txn->session.leaves_garbage,
     .error = error};
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);
@@ -181,7 +182,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
   if (!status) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
   if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }
-  *complete = !any_pinned && spared == current->generation.number;
+  *complete = !any_pinned && !collection.any_stuck && spared == current->generation.number;
   pks__scratch_free(&collection.names);
   pks__scratch_free(&collection.dead);
   pks__map_free(&collection.live);

@@ -118,6 +118,7 @@ static pks_status is_stored(
 static pks_status move_segments(commit *commit, pks__view *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
   uint64_t count = PKS__SCRATCH_COUNT(segments, pks__segment *);
+  if (count > 0) { commit->txn->session.leaves_garbage = true; }  // until something names them
   for (uint64_t i = 0; i < count; i++) {
     const pks__segment *segment = *PKS__SCRATCH_AT(segments, pks__segment *, i);
     // Two adds of one transaction may have made the same segment; the first move took the file.
@@ -296,13 +297,16 @@ static bool supersedes_anything(const commit *commit) {
 static pks_status switch_generation(commit *commit, pks__view *current, pks_error *error) {
   pks_store *store = commit->store;
   pks__control_slot slot = *pks__control_current(&commit->control);
+  pks__session *session = &commit->txn->session;
+  // A commit that a loss of power ended may have left segments, and its session's folder need not have survived.
+  if (memcmp(slot.boot_id, store->boot_id, sizeof slot.boot_id) != 0) { session->leaves_garbage = true; }
   slot.durable = commit->sync;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   pks_status status = apply_changes(commit, current, error);
   bool complete = false;
   uint64_t spared = pks__control_spared(&commit->control)->generation;
   if (!status) { status = pks__collect(current, commit->txn, spared, &complete, error); }
-  commit->next.has_garbage = (current->generation.has_garbage && !complete)
+  commit->next.has_garbage = ((current->generation.has_garbage || session->leaves_garbage) && !complete)
     || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = sync_earlier(commit, current, error); }
@@ -312,6 +316,7 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   if (!status) {
     status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error);
   }
+  if (!status) { session->leaves_garbage = false; }
   return status;
 }
 

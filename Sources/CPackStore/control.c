@@ -33,8 +33,12 @@ static void encode(const pks__control_slot *slot, stored_slot *out) {
   out->sum = pks__put64(pks__checksum(out, offsetof(stored_slot, sum)));
 }
 
+static bool has_sum(const stored_slot *stored) {
+  return pks__checksum(stored, offsetof(stored_slot, sum)) == pks__get64(stored->sum);
+}
+
 static bool decode(const stored_slot *stored, pks__control_slot *out) {
-  if (pks__checksum(stored, offsetof(stored_slot, sum)) != pks__get64(stored->sum)) { return false; }
+  if (!has_sum(stored)) { return false; }
   uint64_t generation = pks__get64(stored->generation);
   if (generation == 0 || generation >> 62 != 0) { return false; }
   *out = (pks__control_slot){
@@ -49,21 +53,38 @@ static bool decode(const stored_slot *stored, pks__control_slot *out) {
   return true;
 }
 
+static bool has_magic(const stored_slot *stored) { return memcmp(stored->magic, MAGIC, sizeof stored->magic) == 0; }
+
+/// Reads both slots. One that is damaged may be half written at this moment, and an atomic commit may write over the
+/// current one: the other must not be taken for current on one look.
+static int read_slots(const pks_vfs *vfs, pks__file file, stored_slot stored[PKS__CONTROL_SLOTS], size_t *got) {
+  enum { LOOKS = 16 };
+  bool is_torn = true;
+  for (int look = 0; look < LOOKS && is_torn; look++) {
+    memset(stored, 0, PKS__CONTROL_SLOTS * sizeof *stored);
+    int failure = vfs->read_at(vfs->context, file, 0, stored, PKS__CONTROL_SLOTS * sizeof *stored, got);
+    if (failure) { return failure; }
+    is_torn = false;
+    for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
+      is_torn = is_torn || (has_magic(&stored[i]) && !has_sum(&stored[i]));
+    }
+  }
+  return 0;
+}
+
 pks_status pks__control_read(
   const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
 ) {
   stored_slot stored[PKS__CONTROL_SLOTS];
   size_t got = 0;
-  memset(stored, 0, sizeof stored);
-  int failure = vfs->read_at(vfs->context, file, 0, stored, sizeof stored, &got);
+  int failure = read_slots(vfs, file, stored, &got);
   if (failure) { return pks__fail_system(error, failure, "cannot read", PKS__CONTROL_FILE); }
   *out = (pks__control){0};
   bool known = false, newer = false, any = false;
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     out->highest_number = pks__max64(out->highest_number, pks__get64(stored[i].generation));
-    bool has_magic = memcmp(stored[i].magic, MAGIC, sizeof stored[i].magic) == 0;
-    known = known || has_magic;
-    if (!has_magic || !decode(&stored[i], &out->slots[i])) { continue; }
+    known = known || has_magic(&stored[i]);
+    if (!has_magic(&stored[i]) || !decode(&stored[i], &out->slots[i])) { continue; }
     newer = newer || pks__get32(stored[i].version) > PKS__FORMAT_VERSION;
     out->valid[i] = out->slots[i].durable || memcmp(out->slots[i].boot_id, boot_id, sizeof stored[i].boot_id) == 0;
     any = any || out->valid[i];
@@ -106,9 +127,17 @@ pks_status pks__control_write(
 ) {
   stored_slot stored;
   encode(slot, &stored);
-  uint64_t offset = slot_to_write(control) * sizeof stored;
+  size_t index = slot_to_write(control);
+  uint64_t offset = index * sizeof stored;
   int failure = vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
-  if (failure) { return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE); }
+  if (failure) {
+    // It may be half written, and may have been the current one, which was atomic: put back what it was.
+    if (control->valid[index]) {
+      encode(&control->slots[index], &stored);
+      (void)vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
+    }
+    return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE);
+  }
   if (sync) { failure = vfs->sync(vfs->context, file); }
   if (failure) {
     // It may or may not last. It counts for now, but the next commit must write over it and not over the durable one.

@@ -41,7 +41,7 @@ typedef struct pks__control {
   uint64_t highest_number;  ///< that stands where a slot has its generation, be the slot valid or not
 } pks__control;
 
-/// Reads both slots; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer
+/// Reads both slots, a few times if one of them is damaged, as a commit may be writing it; `boot_id` is the machine's now. CORRUPT when neither counts, NEWER_FORMAT when one is of a newer
 /// format, NOT_A_STORE when it is no control file at all.
 pks_status pks__control_read(
   const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error

@@ -33,8 +33,8 @@ static pks_status list_names(const pks_vfs *vfs, pks__file root, const char *pat
   return list->status;
 }
 
-/// Removes a folder of `tmp` with the files in it. What cannot be removed is left for the next sweep.
-static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+/// Removes the files in a folder of `tmp`. What cannot be removed is left for the next sweep.
+static void empty_folder(const pks_vfs *vfs, pks__file root, const char *path) {
   name_list list = {.status = PKS_OK};
   if (list_names(vfs, root, path, &list) == PKS_OK) {
     for (uint64_t at = 0; at < list.names.length;) {
@@ -47,10 +47,15 @@ static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) 
     }
   }
   pks__scratch_free(&list.names);
+}
+
+static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+  empty_folder(vfs, root, path);
   (void)vfs->unlink(vfs->context, root, path, true);
 }
 
-/// Removes what processes that have ended left in `tmp`.
+/// Empties the folders that processes which have ended left in `tmp`; removes them too once this session has one of its
+/// own, which then is the note that there may be garbage. Emptied before, because that may be what makes room for it.
 static pks_status sweep(pks__session *session, pks_error *error) {
   pks_store *store = session->store;
   name_list list = {.error = error};
@@ -66,11 +71,13 @@ static pks_status sweep(pks__session *session, pks_error *error) {
       (void)store->vfs->unlink(store->vfs->context, store->root, path, false);
     }
     if (!pks__hex_parse64(name, &id) || id >> PKS__SESSION_BITS != 0) { continue; }
+    bool has_own = session->folder != PKS__NO_FILE;
+    if (has_own && id == session->id) { continue; }
     bool taken;
     status = pks__pin_session(store->vfs, session->lock, id, &taken, error);
     if (status || !taken) { continue; }
-    session->has_swept = true;
-    remove_folder(store->vfs, store->root, path);
+    session->leaves_garbage = true;
+    (has_own ? remove_folder : empty_folder)(store->vfs, store->root, path);
     pks__unpin_session(store->vfs, session->lock, id);
   }
   pks__scratch_free(&list.names);
@@ -111,6 +118,7 @@ pks_status pks__session_open(pks__session *out, pks_store *store, pks_error *err
   pks_status status = failure ? pks__fail_system(error, failure, "cannot open", PKS__LOCK_FILE) : PKS_OK;
   if (!status) { status = sweep(&session, error); }
   if (!status) { status = make_session_folder(&session, error); }
+  if (!status && session.leaves_garbage) { status = sweep(&session, error); }
   if (!status) {
     session.syncs = pks__pool_create(store->thread_count > 1 ? 2 : 1);
     if (!session.syncs) { status = pks__fail_memory(error); }
@@ -130,7 +138,7 @@ void pks__session_close(pks__session *session) {
   pks__pool_destroy(session->syncs);
   if (session->folder != PKS__NO_FILE) {
     vfs->close(vfs->context, session->folder);
-    remove_folder(vfs, session->store->root, session->path);
+    (session->leaves_garbage ? empty_folder : remove_folder)(vfs, session->store->root, session->path);
   }
   if (session->lock != PKS__NO_FILE) {
     // Said, for a forked child may have this opening of the file too.

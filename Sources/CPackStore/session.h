@@ -1,7 +1,9 @@
 /// Staging sessions: a private folder for one transaction's files, and the segments written there.
 ///
 /// A session's folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the
-/// folders of the dead. A segment that is sealed here lies under its final name already, and is moved to `segments/` by
+/// folders of the dead. A folder without a living owner also says that `segments/` may hold files that nothing names: so
+/// a session that leaves such files, or that took the note away from another one and collected nothing, leaves its own
+/// folder behind, empty. A loss of power may take the folder; then the machine's boot id tells (`commit.c`). A segment that is sealed here lies under its final name already, and is moved to `segments/` by
 /// the commit. Syncs run on a thread of their own beside the work that follows them.
 #ifndef PKS_SESSION_H
 #define PKS_SESSION_H
@@ -18,7 +20,7 @@ typedef struct pks__session {
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
   pks__scratch_folder scratch;
   pks__pool *syncs;
-  bool has_swept;  ///< a process ended in the middle: it may have left segments that nothing names
+  bool leaves_garbage;  ///< `segments/` may hold files that nothing names; the folder stays as a note of it
 } pks__session;
 
 /// Opens a session after sweeping those of dead processes.

@@ -401,6 +401,14 @@ void pks__store_forget_segment(pks_store *store, const pks__segment_id *id) {
   pks__mutex_unlock(store->mutex);
 }
 
+void pks__store_retain_segment(pks_store *store, pks__segment *segment) {
+  pks__mutex_lock(store->mutex);
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    if (store->segments[i].segment == segment) { store->segments[i].references++; }
+  }
+  pks__mutex_unlock(store->mutex);
+}
+
 void pks__store_release_segment(pks_store *store, pks__segment *segment) {
   pks__segment *closed = NULL;
   pks__mutex_lock(store->mutex);

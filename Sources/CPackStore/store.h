@@ -60,8 +60,9 @@ struct pks_snapshot {
   bool is_pinned;
   pks__generation generation;
   uint32_t run_count;
-  pks__view_run *runs;  ///< oldest first
-  pks_snapshot *next;   ///< in the store's list
+  pks__view_run *runs;         ///< oldest first
+  const pks__scratch *staged;  ///< of a transaction's view: pks__segment *, its own, which no collection takes
+  pks_snapshot *next;          ///< in the store's list
 };
 typedef struct pks_snapshot pks__view;
 
@@ -154,6 +155,7 @@ pks__page_source pks__view_pages(pks__view *view);
 /// name than their final one. If it is known already, `*segment` is closed and replaced.
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
+void pks__store_retain_segment(pks_store *store, pks__segment *segment);  ///< one more reference to a known one
 void pks__store_release_segment(pks_store *store, pks__segment *segment);
 /// Says that the segment's file was collected: who has it open may go on reading, and nothing new may refer to it.
 void pks__store_forget_segment(pks_store *store, const pks__segment_id *id);

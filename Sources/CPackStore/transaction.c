@@ -78,6 +78,7 @@ pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_er
   if (status) { return status; }
   status = pks__scratch_append(&txn->changes, change, sizeof *change, error);
   PKS_ASSERT(!status);
+  view->staged = &txn->segments;
   pks__view_release(txn->view);
   txn->view = view;
   return PKS_OK;
@@ -186,6 +187,14 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
   return PKS_OK;
 }
 
+/// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
+static void disown_segments(pks_txn *txn, uint64_t kept) {
+  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
+    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  }
+  txn->segments.length = kept * sizeof(pks__segment *);
+}
+
 /// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
 /// are other packs.
 static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
@@ -199,6 +208,7 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
   const pks_add_request *request = &ingest->request;
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;
@@ -207,12 +217,15 @@ pks_status pks__txn_stage_version(
   if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
-  if (status) { return status; }
-  change->run = ingest->run_name;
-  change->version.layout = ingest->layout_id;
-  ingest->result.version = pks__version_public(&change->version);
-  *result = ingest->result;
-  return pks__txn_stage(txn, change, error);
+  if (!status) {
+    change->run = ingest->run_name;
+    change->version.layout = ingest->layout_id;
+    ingest->result.version = pks__version_public(&change->version);
+    *result = ingest->result;
+    status = pks__txn_stage(txn, change, error);
+  }
+  if (status) { disown_segments(txn, segment_count); }
+  return status;
 }
 
 static pks_status stage_new(

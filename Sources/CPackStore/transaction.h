@@ -14,7 +14,7 @@
 ///   4  Runs and the new generation's file go into `index/` in the same way.
 ///   5  The control slot that may be lost is written and synced: the switch.
 ///   6  The lock is released.
-/// A failure before 5 leaves the old generation; files already moved go with the next collection. From 5 on nothing is
+/// A failure before 5 leaves the old generation; files already moved go with the next commit's collection. From 5 on nothing is
 /// undone: a slot whose sync failed may or may not last, and both outcomes are whole.
 ///
 /// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later
@@ -51,7 +51,7 @@ pks_status pks__txn_stage_version(
 
 /// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
 /// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for
-/// an older generation's sake alone.
+/// an older generation's sake alone, or because it could not be unlinked.
 pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error);
 
 #endif

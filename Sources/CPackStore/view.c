@@ -302,6 +302,24 @@ pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t num
 
 // MARK: - Segments and chunks
 
+/// A segment that the view's transaction has staged. Another commit may have collected a file of the same content: then
+/// the one object of both says that it is gone, and this transaction has the bytes nevertheless.
+static pks__segment *find_staged(const pks__view *view, const pks__segment_id *id) {
+  for (uint64_t i = 0; view->staged && i < PKS__SCRATCH_COUNT(view->staged, pks__segment *); i++) {
+    pks__segment *segment = *PKS__SCRATCH_AT(view->staged, pks__segment *, i);
+    if (pks__segment_id_equal(&segment->id, id)) { return segment; }
+  }
+  return NULL;
+}
+
+/// A reference to the segment, open already or opened now.
+static pks_status take_segment(pks__view *view, const pks__segment_id *id, pks__segment **out, pks_error *error) {
+  *out = find_staged(view, id);
+  if (!*out) { return pks__store_get_segment(view->store, id, out, error); }
+  pks__store_retain_segment(view->store, *out);
+  return PKS_OK;
+}
+
 pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks__segment **out, pks_error *error) {
   pks__open_run *open = view->runs[run].open;
   if (index >= open->run.segment_count) {
@@ -313,7 +331,7 @@ pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks_
   if (!segment) {
     pks__run_segment_info info;
     pks_status status = pks__run_segment_at(&open->run, index, &info, error);
-    if (!status) { status = pks__store_get_segment(view->store, &info.id, &segment, error); }
+    if (!status) { status = take_segment(view, &info.id, &segment, error); }
     if (status) { return status; }
     pks__segment *expected = NULL;
     if (!atomic_compare_exchange_strong(&open->segments[index], &expected, segment)) {
@@ -325,6 +343,11 @@ pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks_
   return PKS_OK;
 }
 
+/// Whether nothing new may refer to the segment.
+static bool is_gone(const pks__view *view, const pks__segment *segment) {
+  return atomic_load(&segment->is_gone) && find_staged(view, &segment->id) != segment;
+}
+
 /// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, and a table that
 /// cannot be believed has none to offer: what it had is stored anew.
 static pks_status confirm(
@@ -333,7 +356,7 @@ static pks_status confirm(
   *confirmed = false;
   pks_status status = pks__view_segment(view, hint->run, hint->segment_index, &hint->segment, error);
   if (status) { return status == PKS_PURGED ? PKS_OK : status; }
-  if (atomic_load(&hint->segment->is_gone)) { return PKS_OK; }
+  if (is_gone(view, hint->segment)) { return PKS_OK; }
   status = pks__segment_need_table(hint->segment, error);
   if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
   if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }

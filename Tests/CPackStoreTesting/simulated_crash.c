@@ -492,6 +492,7 @@ static void build_below(const construction *work, sim__id id, sim__id parent) {
   if (node->kind == PKS__KIND_FILE) {
     made->live = work->file_of[id] != NULL ? build_image(work->file_of[id], node) : sim__image_retain(node->durable);
     made->durable = sim__image_retain(made->live);
+    made->stale = sim__image_retain(node->stale);
   }
   if (node->kind != PKS__KIND_FOLDER) { return; }
 

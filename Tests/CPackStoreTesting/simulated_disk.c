@@ -6,6 +6,7 @@
 #include "simulated_disk.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ sim__id sim__node_new(sim_disk *disk, pks__file_kind kind) {
   if (kind == PKS__KIND_FILE) {
     node->live = sim__image_new();
     node->durable = sim__image_retain(node->live);
+    node->stale = sim__image_retain(node->live);
   }
   disk->nodes[id] = node;
   return id;
@@ -47,6 +49,7 @@ sim__id sim__node_new(sim_disk *disk, pks__file_kind kind) {
 static void node_free(sim__node *node) {
   sim__image_release(node->live);
   sim__image_release(node->durable);
+  sim__image_release(node->stale);
   free(node->pieces);
   free(node->sizes);
   if (node->area != NULL) { (void)munmap(node->area, area_reserve); }
@@ -154,6 +157,7 @@ static sim__node *node_clone(const sim__node *node) {
   if (node->kind == PKS__KIND_FILE) {
     copy->live = sim__image_retain(node->live);
     copy->durable = sim__image_retain(node->durable);
+    copy->stale = sim__image_retain(node->stale);
   }
   copy->pieces = copy_items(node->pieces, node->piece_count, sizeof *node->pieces);
   copy->piece_capacity = node->piece_count;
@@ -495,6 +499,8 @@ void sim__file_forget_log(sim__node *file) {
 }
 
 void sim__sync_file(sim_disk *disk, sim__node *file) {
+  sim__image_release(file->stale);
+  file->stale = sim__image_retain(file->durable);
   if (!file->lost) {
     sim__image_release(file->durable);
     file->durable = sim__image_retain(file->live);
@@ -743,8 +749,18 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t byte_count) {
   return sim_next_random(&hash);
 }
 
+/// Pages are shared by very many disks, so each is summed once.
+static uint64_t page_sum(sim__page *page) {
+  uint64_t sum = atomic_load_explicit(&page->sum, memory_order_relaxed);
+  if (sum == 0) {
+    sum = mix(1, page->bytes, SIM__PAGE);
+    atomic_store_explicit(&page->sum, sum, memory_order_relaxed);
+  }
+  return sum;
+}
+
 static uint64_t fingerprint_below(sim_disk *disk, const sim__node *folder, uint64_t hash) {
-  static const uint8_t zeros[SIM__PAGE];
+  static sim__page zeros;
   for (size_t i = 0; i < folder->entry_count; i++) {
     if (folder->entries[i].live == SIM__NONE) { continue; }
     const sim__node *child = sim__node_of(disk, folder->entries[i].live);
@@ -755,16 +771,20 @@ static uint64_t fingerprint_below(sim_disk *disk, const sim__node *folder, uint6
     if (child->kind == PKS__KIND_LINK) { hash = mix(hash, child->target->bytes, child->target->length + 1); }
     if (child->kind == PKS__KIND_FOLDER) { hash = mix(fingerprint_below(disk, child, hash), "/", 1); }
     for (size_t p = 0; child->kind == PKS__KIND_FILE && p < child->live->page_count; p++) {
-      const sim__page *page = child->live->pages[p];
-      hash = mix(hash, page != NULL ? page->bytes : zeros, SIM__PAGE);
+      uint64_t sum = page_sum(child->live->pages[p] != NULL ? child->live->pages[p] : &zeros);
+      hash = mix(hash, &sum, sizeof sum);
     }
   }
   return hash;
 }
 
-uint64_t sim_fingerprint(sim_disk *disk) {
+uint64_t sim_fingerprint(sim_disk *disk) { return sim_fingerprint_of(disk, "/"); }
+
+uint64_t sim_fingerprint_of(sim_disk *disk, const char *folder) {
   sim__harvest(disk);
-  return fingerprint_below(disk, sim__node_of(disk, SIM__ROOT), 0);
+  sim__id id = node_at(disk, folder, true);
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FOLDER) { return 0; }
+  return fingerprint_below(disk, sim__node_of(disk, id), 0);
 }
 
 void sim_set_trace(sim_disk *disk, bool on) { disk->tracing = on; }

@@ -42,6 +42,7 @@ typedef struct sim__text {  ///< immutable
 
 typedef struct sim__page {
   _Atomic uint32_t references;
+  _Atomic uint64_t sum;  ///< of the bytes, for fingerprints; 0: not worked out
   uint8_t bytes[SIM__PAGE];
 } sim__page;
 
@@ -105,6 +106,7 @@ typedef struct sim__node {
   int64_t modified_ns;
   // of a file
   sim__image *live, *durable;
+  sim__image *stale;  ///< the durable one before the last `sync`
   sim__piece *pieces;
   size_t piece_count, piece_capacity;
   uint64_t *sizes;  ///< rising, the first above the durable size
@@ -156,7 +158,9 @@ typedef struct sim__rule {
   sim_call call;
   char *pattern;  ///< NULL: any
   uint64_t skip;
-  int error;  ///< 0: claim success, do nothing
+  int error;    ///< 0: claim success and do nothing, or tell `lie`
+  sim_lie lie;  ///< 0: none
+  uint64_t seed;
   bool sticky;
 } sim__rule;
 
@@ -176,6 +180,7 @@ struct sim_disk {
   size_t lock_count, lock_capacity;
   sim__rule *rules;
   size_t rule_count, rule_capacity;
+  const void *failed_site;
 
   uint64_t seed, random;
   uint64_t boots;  ///< power cuts so far
@@ -251,12 +256,18 @@ typedef struct sim__verdict {
   int error;
   bool injected;  ///< `error` is a fault asked for
   bool lies;      ///< succeed without effect
+  sim_lie lie;    ///< succeed with another effect; 0: none
+  uint64_t seed;
 } sim__verdict;
 
 /// Every call of the seam passes here first, and does nothing but report when `error` or `lies` is set. A write and a
 /// `sync` that
 /// fail by injection have their effects nevertheless. `other_path` may be NULL.
-sim__verdict sim__enter(sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path);
+sim__verdict sim__enter_from(
+  const void *site, sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path
+);
+/// The site is where the function that contains this was called: in the functions of the seam, the core's call.
+#define sim__enter(...) sim__enter_from(__builtin_return_address(0), __VA_ARGS__)
 /// Writes the call down, when tracing, and returns `error`.
 int sim__traced(sim__process *process, int error, const char *format, ...) SIM__PRINTF(3, 4);
 

@@ -34,7 +34,11 @@ static sim__verdict apply_rules(
         rule.skip--;
       } else {
         expired = !rule.sticky;
-        verdict.lies = verdict.lies || rule.error == 0;
+        verdict.lies = verdict.lies || (rule.error == 0 && rule.lie == 0);
+        if (rule.lie != 0) {
+          verdict.lie = rule.lie;
+          verdict.seed = rule.seed;
+        }
         if (rule.error != 0 && !verdict.injected) { verdict.error = rule.error; }
         verdict.injected = verdict.error != 0;
       }
@@ -49,7 +53,9 @@ static sim__verdict apply_rules(
   return verdict;
 }
 
-sim__verdict sim__enter(sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path) {
+sim__verdict sim__enter_from(
+  const void *site, sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path
+) {
   sim_disk *disk = process->disk;
   sim__harvest(disk);
   if (disk->stop_left == 0) { disk->frozen = true; }
@@ -64,6 +70,7 @@ sim__verdict sim__enter(sim__process *process, sim_call call, bool mutating, con
     if (disk->stop_left != SIM_NEVER) { disk->stop_left--; }
   }
   sim__verdict verdict = disk->rule_count > 0 ? apply_rules(disk, call, mutating, path, other_path) : (sim__verdict){0};
+  if (verdict.injected) { disk->failed_site = site; }
   if (verdict.error == 0 && mutating && !sync && disk->read_only) { verdict.error = EROFS; }
   return verdict;
 }
@@ -131,6 +138,17 @@ void sim_fail(sim_disk *disk, sim_call call, const char *pattern, uint64_t skip,
   if (error <= 0) { sim__misuse("a fault without an error"); }
   rule_add(disk, (sim__rule){.call = call, .skip = skip, .error = error, .sticky = sticky}, pattern);
 }
+
+void sim_tell_lie(
+  sim_disk *disk, sim_lie lie, sim_call call, const char *pattern, uint64_t skip, uint64_t seed, bool sticky
+) {
+  if (call != SIM_CALL_READ && call != SIM_CALL_MAP && call != SIM_CALL_WRITE) {
+    sim__misuse("a lie of a call that tells none");
+  }
+  rule_add(disk, (sim__rule){.call = call, .skip = skip, .lie = lie, .seed = seed, .sticky = sticky}, pattern);
+}
+
+const void *sim_failed_site(const sim_disk *disk) { return disk->failed_site; }
 
 void sim_ignore_sync(sim_disk *disk, uint64_t skip) {
   rule_add(disk, (sim__rule){.call = SIM_CALL_SYNC, .skip = skip}, NULL);

@@ -123,6 +123,7 @@ static sim__page *page_own(sim__page **page) {
     page_release(*page);
     *page = copy;
   }
+  atomic_store_explicit(&(*page)->sum, 0, memory_order_relaxed);
   return *page;
 }
 

@@ -117,10 +117,11 @@ static void fail_sync(sim_disk *disk, sim__id id) {
   }
 }
 
-static int sync_node(sim__process *process, sim__id id, const char *path) {
+static int sync_node(const void *site, sim__process *process, sim__id id, const char *path) {
   sim_disk *disk = process->disk;
   bool folder = id != SIM__NONE && sim__node_of(disk, id)->kind == PKS__KIND_FOLDER;
-  sim__verdict verdict = sim__enter(process, folder ? SIM_CALL_SYNC_FOLDER : SIM_CALL_SYNC_FILE, true, path, NULL);
+  sim_call call = folder ? SIM_CALL_SYNC_FOLDER : SIM_CALL_SYNC_FILE;
+  sim__verdict verdict = sim__enter_from(site, process, call, true, path, NULL);
   if (verdict.injected) {
     fail_sync(disk, id);
   } else if (verdict.error == 0 && !verdict.lies) {
@@ -135,7 +136,7 @@ static int sync_node(sim__process *process, sim__id id, const char *path) {
 
 static int do_sync(void *context, pks__file file) {
   const sim__handle *handle = require_handle(context, file);
-  return sync_node(context, handle != NULL ? handle->node : SIM__NONE, path_of(handle));
+  return sync_node(__builtin_return_address(0), context, handle != NULL ? handle->node : SIM__NONE, path_of(handle));
 }
 
 // MARK: Opening
@@ -163,7 +164,7 @@ static int do_open_root(void *context, const char *path, bool create_it, pks__fi
     sim__text *above = sim__text_new(full, strlen(full));
     char *slash = strrchr(above->bytes, '/');
     slash[slash == above->bytes ? 1 : 0] = '\0';
-    error = sync_node(process, sim__node_of(disk, place.node)->parent, above->bytes);
+    error = sync_node(__builtin_return_address(0), process, sim__node_of(disk, place.node)->parent, above->bytes);
     sim__text_release(above);
     // As the real one does: a folder whose name could not be made durable is taken back.
     if (error != 0 && creates && !sim_stopped(disk)) { sim__name_remove(disk, place.parent, place.name); }
@@ -309,17 +310,68 @@ static int do_list(void *context, pks__file folder, pks__list_visitor *visit, vo
 
 // MARK: Bytes
 
+/// A place that a call may hit by mistake: a sector of any file, in `*file` and `*offset`. False when all are empty.
+static bool wrong_place(const sim_disk *disk, uint64_t *random, sim__id *file, uint64_t *offset) {
+  uint64_t sectors = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    uint64_t chosen = pass == 0 || sectors == 0 ? UINT64_MAX : sim_next_random(random) % sectors;
+    for (sim__id id = SIM__ROOT; id < disk->node_count; id++) {
+      const sim__node *node = sim__node_of(disk, id);
+      if (node == NULL || node->kind != PKS__KIND_FILE || node->live_names == 0) { continue; }
+      uint64_t count = pks__align_up(node->live->size, SIM__SECTOR) / SIM__SECTOR;
+      if (pass == 0) {
+        sectors += count;
+      } else if (chosen < count) {
+        *file = id;
+        *offset = chosen * SIM__SECTOR;
+        return true;
+      } else {
+        chosen -= count;
+      }
+    }
+  }
+  return false;
+}
+
+static void flip_bit(uint64_t *random, uint8_t *bytes, size_t byte_count) {
+  uint64_t draw = sim_next_random(random);
+  if (byte_count > 0) { bytes[draw / 8 % byte_count] ^= (uint8_t)(1 << draw % 8); }
+}
+
+/// Makes what was read of a file into what a lie shows of it.
+static void distort(
+  const sim_disk *disk, const sim__verdict *verdict, const sim__node *node, uint64_t offset, uint8_t *bytes, size_t *got
+) {
+  uint64_t random = verdict->seed, elsewhere = 0;
+  sim__id other = SIM__NONE;
+  switch (verdict->lie) {
+    case SIM_LIE_FLIPPED: flip_bit(&random, bytes, *got); break;
+    case SIM_LIE_MISDIRECTED:
+      if (wrong_place(disk, &random, &other, &elsewhere)) {
+        sim__image_read(sim__node_of(disk, other)->live, elsewhere, bytes, *got);
+      }
+      break;
+    case SIM_LIE_STALE: sim__image_read(node->stale, offset, bytes, *got); break;
+    case SIM_LIE_SHORT: *got = *got > 0 ? (size_t)(sim_next_random(&random) % *got) : 0; break;
+    case SIM_LIE_LOST: break;
+  }
+}
+
 static int do_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
   sim__process *process = context;
   const sim__handle *handle = require_handle(process, file);
   *got = 0;
-  int error = sim__enter(process, SIM_CALL_READ, false, path_of(handle), NULL).error;
+  sim__verdict verdict = sim__enter(process, SIM_CALL_READ, false, path_of(handle), NULL);
+  int error = verdict.error;
   if (error == 0 && !pks__range_fits(offset, byte_count, INT64_MAX)) { error = EOVERFLOW; }
   if (error == 0 && sim__node_of(process->disk, handle->node)->kind != PKS__KIND_FILE) { error = EISDIR; }
   if (error == 0) {
     const sim__image *image = sim__node_of(process->disk, handle->node)->live;
     if (offset < image->size) { *got = (size_t)pks__min64(byte_count, image->size - offset); }
     sim__image_read(image, offset, out, *got);
+    if (verdict.lie != 0) {
+      distort(process->disk, &verdict, sim__node_of(process->disk, handle->node), offset, out, got);
+    }
     process->disk->bytes_read += *got;
   }
   return sim__traced(
@@ -333,6 +385,28 @@ static uint64_t size_limit(const sim_disk *disk, const sim__node *file) {
   uint64_t room = disk->capacity > used ? disk->capacity - used : 0;
   if (pks__add_overflows(pks__align_up(file->live->size, SIM__SECTOR), room, &limit)) { return UINT64_MAX; }
   return limit / SIM__SECTOR * SIM__SECTOR;
+}
+
+/// Writes as a lie says: see `sim_lie`.
+static void write_wrongly(
+  sim_disk *disk, const sim__verdict *verdict, sim__node *node, uint64_t offset, const uint8_t *bytes, size_t byte_count
+) {
+  uint64_t random = verdict->seed, elsewhere = 0;
+  sim__id other = SIM__NONE;
+  if (verdict->lie == SIM_LIE_FLIPPED) {
+    uint8_t *copy = sim__allocate(byte_count);
+    memcpy(copy, bytes, byte_count);
+    flip_bit(&random, copy, byte_count);
+    sim__file_write(disk, node, offset, copy, byte_count);
+    free(copy);
+    return;
+  }
+  if (verdict->lie == SIM_LIE_MISDIRECTED && wrong_place(disk, &random, &other, &elsewhere)) {
+    sim__node *hit = sim__node_of(disk, other);
+    uint64_t room = hit->live->size - pks__min64(elsewhere, hit->live->size);
+    sim__file_write(disk, hit, elsewhere, bytes, (size_t)pks__min64(byte_count, room));
+  }
+  sim__file_extend(disk, node, offset + byte_count);
 }
 
 static int do_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
@@ -356,7 +430,11 @@ static int do_write_at(void *context, pks__file file, uint64_t offset, const voi
       if (end > limit && error == 0) { error = ENOSPC; }
       written = (size_t)pks__min64(written, limit > offset ? limit - offset : 0);
     }
-    sim__file_write(disk, node, offset, bytes, written);
+    if (verdict.lie == SIM_LIE_LOST || verdict.lie == SIM_LIE_FLIPPED || verdict.lie == SIM_LIE_MISDIRECTED) {
+      write_wrongly(disk, &verdict, node, offset, bytes, written);
+    } else {
+      sim__file_write(disk, node, offset, bytes, written);
+    }
   }
   return sim__traced(process, error, "write %s %llu+%zu", path_of(handle), (unsigned long long)offset, byte_count);
 }
@@ -491,16 +569,42 @@ static int do_touch(void *context, pks__file folder, const char *path) {
 
 // MARK: Mappings
 
+/// Registers memory of the disk's own as a mapping.
+static void map_copy(sim__process *process, uint8_t *copy, size_t byte_count) {
+  sim_disk *disk = process->disk;
+  disk->maps = sim__grow(disk->maps, &disk->map_capacity, disk->map_count, sizeof *disk->maps);
+  disk->maps[disk->map_count++] = (sim__map){.owner = process, .byte_count = byte_count, .copy = copy};
+}
+
+/// A mapping that shows a lie is a copy.
+static uint8_t *map_wrongly(
+  const sim_disk *disk, const sim__verdict *verdict, const sim__node *node, size_t byte_count
+) {
+  uint8_t *copy = sim__allocate(byte_count);
+  size_t shown = byte_count;
+  sim__image_read(node->live, 0, copy, byte_count);
+  distort(disk, verdict, node, 0, copy, &shown);
+  memset(copy + shown, 0, byte_count - shown);
+  return copy;
+}
+
 static int do_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   *out = NULL;
   const sim__handle *handle = require_handle(process, file);
-  int error = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL).error;
+  sim__verdict verdict = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL);
+  int error = verdict.error;
   if (error == 0 && byte_count == 0) { error = EINVAL; }
   if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS__KIND_FILE) { error = EACCES; }
   if (error == 0 && writable && !handle->writable) { error = EACCES; }
   if (error == 0 && byte_count > (size_t)1 << 30) { error = ENOMEM; }
+  if (error == 0 && verdict.lie != 0 && !writable) {
+    uint8_t *copy = map_wrongly(disk, &verdict, sim__node_of(disk, handle->node), byte_count);
+    map_copy(process, copy, byte_count);
+    *out = copy;
+    return sim__traced(process, error, "map %s %zu (a lie)", path_of(handle), byte_count);
+  }
   if (error == 0) { error = sim__area_open(sim__node_of(disk, handle->node), writable); }
   if (error == 0) {
     disk->maps = sim__grow(disk->maps, &disk->map_capacity, disk->map_count, sizeof *disk->maps);
@@ -516,7 +620,6 @@ static int do_map(void *context, pks__file file, size_t byte_count, bool writabl
 /// A private mapping is a copy: it sees what the file holds now.
 static int do_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
   sim__process *process = context;
-  sim_disk *disk = process->disk;
   *out = NULL;
   const sim__handle *handle = require_handle(process, file);
   int error = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL).error;
@@ -528,8 +631,7 @@ static int do_map_private(void *context, pks__file file, uint64_t offset, size_t
     if (error != 0) {
       free(copy);
     } else {
-      disk->maps = sim__grow(disk->maps, &disk->map_capacity, disk->map_count, sizeof *disk->maps);
-      disk->maps[disk->map_count++] = (sim__map){.owner = process, .byte_count = byte_count, .copy = copy};
+      map_copy(process, copy, byte_count);
       *out = copy;
     }
   }

@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Foundation
 import Testing
 
 extension Core {
@@ -97,6 +98,19 @@ extension Core {
         try durable.perform(disk)
         let isRed = disk.crashes(budget: 40, seed: ignored).contains { whatIsWrong(with: $0, allowed: [after]) != nil }
         #expect(isRed, "sync \(ignored) of \(syncs) is of no use")
+      }
+    }
+
+    /// The slot of an atomic generation is written over in place. A write that failed half-way left it damaged, and the store
+    /// went back to the durable generation before, although the power had stayed on.
+    @Test func aControlWriteThatFails() throws {
+      let disk = try Self.atomic.start(), store = try Store(disk)
+      try Self.atomic.perform(disk)
+      let shown = try store.state()
+      for durability in [PKS_ATOMIC, PKS_DURABLE] {
+        sim_fail(disk.raw, SIM_CALL_WRITE, "*/CONTROL", 0, EIO, false)
+        #expect(try status { try store.commit(durability) { try $0.prioritise("p", 5) } } == PKS_IO_ERROR)
+        #expect(try Store(disk).state() == shown)
       }
     }
 

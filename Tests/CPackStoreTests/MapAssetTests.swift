@@ -340,6 +340,34 @@ extension Core {
       if path == "text" { #expect(try status { _ = try Self.borrow(Store(disk).snapshot(), path) } == PKS_CORRUPT) }
     }
 
+    /// A segment's table is the only thing that says where an asset may lie already. One whose sums fit and whose rows lie must
+    /// lead to nothing worse than an error, or a place that is not used.
+    @Test func aTableThatLies() throws {
+      let folder: Folder = [
+        "a.map": .file(Self.noise(30_000)), "b.map": .file(Self.text(9_000)), "c": .file(Self.noise(700)),
+      ]
+      let (base, store) = try Self.store(folder)
+      try store.commit { try $0.add("p", "/source", map: ["*.map"]) }
+      base.put(["a.map": folder["a.map"]!, "d.map": folder["b.map"]!, "c": folder["c"]!], at: "/moved")
+      var refusals = 0
+      for path in base.list("/store/segments") {
+        let length = Forgery.tableLength(base, "/store/segments/\(path)")
+        for offset in stride(from: 0, to: length, by: 4) {
+          for value in [0, 1, 0x7fff_ffff, UInt32.max] as [UInt32] {
+            let disk = base.clone(), memory = pks__memory_counts_now().open
+            Forgery.setWordOfTable(disk, "/store/segments/\(path)", offset, value)
+            for pack in ["p", "q"] {
+              refusals +=
+                try status { try Store(disk).commit { try $0.add(pack, "/moved", map: ["*.map"]) } } == PKS_OK ? 0 : 1
+            }
+            _ = try? Store(disk).state()
+            #expect(!disk.hasLeaks && pks__memory_counts_now().open == memory, "\(path), word at \(offset), \(value)")
+          }
+        }
+      }
+      #expect(refusals > 0)
+    }
+
     /// Neither threads nor the order of listing show.
     @Test func determinism() throws {
       func segments(threads: UInt32) throws -> [String] {
@@ -417,15 +445,29 @@ private enum Forgery {
     disk.write(control, to: "/store/CONTROL")
   }
 
-  /// A table whose body begins the file and fills one group.
+  /// Bytes of a file's table that are columns: up to the last that is no padding.
+  static func tableLength(_ disk: Disk, _ path: String) -> Int {
+    let file = disk.read(path)!, trailer = Array(file.suffix(64)), start = Int(word(trailer, 16))
+    let body = file[start..<(start + Int(word(trailer, 24)))]
+    return body.count - body.reversed().prefix { $0 == 0 }.count
+  }
+
+  static func setWordOfTable(_ disk: Disk, _ path: String, _ offset: Int, _ value: UInt32) {
+    let forged = resummed(disk.read(path)!) { body in
+      withUnsafeBytes(of: value.littleEndian) { for (at, byte) in $0.enumerated() { body[offset + at] = byte } }
+    }
+    disk.write(forged, to: path)
+  }
+
+  /// A table whose body fills one group.
   private static func resummed(_ file: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
-    let trailer = Array(file.suffix(64)), length = Int(word(trailer, 24))
-    var body = Array(file[..<length])
+    let trailer = Array(file.suffix(64)), start = Int(word(trailer, 16)), length = Int(word(trailer, 24))
+    var body = Array(file[start..<(start + length)])
     change(&body)
     let pages = stride(from: 0, to: length, by: 4096).flatMap { sum(body[$0..<($0 + 4096)]) }
     let group = sum(pages[...])
-    let start = Array(trailer[..<40]) + sum(group[...]) + [UInt8](repeating: 0, count: 8)
-    return body + pages + group + start + sum(start[...])
+    let head = Array(trailer[..<40]) + sum(group[...]) + [UInt8](repeating: 0, count: 8)
+    return file[..<start] + body + pages + group + head + sum(head[...])
   }
 
   private static func sum(_ bytes: ArraySlice<UInt8>) -> [UInt8] {

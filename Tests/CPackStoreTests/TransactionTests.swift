@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Foundation
 import Testing
 
 extension Core {
@@ -331,6 +332,130 @@ extension Core {
       let generation = try store.commit { try $0.add("q", "/one") }
       #expect(generation == 6)
       sim_kill(reader)
+    }
+
+    // MARK: Segments of several transactions
+
+    /// Removes a pack, and goes on until what it alone needed is collected.
+    private static func removeForGood(_ pack: String, from store: Store) throws {
+      try store.commit { try $0.remove(pack) }
+      for priority in 1...3 as ClosedRange<Int32> {
+        try store.commit { try $0.add("other", "/small", priority: priority) }
+      }
+    }
+
+    /// Two transactions of one store had staged the same bytes. The pack of the first was removed and its segment collected,
+    /// which marked the second's as gone, too, for a process knows a segment once: the second could not find the pages of the
+    /// version that it had staged, and its commit failed with CORRUPT.
+    @Test func collectionOfWhatAnotherHasStaged() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      let staged = try store.begin()
+      try staged.add("q", "/one")
+      try store.commit { try $0.add("p", "/one") }
+      let shared = Self.segments(disk)
+      try Self.removeForGood("p", from: store)
+      #expect(Self.segments(disk).isDisjoint(with: shared))
+      try staged.add("r", "/two")
+      _ = try staged.commit()
+      #expect(try store.state().mapValues(\.content)["q"] == Change.folders["/one"])
+      #expect(try store.state().mapValues(\.content)["r"] == Change.folders["/two"])
+      #expect(try Store(disk).snapshot().faults(deep: true) == [])
+    }
+
+    /// Two transactions at once store much the same, each for itself. When one of the packs goes, the copies of the other stay,
+    /// and are found again.
+    @Test(arguments: [("p", "q"), ("q", "p")]) func collectionOfChunksStoredTwice(_ gone: String, _ kept: String) throws
+    {
+      let disk = Self.disk(), sources = ["p": "/one", "q": "/two"]
+      let store = try Store(disk, create: true), other = try Store(disk, process: sim_start_process(disk.raw, 2))
+      let first = try store.begin(), second = try other.begin()
+      try first.add("p", sources["p"]!)
+      try second.add("q", sources["q"]!)
+      _ = try first.commit()
+      _ = try second.commit()
+      try Self.removeForGood(gone, from: store)
+      #expect(try store.snapshot().faults(deep: true) == [])
+      try store.commit { try $0.add(gone, sources[gone]!) }
+      for pack in [gone, kept] {
+        #expect(try store.state()[pack]?.content == Change.folders[sources[pack]!], "\(pack)")
+      }
+      #expect(try Store(disk).snapshot().faults(deep: true) == [])
+    }
+
+    /// What a store holds that was made by one commit.
+    private static func segmentsOf(_ stage: (Transaction) throws -> Void) throws -> Set<String> {
+      let disk = disk()
+      try Store(disk, create: true).commit { try stage($0) }
+      return segments(disk)
+    }
+
+    /// What a transaction stored and then replaced itself was never named by a generation, and no collection looked for it.
+    @Test func whatATransactionReplacedItselfIsCollected() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit(keep: 1) {
+        try $0.add("p", "/one")
+        try $0.add("p", "/other")
+        try $0.add("q", "/two")
+        try $0.remove("q")
+      }
+      for priority in 1...2 as ClosedRange<Int32> { try store.commit { try $0.prioritise("p", priority) } }
+      #expect(try Self.segments(disk) == Self.segmentsOf { try $0.add("p", "/other", version: 2) })
+    }
+
+    /// An add that failed for lack of memory left its sealed segments with the transaction, whose commit moved them into place:
+    /// no generation named them, and no collection looked for them.
+    @Test func segmentsOfAnAddThatFailed() throws {
+      let base = Self.disk(), expected = try Self.segmentsOf { try $0.add("q", "/other") }
+      _ = try Store(base, create: true)
+      var ordinal: UInt64 = 0, failures = 0, hasFailed = true
+      while hasFailed {
+        let disk = base.clone(), store = try Store(disk), transaction = try store.begin()
+        pks__memory_fail_at(ordinal, false)
+        let status = try status { try transaction.add("p", "/one") }
+        pks__memory_fail_at(UInt64.max, false)
+        hasFailed = status != PKS_OK
+        if hasFailed {
+          try transaction.add("q", "/other")
+          _ = try transaction.commit()
+          #expect(Self.segments(disk) == expected, "allocation \(ordinal)")
+        }
+        failures += hasFailed ? 1 : 0
+        ordinal += 1
+      }
+      #expect(failures > 100)
+    }
+
+    /// A commit that failed after it had moved its segments left them for ever where nothing had been dropped before: only a
+    /// store with garbage looked at its segments.
+    @Test func segmentsOfACommitThatFailed() throws {
+      let base = Self.disk(), expected = try Self.segmentsOf { try $0.add("q", "/other") }
+      _ = try Store(base, create: true)
+      for isSameStore in [true, false] {
+        let disk = base.clone(), store = try Store(disk)
+        sim_fail(disk.raw, SIM_CALL_RENAME, "*.generation", 0, EIO, false)
+        #expect(try status { try store.commit { try $0.add("p", "/one") } } == PKS_IO_ERROR)
+        #expect(!Self.segments(disk).isEmpty)
+        try (isSameStore ? store : Store(disk)).commit { try $0.add("q", "/other") }
+        #expect(Self.segments(disk) == expected)
+        #expect(disk.list("/store/tmp") == [])
+      }
+    }
+
+    /// A writer swept the folder of one that had died, and so took away the only sign of what that one had left; then it was
+    /// aborted itself, and nobody looked any more.
+    @Test func sweepingWithoutACommit() throws {
+      let disk = Self.disk(), expected = try Self.segmentsOf { try $0.add("q", "/other") }
+      _ = try Store(disk, create: true)
+      sim_fail(disk.raw, SIM_CALL_RENAME, "*.generation", 0, EIO, true)
+      let process = sim_start_process(disk.raw, 2)!, dying = try Store(disk, process: process)
+      sim_fail(disk.raw, SIM_CALL_UNLINK, "*", 0, EIO, true)
+      #expect(try status { try dying.commit { try $0.add("p", "/one") } } == PKS_IO_ERROR)
+      sim_kill(process)
+      sim_clear_faults(disk.raw)
+      for _ in 0..<3 { try Store(disk).begin().abort() }
+      try Store(disk).commit { try $0.add("q", "/other") }
+      #expect(Self.segments(disk) == expected)
+      #expect(disk.list("/store/tmp") == [])
     }
 
     /// Joined runs numbered their packs as they were met, and so kept records of one path in another order than that of packs.

@@ -151,7 +151,27 @@ void sim_fail(sim_disk *disk, sim_call call, const char *pattern, uint64_t skip,
 void sim_ignore_sync(sim_disk *disk, uint64_t skip);
 void sim_ignore_syncs_of(sim_disk *disk, const char *pattern);
 
-void sim_clear_faults(sim_disk *disk);  ///< forgets all that wait, ignored syncs too
+/// What a call does instead of its work while it claims success, as disks, cables and firmware do.
+typedef enum sim_lie {
+  SIM_LIE_FLIPPED = 1,  ///< of a read, a new read-only mapping or a write: one bit is another
+  SIM_LIE_MISDIRECTED,  ///< a read or mapping gives the bytes of another place; a write goes there, and leaves its own
+  SIM_LIE_STALE,  ///< a read or mapping gives what the file held before its last `sync`; zeros where it was shorter
+  SIM_LIE_SHORT,  ///< a read ends early, as at the end of the file; a mapping goes on with zeros
+  SIM_LIE_LOST,   ///< a write makes the file as long as it should be, and puts zeros or leaves what there was
+} sim_lie;
+
+/// Makes the call number `skip` from now on that matches tell a lie; with `sticky` all after it too. `call` is
+/// SIM_CALL_READ, SIM_CALL_MAP or SIM_CALL_WRITE; private mappings are read. Which bit, and which other place (a sector
+/// of the same file or of another one), is drawn from `seed`. A lie that the call cannot tell is none.
+void sim_tell_lie(
+  sim_disk *disk, sim_lie lie, sim_call call, const char *pattern, uint64_t skip, uint64_t seed, bool sticky
+);
+
+/// Return address of the call of the core that failed last because of `sim_fail`; NULL when none did. Tells call sites
+/// apart.
+const void *sim_failed_site(const sim_disk *disk);
+
+void sim_clear_faults(sim_disk *disk);  ///< forgets all that wait, ignored syncs and lies too
 
 /// What becomes of unsynced writes (of a folder: names) when `sync` fails. In each case they count as clean from then
 /// on: reads
@@ -194,6 +214,7 @@ bool sim_exists(sim_disk *disk, const char *path);
 /// NULL: no such folder.
 char *sim_list(sim_disk *disk, const char *folder);
 uint64_t sim_fingerprint(sim_disk *disk);  ///< equal for equal live trees: names, kinds, sizes, bytes
+uint64_t sim_fingerprint_of(sim_disk *disk, const char *folder);  ///< of what is below a folder; 0: no such folder
 
 typedef struct sim_counts {
   uint64_t handles, maps, locks;  ///< open now, of processes that were not killed: what leak tests compare with zero

@@ -135,6 +135,34 @@ extension Core {
       #expect(try status { _ = try sealed.open() } == PKS_PURGED)
     }
 
+    /// A table whose sums fit and whose rows cannot be true: a frame never takes more room than its bytes do, a raw one just as
+    /// much, no frame is larger than a frame may be, and chunks follow each other.
+    @Test(arguments: [
+      (PKS__CODEC_ZSTD, 60, [50]), (PKS__CODEC_RAW, 60, [50]), (PKS__CODEC_RAW, 50, [60]), (PKS__CODEC_ZSTD, 50, [0]),
+      (PKS__CODEC_ZSTD, 50, [17 << 20]), (PKS__CODEC_RAW, 50, [30, 20, 50]), (PKS__CODEC_RAW, 50, [60, 50]),
+      (pks__codec(rawValue: 2), 50, [60]),
+    ]) func rowsThatLie(_ codec: pks__codec, _ stored: Int, _ ends: [UInt32]) throws {
+      let home = ScratchHome(), bytes = [UInt8](repeating: 7, count: stored)
+      var writer = pks__segment_writer(), row = pks__frame_row(), id = pks__segment_id(), length: UInt64 = 0
+      var file: pks__file = -1, segment: UnsafeMutablePointer<pks__segment>?
+      try attempt { pks__segment_writer_open(&writer, home.folder, "segment", PKS__SEGMENT_DATA, $0) }
+      let ids = ends.map { _ in pks__id(of: bytes) }
+      try attempt {
+        pks__segment_writer_append(
+          &writer, bytes, UInt32(stored), codec.rawValue, 1, ids, ends, UInt32(ends.count), &row, $0)
+      }
+      try attempt { pks__segment_writer_seal(&writer, sha256, &id, &length, &file, $0) }
+      home.close(file)
+      try attempt { pks__segment_open(&segment, home.vfs, home.handle, "segment", &id, $0) }
+      defer { pks__segment_close(segment) }
+      try attempt { pks__segment_need_table(segment!, $0) }
+      let statuses = try (0..<UInt32(ends.count)).map { row in
+        var place = pks__chunk_place()
+        return try status { try attempt { pks__segment_chunk(segment!, row, &place, $0) } }
+      }
+      #expect(statuses.contains(PKS_CORRUPT))
+    }
+
     @Test func abandonedWriters() throws {
       let home = ScratchHome(), memory = pks__memory_counts_now().open
       var writer = pks__segment_writer()

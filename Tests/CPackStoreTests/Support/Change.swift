@@ -9,6 +9,11 @@ struct Change: CustomTestStringConvertible, Sendable {
   var prepare: @Sendable (Disk) throws -> Void
   /// Opens the store, changes it, closes it.
   var perform: @Sendable (Disk) throws -> Void
+  /// Where the change is several commits: all but the last of them, each from the beginning, as an interruption may leave
+  /// their generations as well.
+  var stages: [@Sendable (Disk) throws -> Void] = []
+  /// Whether the change survives the loss of power once it has returned.
+  var isDurable = true
 
   var testDescription: String { name }
 
@@ -30,6 +35,12 @@ struct Change: CustomTestStringConvertible, Sendable {
     disk.exists("/store/CONTROL") ? try Store(disk).state() : nil
   }
 
+  static func emptyStore() throws -> Disk {
+    let disk = Disk()
+    _ = try Store(disk, create: true)
+    return disk
+  }
+
   // MARK: The changes
 
   private static let install: @Sendable (Disk) throws -> Void = { disk in
@@ -39,6 +50,16 @@ struct Change: CustomTestStringConvertible, Sendable {
   }
 
   static let create = Change(name: "create", prepare: { _ in }, perform: { _ = try Store($0, create: true) })
+
+  /// Where an earlier attempt was interrupted.
+  static let createAgain = Change(
+    name: "create, second attempt",
+    prepare: { disk in
+      for folder in ["index", "segments", "tmp"] { sim_put_folder(disk.raw, "/store/\(folder)") }
+      for file in ["index/0000000000000001.generation", "tmp/CONTROL"] {
+        sim_put_file(disk.raw, "/store/\(file)", "torn", 4)
+      }
+    }, perform: { _ = try Store($0, create: true) })
 
   static let firstAdd = Change(
     name: "first add", prepare: { _ = try Store($0, create: true) },
@@ -116,21 +137,104 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// Clears up behind a writer that died in the middle of its commit.
+  static let afterDeath = Change(
+    name: "after a writer's death",
+    prepare: { disk in
+      try install(disk)
+      sim_put_file(disk.raw, "/store/tmp/00000000000000ab/segment-0", "half", 4)
+      sim_put_file(disk.raw, "/store/segments/000102030405060708090a0b0c0d0e0f", "whole", 5)
+    }, perform: { disk in try Store(disk).commit { try $0.add("r", "/small") } })
+
+  /// Changes nothing: reads all there is, and checks every byte.
+  static let look = Change(
+    name: "look", prepare: install,
+    perform: { disk in
+      let snapshot = try Store(disk).snapshot()
+      _ = try snapshot.state()
+      _ = try snapshot.faults(deep: true)
+    })
+
+  /// Collects while another process reads a generation that would otherwise go; the reader must not notice.
+  static let collectionBesideReader = Change(
+    name: "collection beside a reader", prepare: install,
+    perform: { disk in
+      let reader = try Store(disk, process: sim_start_process(disk.raw, 2)).snapshot()
+      let shown = try reader.state()
+      let store = try Store(disk)
+      try store.commit { try $0.remove("q") }
+      try store.commit(keep: 1) { try $0.add("p", "/two") }
+      guard try reader.state() == shown else { throw ReaderWasDisturbed() }
+    }, stages: [{ disk in try Store(disk).commit { try $0.remove("q") } }])
+
+  struct ReaderWasDisturbed: Error {}
+
+  /// Nothing of it is synced.
+  static let atomic = Change(
+    name: "atomic commits", prepare: install, perform: secondAtomic, stages: [firstAtomic], isDurable: false)
+
+  private static let firstAtomic: @Sendable (Disk) throws -> Void = { disk in
+    try Store(disk).commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+  }
+
+  private static let secondAtomic: @Sendable (Disk) throws -> Void = { disk in
+    let store = try Store(disk)
+    try store.commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+    try store.commit(PKS_ATOMIC) { try $0.add("r", "/small") }
+  }
+
+  /// Makes two atomic commits durable that are there already.
+  static let durableOnAtomic = Change(
+    name: "durable commit on atomic ones",
+    prepare: { disk in
+      let store = try Store(disk, create: true)
+      try store.commit(PKS_ATOMIC) { try $0.add("p", "/one") }
+      try store.commit(PKS_ATOMIC) { try $0.add("q", "/other") }
+    }, perform: { disk in try Store(disk).commit { try $0.prioritise("p", 4) } })
+
+  /// Two atomic commits and a durable one, which takes a pack that one of them brought away again.
+  static let atomicThenDurable = Change(
+    name: "atomic commits, then a durable one", prepare: install,
+    perform: { disk in
+      let store = try Store(disk)
+      try store.commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+      try store.commit(PKS_ATOMIC) { try $0.add("r", "/small") }
+      try store.commit {
+        try $0.remove("r")
+        try $0.add("q", "/small")
+      }
+    }, stages: [firstAtomic, secondAtomic])
+
   static let all = [
-    create, firstAdd, secondVersion, severalPacks, remove, priority, collection, merge, mapUpdate, newlyMapped,
-    rollback,
-    comeback,
+    create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, atomic, durableOnAtomic,
+    atomicThenDurable,
   ]
-  static let adds = [firstAdd, severalPacks, collection]
+  static let durable = all.filter(\.isDurable)
 }
 
-/// A further transaction, which every surviving store must be able to do: adds a small pack, and leaves nothing in `tmp`.
-func performNext(_ disk: Disk) throws { try Store(disk).commit { try $0.add("next", "/small") } }
+/// A further transaction, which every surviving store must be able to do: adds a small pack, or gives it another priority if
+/// it is there. It leaves nothing in `tmp`.
+func performNext(_ disk: Disk) throws {
+  try Store(disk).commit {
+    if let priority = $0.packs["next"] { try $0.prioritise("next", priority + 1) } else { try $0.add("next", "/small") }
+  }
+}
+
+/// What follows a crash: the store is opened, made if there is none, and written to.
+@Sendable func performRecovery(_ disk: Disk) throws {
+  if !disk.exists("/store/CONTROL") { _ = try Store(disk, create: true) }
+  try performNext(disk)
+}
 
 extension StoreState {
   /// What `performNext` makes of a state.
   var next: StoreState {
-    merging(["next": PackState(priority: 0, version: 1, content: Change.folders["/small"]!)]) { old, _ in old }
+    var state = self
+    var pack = state["next"] ?? PackState(priority: -1, version: 1, content: Change.folders["/small"]!)
+    pack.priority += 1
+    state["next"] = pack
+    return state
   }
 }
 
@@ -156,8 +260,7 @@ func whatIsWrong(with disk: Disk, allowed: [StoreState?], deep: Bool = true) -> 
 func whatIsWrongWithNext(on disk: Disk) -> String? {
   do {
     let before = disk.exists("/store/CONTROL") ? try Store(disk).state() : [:]
-    if !disk.exists("/store/CONTROL") { _ = try Store(disk, create: true) }
-    try performNext(disk)
+    try performRecovery(disk)
     let left = disk.list("/store/tmp")
     if !left.isEmpty { return "left in tmp: \(left)" }
     if disk.hasLeaks { return "leaks: \(disk.counts)" }

@@ -8,6 +8,10 @@ final class Disk {
 
   init(seed: UInt64 = 1) { raw = sim_new(seed) }
   private init(raw: OpaquePointer) { self.raw = raw }
+  /// State number `index` of those that a power cut now may leave on a disk, as `crashes` numbers them.
+  convenience init(sample disk: Disk, budget: UInt64, seed: UInt64, index: UInt64) {
+    self.init(raw: sim_sample(disk.raw, budget, seed, index))
+  }
   deinit { sim_free(raw) }
 
   var vfs: UnsafePointer<pks_vfs> { sim_vfs(raw) }
