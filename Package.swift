@@ -71,6 +71,15 @@ let package = Package(
       path: "Tests/CPackStoreTesting",
       cSettings: cSettings
     ),
+    // Started as processes by the suites, and at length by `make torture`.
+    .executableTarget(
+      name: "packstore-torture",
+      dependencies: ["CPackStore"],
+      path: "Tests/Torture",
+      cSettings: cSettings + [
+        .headerSearchPath("../../Sources/CPackStore"), .define("_GNU_SOURCE", .when(platforms: [.linux])),
+      ]
+    ),
     .testTarget(
       name: "CPackStoreTests",
       dependencies: ["CPackStore", "CPackStoreTesting", .product(name: "Crypto", package: "swift-crypto")],

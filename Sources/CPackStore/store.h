@@ -57,7 +57,7 @@ typedef struct pks__view_run {
 struct pks_snapshot {
   pks_store *store;
   uint32_t references;
-  bool is_pinned;
+  bool is_pinned;  ///< guarded by the store's mutex
   pks__generation generation;
   uint32_t run_count;
   pks__view_run *runs;         ///< oldest first
@@ -91,6 +91,7 @@ struct pks_store {
   pks__mutex *opening;  ///< one thread at a time opens a new generation; taken before `mutex`
   pks__view *views;
   pks__view *current;  ///< one reference of the store's own: the view of the newest generation seen
+  uint64_t pinning;    ///< a generation whose byte is held for a view that is not made yet; 0: none
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
   pks__frame_readers readers;

@@ -591,6 +591,11 @@ static pks_status use_segment(verification *v, uint32_t number, pks__segment **o
   const pks__listed_segment *listed = pks__segment_list_at(&v->segments, number);
   pks__segment *segment;
   pks_status status = pks__view_segment(v->view, listed->run, listed->index, &segment, &v->found);
+  if (status == PKS_PURGED) {
+    // Collected since it was checked. Whether anything misses it is seen later.
+    v->states[number] = SEGMENT_GONE;
+    return PKS_OK;
+  }
   if (!status) { status = pks__segment_need_table(segment, &v->found); }
   if (!status) { *out = segment; }
   return settle(v, status);

@@ -145,13 +145,50 @@ pks_status pks__view_create(
   return PKS_OK;
 }
 
+// MARK: - Pins
+
+/// Takes the byte of a generation for a view that is about to be made. The lock `opening` is held.
+static pks_status pin(pks_store *store, uint64_t generation, pks_error *error) {
+  pks__mutex_lock(store->mutex);
+  store->pinning = generation;
+  pks__mutex_unlock(store->mutex);
+  pks_status status = pks__pin_generation(store->vfs, store->lock, generation, error);
+  if (status) {
+    pks__mutex_lock(store->mutex);
+    store->pinning = 0;
+    pks__mutex_unlock(store->mutex);
+  }
+  return status;
+}
+
+/// Gives the byte of a generation back unless a view needs it, or one that is about to be made. All of a store's pins
+/// belong to one opening of `LOCK`, which holds a byte or does not, however often it was taken.
+static void unpin(pks_store *store, uint64_t generation) {
+  pks__mutex_lock(store->mutex);
+  bool is_needed = store->pinning == generation;
+  for (const pks__view *view = store->views; view && !is_needed; view = view->next) {
+    is_needed = view->is_pinned && view->generation.number == generation;
+  }
+  if (!is_needed) { pks__unpin_generation(store->vfs, store->lock, generation); }
+  pks__mutex_unlock(store->mutex);
+}
+
+/// Ends what `pin` began: the byte is the view's now, or nobody's.
+static void finish_pin(pks_store *store, pks__view *view, uint64_t generation) {
+  pks__mutex_lock(store->mutex);
+  store->pinning = 0;
+  if (view) { view->is_pinned = true; }
+  pks__mutex_unlock(store->mutex);
+  if (!view) { unpin(store, generation); }
+}
+
 static void view_close(pks__view *view) {
   pks_store *store = view->store;
   for (uint32_t i = 0; i < view->run_count; i++) {
     pks__free(view->runs[i].ranks);
     open_run_release(store, view->runs[i].open);
   }
-  if (view->is_pinned) { pks__unpin_generation(store->vfs, store->lock, view->generation.number); }
+  if (view->is_pinned) { unpin(store, view->generation.number); }
   pks__free(view->runs);
   pks__generation_free(&view->generation);
   pks__free(view);
@@ -248,19 +285,19 @@ static void set_current(pks_store *store, pks__view *view) {
 
 /// Locks the generation that the control file names, and sees that it still is named afterwards (invariant 2).
 static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *pinned, pks_error *error) {
-  const pks_vfs *vfs = store->vfs;
   *pinned = false;
   for (;;) {
     pks__control control;
     pks_status status = read_control(store, &control, error);
     if (status) { return status; }
+    // Not always a newer one: a slot that is half written just now lets the other one appear current.
     uint64_t before = *pinned ? slot->generation : 0;
     *slot = *pks__control_current(&control);
     if (before == slot->generation || store->lock == PKS__NO_FILE) { return PKS_OK; }
-    if (*pinned) { pks__unpin_generation(vfs, store->lock, before); }
-    status = pks__pin_generation(vfs, store->lock, slot->generation, error);
+    if (*pinned) { finish_pin(store, NULL, before); }
+    status = pin(store, slot->generation, error);
+    *pinned = status == PKS_OK;
     if (status) { return status; }
-    *pinned = true;
   }
 }
 
@@ -283,12 +320,8 @@ pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *
     status = pin_current(store, &slot, &pinned, error);
     if (!status) { status = read_generation(store, slot.generation, &slot, &generation, error); }
     if (!status) { status = pks__view_create(out, store, &generation, PKS__NO_FILE, error); }
-    if (!status) {
-      (*out)->is_pinned = pinned;
-      set_current(store, *out);
-    } else if (pinned) {
-      pks__unpin_generation(store->vfs, store->lock, slot.generation);
-    }
+    if (pinned) { finish_pin(store, status ? NULL : *out, slot.generation); }
+    if (!status) { set_current(store, *out); }
   }
   pks__mutex_unlock(store->opening);
   return status;

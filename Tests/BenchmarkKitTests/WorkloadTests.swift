@@ -48,6 +48,19 @@ import Testing
     #expect(section.comparisons.allSatisfy { names($0) == ["PackStore", "PackStore, C"] || $0.quantity == .held })
   }
 
+  @Test func swap() throws {
+    let section = try measure(Swap(counts: [101, 300]))
+    #expect(section.comparisons.map(\.point?.size) == [101, 101, 300, 300, nil, nil])
+    for comparison in section.comparisons.prefix(4) {
+      #expect(names(comparison) == ["PackStore, durable", "PackStore, atomic"], "\(comparison.heading)")
+      #expect(comparison.limit != nil && comparison.entries.allSatisfy { $0.latencies != nil })
+    }
+    for comparison in section.comparisons.suffix(2) {
+      #expect(names(comparison) == ["reader, no swaps", "reader, durable swaps", "reader, atomic swaps"])
+      #expect(comparison.entries.count == 6)
+    }
+  }
+
   @Test func list() throws {
     let section = try measure(List(counts: [3, 20]))
     #expect(section.comparisons.map(\.point?.size) == [3, 20])

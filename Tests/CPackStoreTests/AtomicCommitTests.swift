@@ -16,6 +16,46 @@ extension Core {
         }
       })
 
+    /// A reader looked at the control file while an atomic commit was writing the current slot. For that moment the other
+    /// slot counted, of an older generation that a snapshot of the same process held. The reader locked its byte, saw the
+    /// newer generation at the second look, and unlocked the byte: with that the older snapshot's hold was gone, and the
+    /// next collection took its files.
+    @Test func aHalfWrittenSlotCostsNoSnapshotItsHold() throws {
+      let disk = Disk(), seam = Seam(disk)
+      disk.put(["f": .file("one")], at: "/one")
+      disk.put(["f": .file("two")], at: "/two")
+      let writer = try Store(disk, create: true)
+      try writer.commit(keep: 1) { try $0.add("p", "/one") }
+      let reader = try Store("/store", seam: seam)
+      let held = try reader.snapshot()
+      try writer.commit(PKS_ATOMIC, keep: 1) { try $0.add("p", "/two") }
+      _ = try reader.snapshot()
+      try writer.commit(PKS_ATOMIC, keep: 1) { try $0.add("p", "/one") }
+      let slots = try #require(disk.read("/store/CONTROL"))
+      let newest: UInt64 = slots[32] > slots[4096 + 32] ? 0 : 4096
+      var isTorn = false
+      func flip() {
+        isTorn.toggle()
+        #expect(sim_corrupt(disk.raw, "/store/CONTROL", newest + 100, 1) == 0)
+      }
+      var wasTorn = false
+      seam.onCall = { call in
+        if call == .read && !wasTorn { flip() }
+        if call == .lock && isTorn { flip() }
+        wasTorn = true
+        return 0
+      }
+      let now = try reader.snapshot()
+      seam.onCall = nil
+      #expect(wasTorn && !isTorn)
+      #expect(now.generation == held.generation + 2)
+      try writer.commit(keep: 1) { try $0.add("p", "/two") }
+      try writer.commit(keep: 1) { try $0.add("q", "/two") }
+      try writer.commit(keep: 1) { try $0.prioritise("q", 1) }
+      #expect(try held.faults(deep: true) == [])
+      #expect(try held.find("f").node == .file("one"))
+    }
+
     @Test func nothingIsSynced() throws {
       let disk = try Self.atomic.start()
       let before = sim_call_count(disk.raw, SIM_CALL_SYNC)

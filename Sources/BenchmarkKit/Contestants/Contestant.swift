@@ -92,9 +92,11 @@ public struct Abilities: OptionSet, Sendable {
   public static let ingest = Self(rawValue: 1 << 8)
   /// Opening parses, maps or locks something of its own, so that timing it means something.
   public static let open = Self(rawValue: 1 << 9)
+  /// It is a ``SwappingContestant``, and what it swaps through is no other contestant's.
+  public static let swap = Self(rawValue: 1 << 10)
 
   public static let all: Self = [
-    .read, .readRange, .borrow, .contents, .lookUp, .list, .scan, .extract, .ingest, .open,
+    .read, .readRange, .borrow, .contents, .lookUp, .list, .scan, .extract, .ingest, .open, .swap,
   ]
 }
 

@@ -39,7 +39,9 @@ extension ReportDestination {
     if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
     if let htmlFile { try Data(report.html.utf8).write(to: URL(fileURLWithPath: htmlFile)) }
     if let svgFile {
-      try Data(HeadlinePicture(headlines: report.headlines).svg.utf8).write(to: URL(fileURLWithPath: svgFile))
+      let series = report.headlines.isEmpty ? SeriesPicture(report) : nil
+      let picture = series?.svg ?? HeadlinePicture(headlines: report.headlines).svg
+      try Data(picture.utf8).write(to: URL(fileURLWithPath: svgFile))
     }
     try writeJSON(report)
   }

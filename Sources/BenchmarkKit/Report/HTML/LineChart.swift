@@ -13,19 +13,28 @@ struct LineChart {
   /// Whether there is a line to draw.
   var isWorthwhile: Bool { comparisons.count > 1 }
 
-  var svg: String {
-    let names = comparisons.flatMap(\.entries).reduce(into: [Comparison.Entry]()) { names, entry in
-      if !names.contains(where: { $0.name == entry.name }) { names.append(entry) }
-    }
+  var svg: String { chart(width: 790, height: height, series, marks) }
+
+  /// What is drawn, without the frame around it.
+  var marks: String {
     let sizes = comparisons.map { Double($0.point?.size ?? 0) }
     let medians = comparisons.flatMap { comparison in comparison.entries.map { comparison.statistics(of: $0).median } }
     let across = LogarithmicAxis(sizes, from: left, to: right)
     let up = LogarithmicAxis(medians, from: bottom, to: top)
     var marks = grid(sizes, across, up)
-    for (row, entry) in names.enumerated() {
+    for (row, entry) in participants.enumerated() {
       marks += line(of: entry, across, up) + legend(entry, row)
     }
-    return chart(width: 790, height: max(bottom + 44, top + Double(names.count) * 22 + 20), series, marks)
+    return marks
+  }
+
+  private var height: Double { max(bottom + 44, top + Double(participants.count) * 22 + 20) }
+
+  /// Everybody who took part at any size, once.
+  private var participants: [Comparison.Entry] {
+    comparisons.flatMap(\.entries).reduce(into: []) { names, entry in
+      if !names.contains(where: { $0.name == entry.name }) { names.append(entry) }
+    }
   }
 
   private func grid(_ sizes: [Double], _ across: LogarithmicAxis, _ up: LogarithmicAxis) -> String {

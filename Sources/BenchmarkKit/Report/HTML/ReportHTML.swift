@@ -28,7 +28,15 @@ extension Report {
     + "operations were timed, the dot is half of them, the ring 90 of a hundred, the stroke 99. What was read was compared with the source. MB "
     + "are 10^6 bytes."
 
-  private var palette: Palette { Palette(contestants.map(\.name)) }
+  /// Who took part, then ways of theirs that have names of their own.
+  private var palette: Palette {
+    var names = contestants.map(\.name)
+    for entry in sections.flatMap(\.comparisons).flatMap(\.entries) where !entry.isLimit && !names.contains(entry.name)
+    {
+      names.append(entry.name)
+    }
+    return Palette(names)
+  }
 
   private func html(of section: Section, at index: Int) -> String {
     let heading = element("h2", ["id": "s\(index)"], escaped(section.title))

@@ -4,7 +4,7 @@ import Foundation
 /// LMDB: a B+ tree in one mapped file, path to bytes.
 struct LMDB: Contestant {
   let name = "LMDB"
-  let abilities: Abilities = [.read, .readRange, .borrow, .contents, .lookUp, .scan, .ingest, .open]
+  let abilities: Abilities = [.read, .readRange, .borrow, .contents, .lookUp, .scan, .ingest, .open, .swap]
 
   var unavailability: String? { unavailableReason { _ = try LMDBLibrary.shared.get() } }
 
@@ -49,11 +49,11 @@ struct LMDB: Contestant {
     try LMDBReader(Self.file(in: workspace), dataSet)
   }
 
-  private static func file(in workspace: String) -> String { workspace + "/data.mdb" }
+  static func file(in workspace: String) -> String { workspace + "/data.mdb" }
 }
 
 /// An open file of LMDB's, closed when it goes.
-private final class LMDBEnvironment {
+final class LMDBEnvironment {
   let handle: OpaquePointer?
   private let library: LMDBLibrary
 
@@ -138,7 +138,7 @@ private final class LMDBReader: AssetReader {
 }
 
 extension AssetPath {
-  fileprivate var asKey: LMDBLibrary.Value {
+  var asKey: LMDBLibrary.Value {
     LMDBLibrary.Value(count: utf8Count, bytes: UnsafeMutableRawPointer(mutating: utf8))
   }
 }
