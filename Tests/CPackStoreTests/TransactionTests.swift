@@ -350,14 +350,14 @@ extension Core {
     @Test func collectionOfWhatAnotherHasStaged() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
       let staged = try store.begin()
-      try staged.add("q", "/one")
+      try staged.add("p", "/one")
       try store.commit { try $0.add("p", "/one") }
       let shared = Self.segments(disk)
       try Self.removeForGood("p", from: store)
       #expect(Self.segments(disk).isDisjoint(with: shared))
       try staged.add("r", "/two")
       _ = try staged.commit()
-      #expect(try store.state().mapValues(\.content)["q"] == Change.folders["/one"])
+      #expect(try store.state().mapValues(\.content)["p"] == Change.folders["/one"])
       #expect(try store.state().mapValues(\.content)["r"] == Change.folders["/two"])
       #expect(try Store(disk).snapshot().faults(deep: true) == [])
     }
