@@ -9,7 +9,7 @@ PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync 
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
 # Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
-LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests
+LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
 .PHONY: demo test build release setup format lint bench sanitize torture fuzz golden clean help

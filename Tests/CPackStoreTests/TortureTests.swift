@@ -21,6 +21,13 @@ extension Core {
       }
     }
 
+    /// The commit that follows a kill is killed at each of its calls as well, and another one follows that.
+    @Test func killsAtEveryCallOfARecovery() throws {
+      let report = try Self.torture("kills", "--scenario", "first-add", "--recoveries", "2")
+      let scenarios = try #require(report["scenarios"] as? [[String: Any]])
+      #expect(try #require(scenarios.first?["recoveryKills"] as? Int) > 100)
+    }
+
     /// One process swaps versions, eight read, all are killed at random: nobody sees a wrong byte, a mixture, a file that is
     /// gone or a signal, and nothing is left over at the end.
     @Test func stormOfProcesses() throws {
