@@ -96,11 +96,16 @@ import Testing
     let store = try folder.store()
     let result = try await store.verify()
     #expect(!result.isSound)
-    #expect(result.faults.first?.code == .corrupt)
+    let fault = try #require(result.faults.first)
+    #expect(fault.code == .corrupt && fault.file?.hasPrefix("segments/") == true && fault.offset != nil)
+    #expect(fault.pack == "P" && fault.version == 1 && fault.asset == "a")
+    #expect(fault.description.hasPrefix("P@1 a: checksum mismatch in segments/"))
+    #expect(result.faultCount == 1 && result.hurtAssetCount == 1)
     #expect { try store.contents(of: "a") } throws: { error in
       "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify'")
     }
-    #expect(result.faults.allSatisfy { !$0.finding.contains("packstore verify") }, "who verifies need not be told to")
+    #expect(
+      result.faults.allSatisfy { !$0.description.contains("packstore verify") }, "who verifies need not be told to")
     let target = folder.path("target")
     await #expect(throws: PackStoreError.self) { try await store.extract(to: target) }
     let half = folder.contents("target/a")

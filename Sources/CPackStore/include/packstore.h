@@ -483,19 +483,39 @@ pks_status pks_snapshot_diff(
   pks_error *error
 );
 
+/// Something that is wrong with a store, and whom it hurts. All text is on loan until the callback returns.
+typedef struct pks_fault {
+  /// counts the faults of a walk from 1 on: one fault that hurts several assets is told once for each, with this number
+  uint64_t number;
+  pks_status status;     ///< CORRUPT; PURGED: a file is gone; IO_ERROR: it cannot be read; NEWER_FORMAT
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  const char *text;      ///< what is wrong, in English, static
+  const char *file;      ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t length;       ///< bytes from there on of which one at least is bad; 0: not known
+  const char *pack;      ///< the pack that is hurt; NULL: none, or nobody knows
+  uint64_t version;      ///< its version; 0 without `pack`
+  const char *asset;     ///< path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
+  size_t asset_length;   ///< bytes of `asset`
+} pks_fault;
+
 typedef struct pks_verify_totals {
   uint64_t files_checked;  ///< files of the store
   uint64_t frames_checked;
   uint64_t chunks_checked;  ///< by SHA-256; only with `deep`
   uint64_t bytes_checked;   ///< stored bytes read
-  uint64_t fault_count;
+  uint64_t fault_count;     ///< faults, each counted once
+  uint64_t asset_count;     ///< assets of current versions that faults hurt
+  bool has_torn_slot;       ///< no fault: a crash left one half of the control file torn, which the next commit mends
 } pks_verify_totals;
 
 /// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
-/// decodes every frame, hashes every chunk, and compares catalogs with the namespace. `fault` is called once per fault;
-/// `progress` may be NULL. Returns OK when the walk itself could be done, however many faults it found.
+/// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
+/// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
+/// `progress` may be NULL; false cancels. Both are called on the caller's thread. Whom a fault hurts is found by a second
+/// walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults it found.
 pks_status pks_snapshot_verify(
-  const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_error *fault),
+  const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
   pks_error *error
 );

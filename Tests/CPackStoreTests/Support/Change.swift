@@ -246,8 +246,7 @@ func whatIsWrong(with disk: Disk, allowed: [StoreState?], deep: Bool = true) -> 
     let store = try Store(disk)
     let state = try store.state()
     if !allowed.contains(state) { return "shows another state: \(state.keys.sorted())" }
-    // A control slot that was torn is what its twin is for.
-    let faults = try store.snapshot().faults(deep: deep).filter { !$0.hasPrefix("control slot is damaged") }
+    let faults = try store.snapshot().faults(deep: deep)
     return faults.isEmpty ? nil : "faults: \(faults)"
   } catch let failure as Failure where failure.status == PKS_NOT_A_STORE && allowed.contains(nil) {
     return nil
