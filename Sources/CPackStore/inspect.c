@@ -61,9 +61,7 @@ pks_status pks__inspect_table(pks__inspector *inspector, pks__table *table, pks_
   return PKS_OK;
 }
 
-pks_status pks__inspect_segment_table(
-  pks__inspector *inspector, pks__segment *segment, bool *sound, pks_error *error
-) {
+pks_status pks__inspect_segment_table(pks__inspector *inspector, pks__segment *segment, bool *sound, pks_error *error) {
   pks_error found;
   uint64_t faults = inspector->fault_count;
   *sound = false;
@@ -167,8 +165,7 @@ static bool chunks_match(
 
 /// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.
 static pks_status decode_frame(
-  pks__inspector *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t **raw,
-  pks_error *error
+  pks__inspector *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t **raw, pks_error *error
 ) {
   *raw = inspector->stored.bytes;
   if (frame->codec == PKS__CODEC_RAW) { return PKS_OK; }
@@ -194,9 +191,8 @@ static pks_status check_frame(
   inspector->stored.length = 0;
   pks_status status = pks__scratch_reserve(&inspector->stored, frame->stored_length, error);
   if (status) { return status; }
-  status = pks__segment_read_stored(
-    segment, frame->offset, frame->stored_length, frame->sum, inspector->stored.bytes, &found
-  );
+  status =
+    pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, inspector->stored.bytes, &found);
   inspector->frames_checked++;
   const uint8_t *raw = NULL;
   status = settle(inspector, status, &found, frame, error);

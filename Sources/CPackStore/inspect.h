@@ -18,9 +18,9 @@ typedef struct pks__inspector {
   /// Something is wrong. `frame` is given when it is what a frame holds, and NULL when it is the file around it.
   void (*fault)(void *context, const pks_error *fault, const pks__frame *frame);
   /// A frame that is whole; with `deep`, `raw` is its content. May be NULL.
-  pks_status (*whole)(
-    void *context, pks__segment *segment, uint32_t index, const pks__frame *frame, const uint8_t *raw, pks_error *error
-  );
+  pks_status (*whole
+  )(void *context, pks__segment *segment, uint32_t index, const pks__frame *frame, const uint8_t *raw,
+    pks_error *error);
   /// Says that the file was gone through up to `offset`. May be NULL.
   pks_status (*advance)(void *context, uint64_t offset, pks_error *error);
   uint64_t fault_count, frames_checked, chunks_checked, bytes_checked;
@@ -39,9 +39,7 @@ bool pks__error_is_damage(const pks_error *error);
 pks_status pks__inspect_table(pks__inspector *inspector, pks__table *table, pks_error *error);
 
 /// Checks the table, against itself and against the segment's id. `*sound` is false when it must not be relied on.
-pks_status pks__inspect_segment_table(
-  pks__inspector *inspector, pks__segment *segment, bool *sound, pks_error *error
-);
+pks_status pks__inspect_segment_table(pks__inspector *inspector, pks__segment *segment, bool *sound, pks_error *error);
 
 /// Checks the rest: header, frames, and that what no frame takes is zero. Needs the table.
 pks_status pks__inspect_frames(pks__inspector *inspector, pks__segment *segment, pks_error *error);

@@ -402,9 +402,20 @@ static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
   return NULL;
 }
 
+/// A segment that was stored anew because the one of that name is damaged takes its place: who has the other open goes on
+/// with it. The mutex is held.
+static void forget_damaged(pks_store *store, const pks__segment_id *id) {
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    pks__segment *known = store->segments[i].segment;
+    bool is_damaged = pks__segment_id_equal(&known->id, id) && atomic_load(&known->has_bad_frames);
+    if (is_damaged) { atomic_store(&known->is_gone, true); }
+  }
+}
+
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
   pks__mutex_lock(store->mutex);
   pks_status status = PKS_OK;
+  forget_damaged(store, &(*segment)->id);
   pks__segment *known = retain_known(store, &(*segment)->id);
   if (!known && store->segment_count == store->segment_capacity) {
     uint32_t capacity = store->segment_capacity ? store->segment_capacity * 2 : 16;

@@ -59,9 +59,9 @@ typedef struct pks__verification {
   pks_error reported;  ///< the last fault
   pks__inspector inspector;
 
-  pks__run *runs;       ///< opened anew; zeroed: not sound
-  bool runs_are_sound;  ///< all of them
-  bool runs_are_long;   ///< as long as they were mapped: they may be touched
+  pks__run *runs;        ///< opened anew; zeroed: not sound
+  bool runs_are_sound;   ///< all of them
+  bool runs_are_long;    ///< as long as they were mapped: they may be touched
   bool pages_are_sound;  ///< no metadata segment's table is damaged
   pks__segment_list segments;
   pks__segment_state *states;  ///< by number in `segments`
@@ -72,9 +72,9 @@ typedef struct pks__verification {
   uint64_t subject;            ///< counts the versions and assets that were looked at
   bool subject_is_hurt;
   uint64_t bytes_done, bytes_total, bytes_shown;
-  pks__scratch stored;       ///< a small file, or a frame
-  uint64_t *record_counts;   ///< by rank: records of the namespace
-  char *path;                ///< PKS__PATH_MAX bytes: of the record or entry before
+  pks__scratch stored;      ///< a small file, or a frame
+  uint64_t *record_counts;  ///< by rank: records of the namespace
+  char *path;               ///< PKS__PATH_MAX bytes: of the record or entry before
   size_t path_length;
 } pks__verification;
 

@@ -16,9 +16,8 @@ static pks_status probe_frame(pks__verification *v, uint32_t number, const pks__
   if (status) { return status; }
   status = pks__view_segment(v->view, listed->run, listed->index, &segment, &v->found);
   if (!status) {
-    status = pks__segment_read_stored(
-      segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found
-    );
+    status =
+      pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found);
   }
   if (status && !pks__error_is_damage(&v->found)) { return status; }
   v->inspector.frames_checked++;
@@ -202,9 +201,7 @@ static pks_status next_part(pks__verification *v, chunk_walk *walk) {
 
 /// Compares the next chunk of the catalog with the next that the parts lead to. `*usable` is false when the segment was
 /// found damaged.
-static pks_status compare_chunk(
-  pks__verification *v, chunk_walk *walk, const pks__catalog_chunk *chunk, bool *usable
-) {
+static pks_status compare_chunk(pks__verification *v, chunk_walk *walk, const pks__catalog_chunk *chunk, bool *usable) {
   pks__frame_part *part = &walk->part;
   *usable = true;
   if (part->begin == part->end) {
@@ -221,7 +218,9 @@ static pks_status compare_chunk(
   bool same = place.begin == part->begin && place.end <= part->end
     && place.end - place.begin == pks__get32(chunk->length) && pks__id_equal(id, &chunk->id);
   if (!same) {
-    return pks__fail(&v->found, PKS_CORRUPT, "other chunks lie there than the catalog says", segment->name, part->frame.offset);
+    return pks__fail(
+      &v->found, PKS_CORRUPT, "other chunks lie there than the catalog says", segment->name, part->frame.offset
+    );
   }
   walk->row++;
   part->begin = place.end;

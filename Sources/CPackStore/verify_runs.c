@@ -115,8 +115,8 @@ static pks__fault_subject subject_of(const pks__verification *v, uint32_t number
   uint32_t rank = v->view->runs[number].ranks[entry->pack];
   if (rank == UINT32_MAX) { return (pks__fault_subject){0}; }
   const pks__pack_state *pack = &v->view->generation.packs[rank];
-  return (pks__fault_subject){
-    .pack = pack->name, .version = pack->versions[0].number, .asset = v->path, .asset_length = v->path_length};
+  return (pks__fault_subject
+  ){.pack = pack->name, .version = pack->versions[0].number, .asset = v->path, .asset_length = v->path_length};
 }
 
 static pks_status check_records(pks__verification *v, uint32_t number) {

@@ -147,7 +147,9 @@ static pks_status check_chunks_found(pks__verification *v, uint32_t number) {
     pks__run_segment_info info;
     pks__segment *segment = NULL;
     pks_status status = pks__run_segment_at(run, i, &info, &v->found);
-    if (!status && info.chunk_count > 0) { status = pks__verify_use_segment(v, v->segments.numbers[number][i], &segment); }
+    if (!status && info.chunk_count > 0) {
+      status = pks__verify_use_segment(v, v->segments.numbers[number][i], &segment);
+    }
     status = pks__verify_settle(v, status, NULL);
     if (status) { return status; }
     if (!segment) { continue; }
@@ -183,4 +185,3 @@ pks_status pks__verify_run_against_segments(pks__verification *v, uint32_t numbe
   pks_status status = check_frames_exist(v, number);
   return status ? status : check_chunks_found(v, number);
 }
-

@@ -116,8 +116,8 @@ static pks_status next_frame(extent_walk *walk, pks__frame_part *out) {
   if (status) { return status; }
   const pks__frame *frame = &out->frame;
   if (walk->skip >= frame->raw_length) { return pks__fail(found, PKS_CORRUPT, bad, segment->name, frame->offset); }
-  bool follows = walk->end_before == 0 ? (frame->offset + walk->skip) % PKS__PAGE == 0
-                                       : frame->offset == walk->end_before;
+  bool follows =
+    walk->end_before == 0 ? (frame->offset + walk->skip) % PKS__PAGE == 0 : frame->offset == walk->end_before;
   if (walk->mapped && (frame->codec != PKS__CODEC_RAW || !follows)) {
     return pks__fail(
       found, PKS_CORRUPT, "a map asset of the layout does not lie in one piece", segment->name, frame->offset
@@ -381,4 +381,3 @@ pks_status pks__verify_version(pks__verification *v, uint32_t rank, uint32_t ind
   pks__tree_cursor_free(&walk.layout);
   return status;
 }
-

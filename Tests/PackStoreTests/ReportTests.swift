@@ -112,6 +112,35 @@ import Testing
     #expect(half == nil, "half a file must not look like one")
   }
 
+  /// What is damaged is repaired from another store with the same content.
+  @Test func repair() async throws {
+    let folder = TemporaryFolder()
+    let bytes = noise(400_000, seed: 2)
+    for name in ["store", "other"] {
+      let store = try Store(at: folder.path(name))
+      try await store.install(folder: folder.makeFolder("source", ["a": bytes, "b": text(1_000, seed: 1)]), as: "P")
+    }
+    let whole = try await Store.repair(at: folder.path("store"))
+    #expect(whole.wasWhole && whole.isWhole && whole.generation == nil)
+    for segment in try FileManager.default.contentsOfDirectory(atPath: folder.path("store/segments")) {
+      try FileManager.default.removeItem(atPath: folder.path("store/segments/" + segment))
+    }
+    let phases = Mutex<Set<RepairProgress.Phase>>([])
+    let dry = try await Store.repair(at: folder.path("store"), isDryRun: true)
+    #expect(!dry.isWhole && dry.generation == nil && dry.lostPackCount == 1)
+    #expect(dry.losses.contains { $0.description == "P" })
+    let result = try await Store.repair(at: folder.path("store"), from: [folder.path("other")]) { progress in
+      phases.withLock { _ = $0.insert(progress.phase) }
+    }
+    #expect(result.isWhole && !result.wasWhole && result.generation != nil && result.faultCount > 0)
+    #expect(Set(result.healings.map(\.asset)) == ["a", "b"])
+    #expect(result.healings.allSatisfy { $0.origin == folder.path("other") && $0.pack == "P" && $0.version == 1 })
+    #expect(phases.withLock { $0.contains(.check) })
+    let store = try Store(at: folder.path("store"))
+    #expect(try store.contents(of: "a") == Data(bytes))
+    #expect(try await store.verify(deep: true).isSound)
+  }
+
   /// A store that lost its control file once looked like an empty directory, and the next install made a new store of it.
   @Test func lostControlFile() async throws {
     let folder = TemporaryFolder()

@@ -71,7 +71,8 @@ extension Core {
     }
 
     /// What was found damaged is not referred to by what is added afterwards: once, a pack that was added again to mend
-    /// the store lay in the damaged frames as before.
+    /// the store lay in the damaged frames as before. Nor is a segment that comes to have the name of the damaged one
+    /// taken for it.
     @Test func addingDoesNotReuseDamagedFrames() throws {
       let disk = Disk(seed: 3), folder = Folder.sample(seed: 5)
       disk.put(folder, at: "/source")
