@@ -7,6 +7,9 @@
 ///
 /// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
 /// middle (`session.h`), or when a version or pack was dropped since this was last done completely.
+///
+/// What cannot be known is kept: when damage hides what a live generation needs, segments stay until a collection that
+/// can read everything, and if its very file is damaged, so does all of `index/`. So a damaged store takes commits.
 #include <errno.h>
 #include <string.h>
 
@@ -18,12 +21,14 @@ typedef struct collection {
   pks_store *store;
   pks__file lock;
   bool with_segments;
+  bool with_index;
+  bool is_blind;       ///< damage hides what some generation needs
   pks__scratch names;  ///< file names to keep, NUL-terminated
   pks__map live;       ///< hash of a name -> offset in `names`
   pks__scratch dead;   ///< names to unlink, NUL-terminated
   bool any_stuck;      ///< a file could not be unlinked
   pks_status status;   ///< of a listing under way
-  pks_error *error;
+  pks_error found;     ///< the last failure
 } collection;
 
 // MARK: - Live names
@@ -42,8 +47,8 @@ static pks_status keep(collection *collection, const char *name) {
   size_t length = strlen(name);
   if (is_live(collection, name, length)) { return PKS_OK; }
   uint32_t offset = (uint32_t)collection->names.length;
-  pks_status status = pks__scratch_append(&collection->names, name, length + 1, collection->error);
-  return status ? status : pks__map_insert(&collection->live, pks__path_hash(name, length), offset, collection->error);
+  pks_status status = pks__scratch_append(&collection->names, name, length + 1, &collection->found);
+  return status ? status : pks__map_insert(&collection->live, pks__path_hash(name, length), offset, &collection->found);
 }
 
 static pks_status keep_segment(collection *collection, const pks__segment_id *id) {
@@ -71,10 +76,10 @@ static pks_status keep_version(collection *collection, pks__view *view, const pk
   pks__layout_root layout;
   pks__scratch segments = {0};
   pks_status status =
-    pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, collection->error);
+    pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, &collection->found);
   if (!status && found) { status = keep_segment(collection, &ref.segment->id); }
   if (!status) {
-    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, collection->error);
+    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, &collection->found);
   }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     status = keep_segment(collection, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
@@ -83,16 +88,56 @@ static pks_status keep_version(collection *collection, pks__view *view, const pk
   return status;
 }
 
-static pks_status keep_generation(collection *collection, pks__view *view) {
+/// Whether a failure means that damage hides something, so that all that it may be stays.
+static bool hides_something(const collection *collection, pks_status status) {
+  bool is_missing = status == PKS_IO_ERROR && collection->found.system_error == ENOENT;
+  return status == PKS_CORRUPT || status == PKS_PURGED || is_missing;
+}
+
+/// Gives up on removing segments, and on removing index files unless their names are known. Other failures are returned.
+static pks_status keep_unknown(collection *collection, pks_status status, bool index_is_known) {
+  if (!status) { return PKS_OK; }
+  if (!hides_something(collection, status)) { return status; }
+  collection->is_blind = true;
+  collection->with_segments = false;
+  collection->with_index = collection->with_index && index_is_known;
+  return PKS_OK;
+}
+
+/// Keeps the segments that the view's versions need.
+static pks_status keep_versions(collection *collection, pks__view *view) {
   const pks__generation *generation = &view->generation;
-  pks_status status = keep_index(collection, generation);
-  for (uint32_t pack = 0; collection->with_segments && pack < generation->pack_count + generation->removed_count;
-       pack++) {
+  uint32_t packs = generation->pack_count + generation->removed_count;
+  pks_status status = PKS_OK;
+  for (uint32_t pack = 0; collection->with_segments && pack < packs; pack++) {
     const pks__pack_state *state = pks__generation_any_pack(generation, pack);
-    for (uint32_t i = 0; !status && i < state->version_count; i++) {
-      status = keep_version(collection, view, &state->versions[i]);
+    for (uint32_t i = 0; !status && collection->with_segments && i < state->version_count; i++) {
+      status = keep_unknown(collection, keep_version(collection, view, &state->versions[i]), true);
     }
   }
+  return status;
+}
+
+static pks_status keep_generation(collection *collection, pks__view *view) {
+  pks_status status = keep_index(collection, &view->generation);
+  return status ? status : keep_versions(collection, view);
+}
+
+/// Keeps what an older generation needs, which somebody has pinned or which cannot be collected for another reason.
+static pks_status keep_number(collection *collection, uint64_t number) {
+  pks__generation generation = {0};
+  pks__view *view = NULL;
+  pks_status status = pks__store_read_generation(collection->store, number, NULL, &generation, &collection->found);
+  if (status) { return keep_unknown(collection, status, false); }
+  status = keep_index(collection, &generation);
+  if (status || !collection->with_segments) {
+    pks__generation_free(&generation);
+    return status;
+  }
+  status = pks__view_create(&view, collection->store, &generation, PKS__NO_FILE, &collection->found);
+  if (status) { return keep_unknown(collection, status, true); }
+  status = keep_versions(collection, view);
+  pks__view_release(view);
   return status;
 }
 
@@ -102,7 +147,8 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   uint64_t count = collection->with_segments ? PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change) : 0;
   for (uint64_t i = 0; !status && i < count; i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
-    if (pks__change_has_layout(change)) { status = keep_version(collection, txn->view, &change->version); }
+    if (!pks__change_has_layout(change)) { continue; }
+    status = keep_unknown(collection, keep_version(collection, txn->view, &change->version), true);
   }
   return status;
 }
@@ -114,7 +160,7 @@ static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t e
   bool pinned;
   uint64_t number;
   pks_status status =
-    pks__pinned_generation(collection->store->vfs, collection->lock, first, end, &pinned, &number, collection->error);
+    pks__pinned_generation(collection->store->vfs, collection->lock, first, end, &pinned, &number, &collection->found);
   if (status || !pinned) { return status; }
   *any = true;
   char path[PKS__INDEX_NAME];
@@ -122,11 +168,7 @@ static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t e
   const pks_vfs *vfs = collection->store->vfs;
   pks__file_info info;
   if (vfs->info(vfs->context, collection->store->root, path, false, &info) != ENOENT) {
-    pks__view *view;
-    status = pks__view_open_number(&view, collection->store, number, collection->error);
-    if (status) { return status; }
-    status = keep_generation(collection, view);
-    pks__view_release(view);
+    status = keep_number(collection, number);
   }
   if (!status) { status = keep_pinned(collection, first, number, any); }
   return status ? status : keep_pinned(collection, number + 1, end, any);
@@ -137,8 +179,8 @@ static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t e
 static bool note_dead(void *context, const char *name, size_t length, pks__file_kind kind) {
   collection *collection = context;
   if (kind == PKS__KIND_FOLDER || is_live(collection, name, length)) { return true; }
-  collection->status = pks__scratch_append(&collection->dead, name, length, collection->error);
-  if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, collection->error); }
+  collection->status = pks__scratch_append(&collection->dead, name, length, &collection->found);
+  if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, &collection->found); }
   return collection->status == PKS_OK;
 }
 
@@ -158,7 +200,7 @@ static pks_status unlink_dead(collection *collection, const char *path) {
     at += strlen(name) + 1;
   }
   if (folder != PKS__NO_FILE) { vfs->close(vfs->context, folder); }
-  if (failure) { return pks__fail_system(collection->error, failure, "cannot list", path); }
+  if (failure) { return pks__fail_system(&collection->found, failure, "cannot list", path); }
   return collection->status;
 }
 
@@ -167,22 +209,18 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
     .store = current->store,
     .lock = txn->session.lock,
     .with_segments = current->generation.has_garbage || txn->session.leaves_garbage,
-    .error = error};
+    .with_index = true,
+  };
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);
-  if (!status && spared != current->generation.number) {
-    pks__view *view;
-    status = pks__view_open_number(&view, current->store, spared, error);
-    if (!status) {
-      status = keep_generation(&collection, view);
-      pks__view_release(view);
-    }
-  }
+  if (!status && spared != current->generation.number) { status = keep_number(&collection, spared); }
   if (!status) { status = keep_staged(&collection, txn); }
   if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
-  if (!status) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
+  if (!status && collection.with_index) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
   if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }
-  *complete = !any_pinned && !collection.any_stuck && spared == current->generation.number;
+  bool keeps_all = any_pinned || collection.any_stuck || collection.is_blind;
+  *complete = !keeps_all && spared == current->generation.number;
+  if (status && error) { *error = collection.found; }
   pks__scratch_free(&collection.names);
   pks__scratch_free(&collection.dead);
   pks__map_free(&collection.live);

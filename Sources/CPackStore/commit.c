@@ -178,24 +178,32 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
 }
 
-/// A durable commit on an atomic generation vouches for the files of that one too. Runs list segments beyond their
-/// collection: those are not missed.
-static pks_status sync_earlier(commit *commit, pks__view *current, pks_error *error) {
-  if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
+/// Syncs the segments that a view names. Runs list segments beyond their collection: those are not missed.
+static pks_status sync_segments(commit *commit, pks__view *view, pks_error *error) {
   pks_status status = PKS_OK;
-  for (uint32_t i = 0; !status && i < current->run_count; i++) {
-    pks__run *run = &current->runs[i].open->run;
-    char path[PKS__INDEX_NAME];
-    pks__run_path(current->generation.runs[i].name.name, path);
-    status = sync_file(commit, path, false, error);
+  for (uint32_t i = 0; !status && i < view->run_count; i++) {
+    pks__run *run = &view->runs[i].open->run;
     for (uint32_t at = 0; !status && at < run->segment_count; at++) {
       pks__run_segment_info info;
+      char path[PKS__INDEX_NAME];
       status = pks__run_segment_at(run, at, &info, error);
       segment_path(&info.id, path);
       if (!status) { status = sync_file(commit, path, true, error); }
     }
   }
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
+}
+
+/// A durable commit on an atomic generation vouches for the files of that one too.
+static pks_status sync_earlier(commit *commit, pks__view *current, pks_error *error) {
+  if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < current->run_count; i++) {
+    char path[PKS__INDEX_NAME];
+    pks__run_path(current->generation.runs[i].name.name, path);
+    status = sync_file(commit, path, false, error);
+  }
+  return status ? status : sync_segments(commit, current, error);
 }
 
 // MARK: - What was reused
@@ -320,10 +328,24 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   return status;
 }
 
+/// Whether the control file that this process has open is the one that the store has: a repair may have replaced it.
+static pks_status check_control(const pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__file_info open, named;
+  int failure = vfs->info_of(vfs->context, store->control, &open);
+  if (!failure) { failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &named); }
+  if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
+  if (open.device == named.device && open.inode == named.inode) { return PKS_OK; }
+  return pks__fail(
+    error, PKS_CONFLICT, "the store was repaired meanwhile and must be opened anew", PKS__CONTROL_FILE, PKS_NO_OFFSET
+  );
+}
+
 static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error *error) {
   pks_store *store = commit->store;
   pks__view *current = NULL;
-  pks_status status = pks__view_open_current(&current, store, error);
+  pks_status status = check_control(store, error);
+  if (!status) { status = pks__view_open_current(&current, store, error); }
   if (!status) { status = pks__control_read(store->vfs, store->control, store->boot_id, &commit->control, error); }
   if (!status) { status = switch_generation(commit, current, error); }
   if (!status) { *generation = commit->next.number; }
@@ -348,5 +370,58 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
   pks__merged_run_free(&commit.merged);
   pks__generation_free(&commit.next);
   pks_txn_abort(txn);
+  return status;
+}
+
+// MARK: - Replacing what is damaged
+
+/// Makes a control file with one slot filled, and puts it in the place of whatever is there.
+static pks_status make_control(commit *commit, const pks__control_slot *slot, pks_error *error) {
+  uint8_t bytes[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  pks__control_encode_new(slot, bytes);
+  pks_status status =
+    pks__file_writer_open(&writer, commit->store->vfs, commit->txn->session.folder, PKS__CONTROL_FILE, error);
+  if (!status) { status = pks__file_writer_append(&writer, bytes, sizeof bytes, error); }
+  if (!status) { status = pks__file_writer_finish(&writer, true, error); }
+  pks__file_writer_abandon(&writer);
+  if (!status) { status = move(commit, PKS__CONTROL_FILE, PKS__CONTROL_FILE, error); }
+  return status ? status : sync_folder(commit, ".", error);
+}
+
+static pks_status replace_generation(commit *commit, const pks__replacement *with, pks_error *error) {
+  static const pks__generation nothing;
+  pks_store *store = commit->store;
+  pks__control_slot slot = with->slot;
+  slot.durable = true;
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  // Whoever wrote what is reused may never have synced it.
+  pks_status status = sync_segments(commit, commit->txn->base, error);
+  if (!status) { status = move_segments(commit, commit->txn->base, error); }
+  if (!status) { status = move_runs(commit, &nothing, error); }
+  if (!status) { status = write_generation(commit, &slot, error); }
+  // The store's folders may have been missing, too.
+  if (!status) { status = sync_folder(commit, ".", error); }
+  if (status) { return status; }
+  if (!with->control) { return make_control(commit, &slot, error); }
+  return pks__control_write(store->vfs, store->control, with->control, &slot, true, error);
+}
+
+pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error) {
+  commit commit = {.txn = txn, .store = txn->store, .sync = true, .next = with->generation};
+  with->generation = (pks__generation){0};
+  (void)pks__merge_runs(&commit.merged, txn->view ? txn->view : txn->base, &txn->session, true, NULL);
+  pks_status status = PKS_OK;
+  if (commit.merged.run_count > 0) {
+    status = pks__generation_replace_runs(
+      &commit.next, commit.merged.first_run, commit.merged.run_count, &commit.merged.name, commit.merged.pack_numbers,
+      commit.merged.pack_count, error
+    );
+  }
+  commit.next.has_garbage = true;
+  if (!status) { status = replace_generation(&commit, with, error); }
+  if (!status) { txn->session.leaves_garbage = false; }
+  pks__merged_run_free(&commit.merged);
+  pks__generation_free(&commit.next);
   return status;
 }

@@ -20,6 +20,7 @@ static bool follows_last_hit(pks__first_pass *pass, const pks__id *id) {
   const pks__id *stored;
   if (!pass->has_last_hit || hit->row + 1 >= hit->segment->chunk_count) { return false; }
   if (pks__segment_chunk_id(hit->segment, hit->row + 1, &stored, NULL) || !pks__id_equal(stored, id)) { return false; }
+  if (pks__segment_row_is_bad(hit->segment, hit->row + 1)) { return false; }
   hit->row++;
   return true;
 }

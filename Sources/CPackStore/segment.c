@@ -52,6 +52,7 @@ void pks__segment_close(pks__segment *segment) {
   uint8_t *data = atomic_load(&segment->data);
   if (data) { segment->vfs->unmap(segment->vfs->context, data, (size_t)segment->file_length); }
   if (segment->file != PKS__NO_FILE) { segment->vfs->close(segment->vfs->context, segment->file); }
+  pks__scratch_free(&segment->bad_frames);
   pks__mutex_destroy(segment->mutex);
   pks__free(segment);
 }
@@ -200,11 +201,44 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
   return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
 }
 
+/// Whether a frame is known to be bad. The mutex is held.
+static bool is_bad_frame(const pks__segment *segment, uint64_t offset) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t); i++) {
+    if (*PKS__SCRATCH_AT(&segment->bad_frames, const uint64_t, i) == offset) { return true; }
+  }
+  return false;
+}
+
+/// Remembers a bad frame; forgets it when memory is short, or there are too many to look through.
+static void note_bad_frame(pks__segment *segment, uint64_t offset) {
+  enum { BAD_FRAMES_MAX = 1000 };
+  pks__mutex_lock(segment->mutex);
+  bool is_full = PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t) == BAD_FRAMES_MAX;
+  if (!is_full && !is_bad_frame(segment, offset)) {
+    (void)pks__scratch_append(&segment->bad_frames, &offset, sizeof offset, NULL);
+  }
+  pks__mutex_unlock(segment->mutex);
+  atomic_store(&segment->has_bad_frames, true);
+}
+
+bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
+  pks__chunk_place place;
+  pks__frame frame;
+  if (!atomic_load(&segment->has_bad_frames)) { return false; }
+  if (pks__segment_chunk(segment, row, &place, NULL) || pks__segment_frame(segment, place.frame, &frame, NULL)) {
+    return true;
+  }
+  pks__mutex_lock(segment->mutex);
+  bool is_bad = is_bad_frame(segment, frame.offset);
+  pks__mutex_unlock(segment->mutex);
+  return is_bad;
+}
+
 pks_status pks__segment_check(
-  const pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum,
-  pks_error *error
+  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
 ) {
   if (pks__checksum(stored, stored_length) == sum) { return PKS_OK; }
+  note_bad_frame(segment, offset);
   return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
 }
 

@@ -32,7 +32,9 @@ typedef struct pks__segment {
   const pks__frame_row *frames;
   const pks__id *ids;
   const pks_le32 *ends;
-  pks__mutex *mutex;        ///< guards the mapping of the table and of the data
+  pks__mutex *mutex;  ///< guards the mapping of the table and of the data, and the bad frames
+  _Atomic(bool) has_bad_frames;
+  pks__scratch bad_frames;  ///< uint64_t: offsets of frames whose checksum failed in this process, in the heap
   _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets
 } pks__segment;
 
@@ -72,13 +74,15 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
 /// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
 pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
 
+/// Whether the row's frame was read in this process and found damaged: nothing new should refer to it. Needs the table.
+bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
+
 /// Reads stored bytes, which nobody may see before they are checked.
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
 
-/// Checks the stored bytes of the frame at `offset`.
+/// Checks the stored bytes of the frame at `offset`, and remembers it when they are bad.
 pks_status pks__segment_check(
-  const pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum,
-  pks_error *error
+  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
 );
 
 /// Reads a frame's stored bytes and checks their sum.

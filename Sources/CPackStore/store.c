@@ -122,7 +122,7 @@ static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   return PKS_OK;
 }
 
-static pks_status make_folders(pks_store *store, pks_error *error) {
+pks_status pks__store_make_folders(pks_store *store, pks_error *error) {
   static const char *const folders[] = {PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
   for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
     int failure = store->vfs->make_folder(store->vfs->context, store->root, folders[i]);
@@ -177,7 +177,7 @@ static pks_status create(pks_store *store, uint32_t chunk_average, pks_error *er
   if (failure && failure != ENOENT) { status = pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (failure == ENOENT) {
     status = clear_leftovers(store, error);
-    if (!status) { status = make_folders(store, error); }
+    if (!status) { status = pks__store_make_folders(store, error); }
     if (!status) { status = write_first_generation(store, chunk_average, error); }
   }
   pks__unpin_writer(vfs, store->lock);
@@ -261,9 +261,8 @@ static bool options_make_sense(const pks_options *options) {
   return options->chunk_average == 0 || pks__chunk_average_is_valid(options->chunk_average);
 }
 
-pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
-  static const pks_options defaults;
-  if (!options) { options = &defaults; }
+/// A store of which nothing is open yet.
+static pks_status make_store(pks_store **out, const pks_options *options, pks_error *error) {
   if (!options_make_sense(options)) {
     return pks__fail(
       error, PKS_INVALID_ARGUMENT, "average chunk is not a power of two in [1024, 1048576]", NULL, PKS_NO_OFFSET
@@ -287,8 +286,21 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   store->opening = pks__mutex_create();
   // The caller of a read is one of its threads.
   store->crew = pks__crew_create(store->thread_count - 1);
-  pks_status status =
-    store->mutex && store->opening && store->crew ? open_files(store, path, options, error) : pks__fail_memory(error);
+  if (!store->mutex || !store->opening || !store->crew) {
+    pks_store_close(store);
+    return pks__fail_memory(error);
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
+  static const pks_options defaults;
+  if (!options) { options = &defaults; }
+  pks_store *store;
+  pks_status status = make_store(&store, options, error);
+  if (status) { return status; }
+  status = open_files(store, path, options, error);
   if (!status) { status = open_cache(store, options, error); }
   if (!status) {
     // A store whose current generation does not open is not open; taking the view now also warms it.
@@ -303,6 +315,51 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   *out = store;
   return PKS_OK;
 }
+
+// MARK: - Opening what is damaged
+
+static bool notice_part(void *context, const char *name, size_t length, pks__file_kind kind) {
+  static const char *const parts[] = {PKS__CONTROL_FILE, PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER};
+  bool *found = context;
+  (void)kind;
+  for (size_t i = 0; i < PKS_COUNT_OF(parts); i++) {
+    *found = *found || (strlen(parts[i]) == length && memcmp(parts[i], name, length) == 0);
+  }
+  return !*found;
+}
+
+static pks_status open_parts(pks_store *store, const char *path, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  bool found = false;
+  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  if (failure == ENOENT || failure == ENOTDIR) {
+    return pks__fail(error, PKS_NOT_A_STORE, "there is no such directory", path, PKS_NO_OFFSET);
+  }
+  if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
+  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  if (failure && failure != ENOENT) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
+  return open_lock(store, store->may_write, error);
+}
+
+pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
+  pks_store *store;
+  pks_status status = make_store(&store, options, error);
+  if (status) { return status; }
+  status = open_parts(store, path, error);
+  if (status) {
+    pks_store_close(store);
+    return status;
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+// MARK: - Closing
 
 static void close_files(pks_store *store) {
   pks__watch_close(&store->watch);
@@ -345,9 +402,20 @@ static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
   return NULL;
 }
 
+/// A segment that was stored anew because the one of that name is damaged takes its place: who has the other open goes on
+/// with it. The mutex is held.
+static void forget_damaged(pks_store *store, const pks__segment_id *id) {
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    pks__segment *known = store->segments[i].segment;
+    bool is_damaged = pks__segment_id_equal(&known->id, id) && atomic_load(&known->has_bad_frames);
+    if (is_damaged) { atomic_store(&known->is_gone, true); }
+  }
+}
+
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
   pks__mutex_lock(store->mutex);
   pks_status status = PKS_OK;
+  forget_damaged(store, &(*segment)->id);
   pks__segment *known = retain_known(store, &(*segment)->id);
   if (!known && store->segment_count == store->segment_capacity) {
     uint32_t capacity = store->segment_capacity ? store->segment_capacity * 2 : 16;

@@ -109,12 +109,23 @@ static inline pks_status pks__store_check_process(const pks_store *store, pks_er
   return pks__store_is_ours(store) ? PKS_OK : pks__fail_forked(error);
 }
 
+// MARK: - What is damaged
+
+/// Opens as much of a store as there is: its directory, its lock, and the control file (PKS__NO_FILE when it is gone).
+/// Nothing is read, and nothing is current: views of it are made of what the caller found out. NOT_A_STORE when there is
+/// no part of one.
+pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+/// Makes the store's folders where they are missing.
+pks_status pks__store_make_folders(pks_store *store, pks_error *error);
+
 // MARK: - Views
 
 /// The view of the newest generation, with a reference for the caller.
 pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error);
-/// The view of an older generation, which somebody must have pinned or which cannot be collected for another reason.
-pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error);
+/// Reads a generation's file. With a slot, it must be the file that the slot names; without, its own checksum decides.
+pks_status pks__store_read_generation(
+  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error
+);
 /// A view of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder
 /// `session`, under their run path. Takes the generation over, whatever it returns.
 pks_status pks__view_create(

@@ -49,6 +49,21 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 );
 
+/// How `pks__txn_replace` commits.
+typedef struct pks__replacement {
+  /// what the transaction sees, with what is to be said of packs beyond their versions. Its number is above all that any
+  /// file, slot or reader may still name. Taken over
+  pks__generation generation;
+  const pks__control *control;  ///< a slot of it counts, and the other is written; NULL: a control file is made anew
+  pks__control_slot slot;       ///< store id and average; the rest is filled in
+} pks__replacement;
+
+/// Commits what is staged as all that the store shows, whatever state it is in: durably, as a generation that has
+/// nothing in common with those before but segments. The caller holds the writer's lock. Nothing is unlinked: later
+/// commits collect what is left. The transaction goes on until it is aborted. Until the control file is written, or
+/// renamed into place, the store is as it was.
+pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error);
+
 /// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
 /// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for
 /// an older generation's sake alone, or because it could not be unlinked.

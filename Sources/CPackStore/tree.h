@@ -98,6 +98,8 @@ typedef struct pks__tree_cursor {
   uint16_t row_size;
   uint32_t height;
   bool started;
+  bool skips_lost;   ///< pages below the root that cannot be had are left out, with all below them
+  uint64_t skipped;  ///< items that were
   pks__id root;
   pks__tree_place places[PKS__TREE_LEVELS];
   pks__scratch last_key;  ///< of the leaf before

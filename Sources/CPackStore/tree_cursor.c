@@ -97,27 +97,43 @@ static pks_status next_in_page(
   return PKS_OK;
 }
 
-/// Loads the pages from `level` down to a leaf with something in it, climbing where a page is used up. `*more` is false
-/// at the end of the tree.
+/// Loads the next child of the page of `level`, which is above 0. `*lost` says that it was left out.
+static pks_status load_child(pks__tree_cursor *cursor, uint32_t level, bool *lost, pks_error *error) {
+  const uint8_t *child;
+  size_t length;
+  pks__id id;
+  pks_le64 below;
+  pks_status status = next_in_page(cursor, level, &child, &length, error);
+  if (status) { return status; }
+  memcpy(&id, child, sizeof id);
+  memcpy(&below, child + sizeof id, sizeof below);
+  status = load_page(cursor, level - 1, &id, error);
+  if (!status && cursor->places[level - 1].left == 0) { status = corrupt_page(&id, error); }
+  *lost = status == PKS_CORRUPT && cursor->skips_lost;
+  if (!*lost) { return status; }
+  cursor->places[level - 1].left = 0;
+  cursor->skipped += pks__get64(below);
+  return PKS_OK;
+}
+
+/// Loads pages down to a leaf with something in it, climbing where a page is used up. `*more` is false at the end of the
+/// tree.
 static pks_status descend(pks__tree_cursor *cursor, bool *more, pks_error *error) {
   uint32_t level = 0;
-  while (cursor->places[level].left == 0) {
-    if (level == cursor->height) {
-      *more = false;
-      return PKS_OK;
+  while (cursor->places[0].left == 0) {
+    while (cursor->places[level].left == 0) {
+      if (level == cursor->height) {
+        *more = false;
+        return PKS_OK;
+      }
+      level++;
     }
-    level++;
-  }
-  while (level > 0) {
-    const uint8_t *child;
-    size_t length;
-    pks__id id;
-    pks_status status = next_in_page(cursor, level, &child, &length, error);
-    if (status) { return status; }
-    memcpy(&id, child, sizeof id);
-    status = load_page(cursor, --level, &id, error);
-    if (status) { return status; }
-    if (cursor->places[level].left == 0) { return corrupt_page(&id, error); }
+    bool lost = false;
+    while (level > 0 && !lost) {
+      pks_status status = load_child(cursor, level, &lost, error);
+      if (status) { return status; }
+      level--;
+    }
   }
   *more = true;
   return PKS_OK;

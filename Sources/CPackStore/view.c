@@ -210,8 +210,7 @@ void pks__view_release(pks__view *view) {
 
 // MARK: - The current generation
 
-/// Reads a generation's file. With a slot, it must be the file that the slot names; without, its own checksum decides.
-static pks_status read_generation(
+pks_status pks__store_read_generation(
   pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error
 ) {
   const pks_vfs *vfs = store->vfs;
@@ -318,19 +317,13 @@ pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *
     pks__generation generation = {0};
     bool pinned = false;
     status = pin_current(store, &slot, &pinned, error);
-    if (!status) { status = read_generation(store, slot.generation, &slot, &generation, error); }
+    if (!status) { status = pks__store_read_generation(store, slot.generation, &slot, &generation, error); }
     if (!status) { status = pks__view_create(out, store, &generation, PKS__NO_FILE, error); }
     if (pinned) { finish_pin(store, status ? NULL : *out, slot.generation); }
     if (!status) { set_current(store, *out); }
   }
   pks__mutex_unlock(store->opening);
   return status;
-}
-
-pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error) {
-  pks__generation generation = {0};
-  pks_status status = read_generation(store, number, NULL, &generation, error);
-  return status ? status : pks__view_create(out, store, &generation, PKS__NO_FILE, error);
 }
 
 // MARK: - Segments and chunks
@@ -381,8 +374,9 @@ static bool is_gone(const pks__view *view, const pks__segment *segment) {
   return atomic_load(&segment->is_gone) && find_staged(view, &segment->id) != segment;
 }
 
-/// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, and a table that
-/// cannot be believed has none to offer: what it had is stored anew.
+/// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
+/// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored anew. Pages are
+/// looked for in order to be read, which says what is wrong with them.
 static pks_status confirm(
   pks__view *view, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed, pks_error *error
 ) {
@@ -396,7 +390,8 @@ static pks_status confirm(
   const pks__id *stored;
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, error);
   if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
-  *confirmed = pks__id_equal(stored, id);
+  *confirmed =
+    pks__id_equal(stored, id) && (kind == PKS__SEGMENT_METADATA || !pks__segment_row_is_bad(hint->segment, hint->row));
   return PKS_OK;
 }
 

@@ -22,19 +22,28 @@ public struct VerifyResult: Sendable {
   /// Stored bytes read.
   public let byteCount: Int
 
+  /// Faults, each counted once.
   public let faultCount: Int
 
-  /// What is wrong and where, at most the first 1,000.
-  public let faults: [PackStoreError]
+  /// Assets of current versions that faults hurt.
+  public let hurtAssetCount: Int
+
+  /// What is wrong, where, and whom it hurts: one element for each asset that a fault hurts, at most the first 1,000.
+  public let faults: [Fault]
+
+  /// A crash left one half of the control file torn, as it may; the next commit writes it anew. No fault.
+  public let hasTornSlot: Bool
 
   public var isSound: Bool { faultCount == 0 }
 
-  init(_ totals: pks_verify_totals, faults: [PackStoreError]) {
+  init(_ totals: pks_verify_totals, faults: [Fault]) {
     fileCount = Int(clamping: totals.files_checked)
     frameCount = Int(clamping: totals.frames_checked)
     chunkCount = Int(clamping: totals.chunks_checked)
     byteCount = Int(clamping: totals.bytes_checked)
     faultCount = Int(clamping: totals.fault_count)
+    hurtAssetCount = Int(clamping: totals.asset_count)
+    hasTornSlot = totals.has_torn_slot
     self.faults = faults
   }
 }
@@ -42,7 +51,8 @@ public struct VerifyResult: Sendable {
 extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
-  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares catalogs with the namespace.
+  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions with
+  ///   what the index or their layouts lead to.
   /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
   ///   thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.
@@ -65,11 +75,11 @@ private struct VerifyObserver {
   private static let faultLimit = 1_000
 
   let progress: ((VerifyProgress) -> Void)?
-  var faults: [PackStoreError] = []
+  var faults: [Fault] = []
 
-  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_error>?) -> Void = { context, fault in
+  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>?) -> Void = { context, fault in
     let observer = context!.assumingMemoryBound(to: VerifyObserver.self)
-    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(PackStoreError(fault!)) }
+    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(Fault(fault!.pointee)) }
   }
 
   static let onProgress: @convention(c) (UnsafeMutableRawPointer?, UInt64, UInt64) -> Bool = { context, done, total in

@@ -31,7 +31,7 @@ struct Packstore: ParsableCommand {
     subcommands: [
       Add.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self, Extract.self, Stat.self,
       Log.self, Conflicts.self, Diff.self,
-      Verify.self,
+      Verify.self, Repair.self,
     ]
   )
 }

@@ -5,7 +5,8 @@ struct Verify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a store for damage.",
     discussion: """
-      Reads every file of the store and compares checksums. Faults are errors: the exit status is 1.
+      Reads every file of the store and compares checksums. Says of each fault what it is, where it lies, and which \
+      assets it hurts. Faults are errors: the exit status is 1. 'packstore repair' mends what can be mended.
 
         packstore verify Packs --deep
       """
@@ -19,7 +20,8 @@ struct Verify: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try store.openForReading()
+    let folder = escaped(self.store.store)
+    let store = try open()
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let result = try await store.verify(deep: deep) {
@@ -28,7 +30,11 @@ struct Verify: AsyncParsableCommand {
 
     bar.finish()
     if !report.json {
-      for fault in result.faults { complain(escaped(fault.finding)) }
+      for fault in result.faults { complain(escaped(fault.description)) }
+      if !result.isSound { complain(repairAdvice(for: folder)) }
+      if result.hasTornSlot && report.isTalkative {
+        warn("one half of CONTROL is torn, as a crash may leave it; the next commit writes it anew")
+      }
     }
     let output = Output()
     if report.json {
@@ -40,32 +46,59 @@ struct Verify: AsyncParsableCommand {
     if !result.isSound { throw ExitCode.failure }
   }
 
+  /// A store that does not open is damaged, too.
+  private func open() throws -> Store {
+    do {
+      return try store.openForReading()
+    } catch let error as PackStoreError where error.code == .corrupt || error.code == .ioError {
+      complain(escaped(error.finding))
+      throw Failure(repairAdvice(for: escaped(store.store)))
+    }
+  }
+
   private func summary(_ result: VerifyResult) -> String {
-    let faults = result.isSound ? "no faults" : formatCount(result.faultCount, "fault")
+    let hurt = "\(formatCount(result.faultCount, "fault")) that \(result.faultCount == 1 ? "hurts" : "hurt")"
+    let faults = result.isSound ? "no faults" : "\(hurt) \(formatCount(result.hurtAssetCount, "asset"))"
     let chunks = deep ? ", \(formatCount(result.chunkCount, "chunk"))" : ""
     return "\(faults) in \(formatCount(result.fileCount, "file")), \(formatCount(result.frameCount, "frame"))\(chunks):"
       + " \(formatBytes(result.byteCount)) checked"
   }
 }
 
+/// What to do about damage.
+func repairAdvice(for store: String) -> String {
+  "run 'packstore repair \(store)', with '--from COPY' for each other store that may hold the same packs"
+}
+
 private struct VerifyReport: Encodable {
   struct Fault: Encodable {
+    let number: Int
     let code, reason: String
     let file: String?
     let offset: UInt64?
+    let bytes: Int?
+    let pack: String?
+    let version: UInt64?
+    let asset: String?
   }
 
-  let sound: Bool
-  let files, frames, chunks, bytes, faultCount: Int
+  let sound, tornSlot: Bool
+  let files, frames, chunks, bytes, faultCount, hurtAssets: Int
   let faults: [Fault]
 
   init(_ result: VerifyResult) {
     sound = result.isSound
+    tornSlot = result.hasTornSlot
     files = result.fileCount
     frames = result.frameCount
     chunks = result.chunkCount
     bytes = result.byteCount
     faultCount = result.faultCount
-    faults = result.faults.map { Fault(code: $0.code.description, reason: $0.reason, file: $0.file, offset: $0.offset) }
+    hurtAssets = result.hurtAssetCount
+    faults = result.faults.map {
+      Fault(
+        number: $0.number, code: $0.code.description, reason: $0.reason, file: $0.file, offset: $0.offset,
+        bytes: $0.byteCount, pack: $0.pack?.name, version: $0.version, asset: $0.asset)
+    }
   }
 }

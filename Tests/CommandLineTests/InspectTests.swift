@@ -175,7 +175,10 @@ import Testing
     #expect(run.output.hasPrefix("no faults in "))
     #expect(try playground.packstore(["verify", "store", "--quiet"] + options).output.isEmpty)
     let json = try playground.packstore(["verify", "store", "--json"] + options).json
-    #expect(Set(json.allKeys as! [String]) == ["sound", "files", "frames", "chunks", "bytes", "fault_count", "faults"])
+    #expect(
+      Set(json.allKeys as! [String]) == [
+        "sound", "torn_slot", "files", "frames", "chunks", "bytes", "fault_count", "hurt_assets", "faults",
+      ])
     #expect(json["sound"] as? Bool == true)
   }
 

@@ -3,6 +3,7 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify",
+    "repair",
   ]
 
   let playground = try! Playground()
@@ -59,7 +60,7 @@ import Testing
   @Test(arguments: [
     ["ls", "nowhere"], ["cat", "nowhere", "a"], ["extract", "nowhere", "out"], ["stat", "nowhere"], ["log", "nowhere"],
     ["conflicts", "nowhere"], ["diff", "nowhere", "A@1", "A@2"], ["verify", "nowhere"],
-    ["verify", "nowhere", "--deep"],
+    ["verify", "nowhere", "--deep"], ["repair", "nowhere"],
     ["remove", "nowhere", "A"],
   ])
   func missingStoreIsAnError(arguments: [String]) throws {

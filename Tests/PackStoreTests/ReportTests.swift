@@ -96,15 +96,49 @@ import Testing
     let store = try folder.store()
     let result = try await store.verify()
     #expect(!result.isSound)
-    #expect(result.faults.first?.code == .corrupt)
+    let fault = try #require(result.faults.first)
+    #expect(fault.code == .corrupt && fault.file?.hasPrefix("segments/") == true && fault.offset != nil)
+    #expect(fault.pack == "P" && fault.version == 1 && fault.asset == "a")
+    #expect(fault.description.hasPrefix("P@1 a: checksum mismatch in segments/"))
+    #expect(result.faultCount == 1 && result.hurtAssetCount == 1)
     #expect { try store.contents(of: "a") } throws: { error in
       "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify'")
     }
-    #expect(result.faults.allSatisfy { !$0.finding.contains("packstore verify") }, "who verifies need not be told to")
+    #expect(
+      result.faults.allSatisfy { !$0.description.contains("packstore verify") }, "who verifies need not be told to")
     let target = folder.path("target")
     await #expect(throws: PackStoreError.self) { try await store.extract(to: target) }
     let half = folder.contents("target/a")
     #expect(half == nil, "half a file must not look like one")
+  }
+
+  /// What is damaged is repaired from another store with the same content.
+  @Test func repair() async throws {
+    let folder = TemporaryFolder()
+    let bytes = noise(400_000, seed: 2)
+    for name in ["store", "other"] {
+      let store = try Store(at: folder.path(name))
+      try await store.install(folder: folder.makeFolder("source", ["a": bytes, "b": text(1_000, seed: 1)]), as: "P")
+    }
+    let whole = try await Store.repair(at: folder.path("store"))
+    #expect(whole.wasWhole && whole.isWhole && whole.generation == nil)
+    for segment in try FileManager.default.contentsOfDirectory(atPath: folder.path("store/segments")) {
+      try FileManager.default.removeItem(atPath: folder.path("store/segments/" + segment))
+    }
+    let phases = Mutex<Set<RepairProgress.Phase>>([])
+    let dry = try await Store.repair(at: folder.path("store"), isDryRun: true)
+    #expect(!dry.isWhole && dry.generation == nil && dry.lostPackCount == 1)
+    #expect(dry.losses.contains { $0.description == "P" })
+    let result = try await Store.repair(at: folder.path("store"), from: [folder.path("other")]) { progress in
+      phases.withLock { _ = $0.insert(progress.phase) }
+    }
+    #expect(result.isWhole && !result.wasWhole && result.generation != nil && result.faultCount > 0)
+    #expect(Set(result.healings.map(\.asset)) == ["a", "b"])
+    #expect(result.healings.allSatisfy { $0.origin == folder.path("other") && $0.pack == "P" && $0.version == 1 })
+    #expect(phases.withLock { $0.contains(.check) })
+    let store = try Store(at: folder.path("store"))
+    #expect(try store.contents(of: "a") == Data(bytes))
+    #expect(try await store.verify(deep: true).isSound)
   }
 
   /// A store that lost its control file once looked like an empty directory, and the next install made a new store of it.

@@ -1,0 +1,46 @@
+/// Catalogs made anew, in scratch memory, of what is left of a version whose own catalog is damaged.
+///
+/// A catalog is a pure function of what it contains: a draft of all of a version has the very id of its catalog. What is
+/// known comes in order of paths: entries of the pages that can still be read, and assets that the index leads to, which
+/// are read and cut again.
+#ifndef PKS_DRAFT_H
+#define PKS_DRAFT_H
+
+#include "catalog.h"
+#include "chunker.h"
+#include "names.h"
+
+typedef struct pks__draft {
+  pks_sha256 *sha256;
+  pks__scratch bytes;  ///< of pages, back to back
+  pks__scratch pages;  ///< which pages
+  pks__map by_prefix;  ///< id prefix -> index in `pages`
+  pks__tree_writer entries;
+  pks__rows chunks;     ///< of the asset under way
+  pks__scratch value;   ///< likewise
+  pks__scratch window;  ///< bytes of it that are not cut yet
+  pks__chunker chunker;
+  pks__catalog_info info;
+} pks__draft;
+
+/// `average` is that of the chunker. The draft must not move until it is closed.
+void pks__draft_open(pks__draft *draft, pks_sha256 *sha256, pks__scratch_folder *home, uint32_t average);
+void pks__draft_close(pks__draft *draft);  ///< a zeroed one is fine
+
+/// Adds an entry as another catalog has it.
+pks_status pks__draft_put_entry(pks__draft *draft, const pks__catalog_entry *entry, pks_error *error);
+
+/// Adds what a record leads to. CORRUPT and the like when the asset cannot be read: then nothing was added.
+pks_status pks__draft_put_record(
+  pks__draft *draft, pks__view *view, const pks__hit *hit, const char *path, size_t length, pks_error *error
+);
+
+/// Ends the catalog and names it.
+pks_status pks__draft_finish(pks__draft *draft, pks__id *id, pks_error *error);
+
+/// Appends a page of the draft to `out`; `*found` is false when it has no such page.
+pks_status pks__draft_page(
+  const pks__draft *draft, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
+);
+
+#endif

@@ -1,0 +1,304 @@
+/// Repair: which packs and versions there should be. See `repair.h`.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+#include "repair.h"
+
+enum { DEFAULT_CHUNK_AVERAGE = 16384, REBUILT_VERSIONS = 2 };
+
+// MARK: - Control file
+
+/// Reads what can be read of the control file. A slot that does not count still says which generation there was.
+static pks_status read_control(pks__repair *repair, pks_error *error) {
+  pks_store *store = repair->store;
+  const pks_vfs *vfs = store->vfs;
+  pks__file_info info;
+  pks_error found;
+  if (store->control == PKS__NO_FILE) { return PKS_OK; }
+  pks_status status = pks__control_read(vfs, store->control, store->boot_id, &repair->control, &found);
+  bool ends = status == PKS_NEWER_FORMAT || (status && !pks__error_is_damage(&found));
+  if (ends && error) { *error = found; }
+  if (ends) { return status; }
+  int failure = vfs->info_of(vfs->context, store->control, &info);
+  if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
+  repair->has_control = !status && info.size == PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE;
+  const pks__control_slot *slots = repair->control.slots;
+  repair->slot = status ? slots[slots[1].generation > slots[0].generation] : *pks__control_current(&repair->control);
+  return PKS_OK;
+}
+
+/// A store whose control file says nothing is another store.
+static pks_status complete_slot(pks__repair *repair, pks_error *error) {
+  const pks_vfs *vfs = repair->store->vfs;
+  bool known = repair->slot.generation > 0;
+  int failure = known ? 0 : vfs->random(vfs->context, repair->slot.store_id, sizeof repair->slot.store_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot make a store id", NULL); }
+  if (!pks__chunk_average_is_valid(repair->slot.chunk_average)) { repair->slot.chunk_average = 0; }
+  return PKS_OK;
+}
+
+// MARK: - Generations
+
+typedef struct number_list {
+  pks__scratch numbers;  ///< uint64_t
+  pks_status status;
+  pks_error *error;
+} number_list;
+
+static bool note_generation(void *context, const char *name, size_t length, pks__file_kind kind) {
+  static const char suffix[] = ".generation";
+  number_list *list = context;
+  char digits[17];
+  uint64_t number;
+  (void)kind;
+  if (length != sizeof digits - 1 + sizeof suffix - 1) { return true; }
+  if (memcmp(name + sizeof digits - 1, suffix, sizeof suffix - 1) != 0) { return true; }
+  memcpy(digits, name, sizeof digits - 1);
+  digits[sizeof digits - 1] = 0;
+  if (!pks__hex_parse64(digits, &number) || number == 0 || number >> 62 != 0) { return true; }
+  list->status = pks__scratch_append(&list->numbers, &number, sizeof number, list->error);
+  return list->status == PKS_OK;
+}
+
+/// The numbers that files of `index/` have in their names.
+static pks_status list_generations(pks_store *store, number_list *list) {
+  const pks_vfs *vfs = store->vfs;
+  pks__file folder = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, PKS__INDEX_FOLDER, PKS__OPEN_FOLDER, &folder);
+  if (failure == ENOENT) { return PKS_OK; }
+  if (!failure) {
+    failure = vfs->list(vfs->context, folder, note_generation, list);
+    vfs->close(vfs->context, folder);
+  }
+  return failure ? pks__fail_system(list->error, failure, "cannot list", PKS__INDEX_FOLDER) : list->status;
+}
+
+/// Tries a generation; `*read` says whether it is the plan now.
+static pks_status try_generation(pks__repair *repair, uint64_t number, bool *read, pks_error *error) {
+  pks_error found;
+  pks_status status = pks__store_read_generation(repair->old, number, NULL, &repair->plan, &found);
+  *read = !status;
+  bool ends = status == PKS_NEWER_FORMAT || (status && !pks__error_is_damage(&found));
+  if (ends && error) { *error = found; }
+  return ends ? status : PKS_OK;
+}
+
+/// The highest number below `limit` in the list; 0 when there is none.
+static uint64_t highest_below(const number_list *list, uint64_t limit) {
+  uint64_t highest = 0;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&list->numbers, uint64_t); i++) {
+    uint64_t number = *PKS__SCRATCH_AT(&list->numbers, const uint64_t, i);
+    if (number < limit && number > highest) { highest = number; }
+  }
+  return highest;
+}
+
+/// Reads the newest generation that can be read: of the slots that count, of the others, of all that have a file.
+static pks_status read_plan(pks__repair *repair, const number_list *files, pks_error *error) {
+  const pks__control *control = &repair->control;
+  bool read = false;
+  pks_status status = PKS_OK;
+  for (size_t counts = 2; !status && !read && counts-- > 0;) {
+    size_t newer = control->slots[1].generation > control->slots[0].generation;
+    for (size_t i = 0; !status && !read && i < PKS__CONTROL_SLOTS; i++) {
+      size_t slot = i == 0 ? newer : 1 - newer;
+      uint64_t number = control->slots[slot].generation;
+      if (number > 0 && control->valid[slot] == (counts == 1)) {
+        status = try_generation(repair, number, &read, error);
+      }
+    }
+  }
+  uint64_t number = highest_below(files, UINT64_MAX);
+  for (; !status && !read && number > 0; number = highest_below(files, number)) {
+    status = try_generation(repair, number, &read, error);
+  }
+  return status;
+}
+
+/// Whether there was a later generation than the plan's, as far as anything says.
+static bool is_stale(const pks__repair *repair, const number_list *files) {
+  const pks__control_slot *slots = repair->control.slots;
+  uint64_t plan = repair->plan.number;
+  if (plan == 0) { return true; }
+  bool has_slot = slots[0].generation > 0 || slots[1].generation > 0;
+  // Beside a control file, a later file of the index is that of a commit that did not end.
+  return has_slot ? repair->slot.generation > plan : highest_below(files, UINT64_MAX) > plan;
+}
+
+// MARK: - The index as it was
+
+static pks_status run_opens(pks__repair *repair, const pks__run_ref *ref, bool *opens, pks_error *error) {
+  pks__run run;
+  pks_error found;
+  char path[PKS__INDEX_NAME];
+  pks__run_path(ref->name.name, path);
+  pks_status status = pks__run_open(&run, repair->old->vfs, repair->old->root, path, &found);
+  *opens = !status && run.table.file_length == ref->name.file_length && run.table.trailer_sum == ref->name.trailer_sum
+    && run.pack_count == ref->pack_count;
+  if (!status) { pks__run_close(&run); }
+  if (!status || pks__error_is_damage(&found)) { return PKS_OK; }
+  if (error) { *error = found; }
+  return status;
+}
+
+/// Opens what can be opened of the plan's index.
+static pks_status open_index(pks__repair *repair, pks_error *error) {
+  pks__generation generation;
+  pks_status status = pks__generation_copy(&repair->plan, &generation, error);
+  if (status) { return status; }
+  repair->index_is_whole = true;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; !status && i < repair->plan.run_count; i++) {
+    bool opens = false;
+    status = run_opens(repair, &repair->plan.runs[i], &opens, error);
+    pks__run_ref ref = generation.runs[i];
+    generation.runs[i].pack_numbers = NULL;
+    if (opens) {
+      generation.runs[kept++] = ref;
+    } else {
+      pks__free(ref.pack_numbers);
+      repair->index_is_whole = false;
+    }
+  }
+  if (status) {
+    pks__generation_free(&generation);
+    return status;
+  }
+  generation.run_count = kept;
+  return pks__view_create(&repair->index, repair->old, &generation, PKS__NO_FILE, error);
+}
+
+pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
+  number_list files = {.error = error};
+  pks_status status = read_control(repair, error);
+  if (!status) { status = complete_slot(repair, error); }
+  if (!status) { status = list_generations(repair->old, &files); }
+  if (!status) { status = read_plan(repair, &files, error); }
+  if (!status) { repair->totals.is_rebuilt = is_stale(repair, &files); }
+  if (!status && repair->plan.number > 0) { status = open_index(repair, error); }
+  pks__scratch_free(&files.numbers);
+  return status;
+}
+
+// MARK: - Guessing
+
+/// Puts a version among those of a pack, the highest number first.
+static pks_status insert_version(pks__pack_state *pack, const pks__version *version, pks_error *error) {
+  pks__version *versions = pks__allocate_zeroed((size_t)pack->version_count + 2, sizeof *versions);
+  if (!versions) { return pks__fail_memory(error); }
+  uint32_t at = 0;
+  while (at < pack->version_count && pack->versions[at].number > version->number) { at++; }
+  memcpy(versions, pack->versions, at * sizeof *versions);
+  versions[at] = *version;
+  memcpy(&versions[at + 1], &pack->versions[at], (pack->version_count - at) * sizeof *versions);
+  pks__free(pack->versions);
+  pack->versions = versions;
+  pack->version_count++;
+  return PKS_OK;
+}
+
+/// Whether a version of the number is known, or one that came later when the plan was made.
+static bool is_known(const pks__repair *repair, const pks__pack_state *pack, uint64_t number) {
+  if (repair->plan.number > 0 && number <= pack->highest_version) { return true; }
+  return pks__pack_find_version(pack, number) != UINT32_MAX;
+}
+
+static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error *error) {
+  pks__page_source pages = pks__salvage_pages(&repair->salvage);
+  pks__generation *plan = &repair->plan;
+  pks__layout_root root;
+  pks__scratch segments = {0};
+  pks__catalog_info info = {0};
+  pks__tree map;
+  pks_error found;
+  pks_status status = pks__layout_read_root(pages, id, &root, &segments, &found);
+  pks__scratch_free(&segments);
+  if (status) { return PKS_OK; }
+  uint32_t index = pks__generation_find_pack(plan, root.pack);
+  if (index == UINT32_MAX && pks__generation_find_removed(plan, root.pack) != UINT32_MAX) { return PKS_OK; }
+  if (index == UINT32_MAX) { status = pks__generation_add_pack(plan, root.pack, 0, &index, error); }
+  if (status || is_known(repair, &plan->packs[index], root.number)) { return status; }
+  (void)pks__catalog_read_root(pages, &root.catalog, &info, &map, &found);
+  pks__version version = {
+    .number = root.number,
+    .catalog = root.catalog,
+    .layout = *id,
+    .committed_at_ns = repair->store->vfs->now_ns(repair->store->vfs->context),
+    .file_count = info.file_count,
+    .link_count = info.link_count,
+    .folder_count = info.folder_count,
+    .logical_bytes = info.logical_bytes,
+  };
+  return insert_version(&plan->packs[index], &version, error);
+}
+
+pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
+  const pks__scratch *layouts = &repair->survey.layouts;
+  pks__generation *plan = &repair->plan;
+  pks_status status = PKS_OK;
+  if (plan->next_pack_number == 0) { plan->next_pack_number = 1; }
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(layouts, pks__id); i++) {
+    status = note_layout(repair, PKS__SCRATCH_AT(layouts, const pks__id, i), error);
+  }
+  for (uint32_t i = 0; i < plan->pack_count; i++) {
+    pks__pack_state *pack = &plan->packs[i];
+    if (pack->version_count > 0 && pack->versions[0].number > pack->highest_version) {
+      pack->highest_version = pack->versions[0].number;
+    }
+    if (plan->number == 0 && pack->version_count > REBUILT_VERSIONS) { pack->version_count = REBUILT_VERSIONS; }
+  }
+  plan->has_shadows = true;
+  return status;
+}
+
+void pks__repair_find_average(pks__repair *repair) {
+  const pks__generation *plan = &repair->plan;
+  pks__page_source pages = pks__salvage_pages(&repair->salvage);
+  uint32_t *average = &repair->slot.chunk_average;
+  for (uint32_t i = 0; *average == 0 && i < plan->pack_count + plan->removed_count; i++) {
+    const pks__pack_state *pack = pks__generation_any_pack(plan, i);
+    for (uint32_t version = 0; *average == 0 && version < pack->version_count; version++) {
+      pks__catalog_info info = {0};
+      pks__tree map;
+      (void)pks__catalog_read_root(pages, &pack->versions[version].catalog, &info, &map, NULL);
+      if (pks__chunk_average_is_valid(info.chunk_average)) { *average = info.chunk_average; }
+    }
+  }
+  if (*average == 0) { *average = DEFAULT_CHUNK_AVERAGE; }
+  repair->store->chunk_average = *average;
+}
+
+// MARK: - The new generation's number
+
+static pks_status raise_above_pinned(pks__repair *repair, uint64_t *number, pks_error *error) {
+  const uint64_t end = (uint64_t)1 << 62;
+  bool pinned = true;
+  while (pinned && *number + 1 < end) {
+    uint64_t found;
+    pks_status status =
+      pks__pinned_generation(repair->store->vfs, repair->txn->session.lock, *number + 1, end, &pinned, &found, error);
+    if (status) { return status; }
+    if (pinned) { *number = found; }
+  }
+  return PKS_OK;
+}
+
+pks_status pks__repair_number(pks__repair *repair, uint64_t *number, pks_error *error) {
+  number_list files = {.error = error};
+  pks_status status = list_generations(repair->old, &files);
+  *number = highest_below(&files, UINT64_MAX);
+  for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
+    uint64_t slot = repair->control.slots[i].generation;
+    if (slot > *number) { *number = slot; }
+  }
+  pks__scratch_free(&files.numbers);
+  if (!status) { status = raise_above_pinned(repair, number, error); }
+  if (!status && *number >= ((uint64_t)1 << 62) - 2) {
+    status =
+      pks__fail(error, PKS_CORRUPT, "no higher number of a generation is left", PKS__INDEX_FOLDER, PKS_NO_OFFSET);
+  }
+  ++*number;
+  return status;
+}

@@ -1,0 +1,170 @@
+#include "salvage.h"
+
+#include <string.h>
+
+#include "names.h"
+
+void pks__salvage_free(pks__salvage *salvage) { pks__scratch_free(&salvage->bytes); }
+
+/// Whether the bytes at hand are what they should be.
+static bool fits(const pks__salvage *salvage, const pks__id *id, const pks__scratch *bytes) {
+  pks__id found;
+  if (bytes->length == 0) { return false; }
+  salvage->sha256(bytes->bytes, (size_t)bytes->length, found.bytes);
+  return pks__id_equal(&found, id);
+}
+
+/// Damage at an origin means that it has nothing; any other failure is one.
+static pks_status pass_damage(pks_status status, const pks_error *found, pks_error *error) {
+  if (!status || pks__error_is_damage(found)) { return PKS_OK; }
+  if (error) { *error = *found; }
+  return status;
+}
+
+// MARK: - Origins
+
+static pks_status read_intact(pks__salvage *salvage, const pks__id *id, pks__scratch *out, pks_error *error) {
+  pks_error damage;
+  bool found;
+  out->length = 0;
+  return pass_damage(pks__survey_read(salvage->survey, id, out, &found, &damage), &damage, error);
+}
+
+/// Reads the chunk where the path had it.
+static pks_status read_indexed(pks__salvage *salvage, const pks__chunk_want *want, pks_error *error) {
+  pks_error damage;
+  pks__hit hit;
+  bool found = false;
+  salvage->bytes.length = 0;
+  if (!salvage->index || salvage->rank == PKS_ANY_PACK) { return PKS_OK; }
+  pks_status status =
+    pks__names_find(salvage->index, want->path, want->path_length, salvage->rank, &hit, &found, &damage);
+  bool has_range = !status && found && hit.entry.kind == PKS__RECORD_FILE
+    && pks__range_fits(want->offset, want->length, hit.entry.size);
+  if (has_range) {
+    pks_asset asset = pks__names_asset(salvage->index, &hit, want->path, want->path_length);
+    status = pks__scratch_append(&salvage->bytes, NULL, want->length, &damage);
+    if (!status) { status = pks_asset_read(&asset, want->offset, salvage->bytes.bytes, want->length, &damage); }
+    if (status) { salvage->bytes.length = 0; }
+  }
+  return pass_damage(status, &damage, error);
+}
+
+/// Appends a chunk that a view has to `out`.
+static pks_status read_chunk(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
+  pks__chunk_place place;
+  pks__frame frame;
+  const uint8_t *raw;
+  pks__frame_reader *reader = NULL;
+  pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
+  if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
+  if (!status) { status = pks__frame_reader_take(&view->store->readers, &reader, error); }
+  if (status) { return status; }
+  pks__frame_source source = {
+    .segment = ref->segment,
+    .offset = frame.offset,
+    .stored_length = frame.stored_length,
+    .raw_length = frame.raw_length,
+    .codec = frame.codec,
+    .sum = frame.sum,
+  };
+  status = pks__frame_decode(reader, &source, &raw, error);
+  if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }
+  pks__frame_reader_return(&view->store->readers, reader);
+  return status;
+}
+
+/// Goes through the copies that a view has until one is whole. `out` is empty when there is none.
+static pks_status read_any_copy(
+  const pks__salvage *salvage, pks__view *view, const pks__id *id, pks__segment_kind kind, pks__scratch *out,
+  pks_error *error
+) {
+  pks__chunk_probe probe = {0};
+  pks_error damage;
+  for (bool more = true; more;) {
+    pks__chunk_ref ref;
+    out->length = 0;
+    pks_status status = pks__view_next_chunk(view, id, kind, &probe, &ref, &more, &damage);
+    // Behind damaged look-up tables nothing more is found.
+    if (status) { return pass_damage(status, &damage, error); }
+    if (!more) { break; }
+    status = pass_damage(read_chunk(view, &ref, out, &damage), &damage, error);
+    if (status || fits(salvage, id, out)) { return status; }
+  }
+  return PKS_OK;
+}
+
+// MARK: - Chunks
+
+static const char base_origin[] = "segments that are whole";
+
+/// The bytes of a chunk in `salvage->bytes`; `*origin` is NULL when nobody has it. A map asset is laid out in one piece,
+/// be some of its chunks whole or not: then the base is an origin, too.
+static pks_status get_chunk(pks__salvage *salvage, const pks__chunk_want *want, const char **origin, pks_error *error) {
+  *origin = base_origin;
+  pks_status status = read_any_copy(salvage, salvage->base, want->id, PKS__SEGMENT_DATA, &salvage->bytes, error);
+  if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
+  *origin = "intact parts of damaged segments";
+  status = read_intact(salvage, want->id, &salvage->bytes, error);
+  if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
+  *origin = "the index as it was";
+  status = read_indexed(salvage, want, error);
+  if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
+  for (uint32_t i = 0; i < salvage->donor_count; i++) {
+    *origin = salvage->donors[i].path;
+    status = read_any_copy(salvage, salvage->donors[i].view, want->id, PKS__SEGMENT_DATA, &salvage->bytes, error);
+    if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
+  }
+  *origin = NULL;
+  return PKS_OK;
+}
+
+pks_status pks__salvage_has(pks__salvage *salvage, const pks__chunk_want *want, bool *has, pks_error *error) {
+  const char *origin;
+  pks_status status = get_chunk(salvage, want, &origin, error);
+  *has = origin != NULL && salvage->bytes.length == want->length;
+  return status;
+}
+
+static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+  pks__salvage *salvage = context;
+  const char *origin;
+  pks_status status = get_chunk(salvage, want, &origin, error);
+  if (status) { return status; }
+  if (!origin || salvage->bytes.length != want->length) {
+    const char *text = "a chunk of the asset is nowhere";
+    return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
+  }
+  memcpy(out, salvage->bytes.bytes, want->length);
+  if (origin != base_origin) { salvage->healed(salvage->context, want->path, want->path_length, origin); }
+  return PKS_OK;
+}
+
+pks__chunk_fetch pks__salvage_fetch(pks__salvage *salvage) {
+  return (pks__chunk_fetch){.context = salvage, .fetch = fetch};
+}
+
+// MARK: - Pages
+
+static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, pks_error *error) {
+  pks__salvage *salvage = context;
+  out->length = 0;
+  bool found = false;
+  pks_status status = salvage->draft ? pks__draft_page(salvage->draft, id, out, &found, error) : PKS_OK;
+  if (status || found) { return status; }
+  status = read_any_copy(salvage, salvage->base, id, PKS__SEGMENT_METADATA, out, error);
+  if (status || fits(salvage, id, out)) { return status; }
+  status = read_intact(salvage, id, out, error);
+  if (status || fits(salvage, id, out)) { return status; }
+  for (uint32_t i = 0; i < salvage->donor_count; i++) {
+    status = read_any_copy(salvage, salvage->donors[i].view, id, PKS__SEGMENT_METADATA, out, error);
+    if (status || fits(salvage, id, out)) { return status; }
+  }
+  char name[2 * PKS__ID_SIZE + 1];
+  pks__hex(id->bytes, sizeof id->bytes, name);
+  return pks__fail(error, PKS_CORRUPT, "catalog page is nowhere", name, PKS_NO_OFFSET);
+}
+
+pks__page_source pks__salvage_pages(pks__salvage *salvage) {
+  return (pks__page_source){.context = salvage, .get = get_page};
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+/// `verify` on damaged stores, and `repair`.
+@Suite struct RepairTests {
+  let playground: Playground
+  private let noiseBytes = noise(300_000)
+
+  /// A store with a pack of two versions, and a copy of it.
+  init() throws {
+    playground = try Playground()
+    try playground.write(noiseBytes, to: "folder/Videos/intro.bin")
+    try playground.write("one", to: "folder/text")
+    try add()
+    try playground.write("two", to: "folder/text")
+    try add()
+    try #require(try playground.shell("cp -r store backup").status == 0)
+  }
+
+  private func add() throws {
+    try #require(try playground.packstore("add", "store", "folder", "--pack", "Tutorial", "--quiet").status == 0)
+  }
+
+  /// Flips a byte in the middle of the largest segment: it hits the large asset.
+  private func damage() throws -> String {
+    let segments = playground.tree("store/segments")
+    let sizes = try segments.map { ($0, try playground.read("store/segments/\($0)").count) }
+    let segment = try #require(sizes.max { $0.1 < $1.1 }?.0)
+    var bytes = try playground.read("store/segments/\(segment)")
+    bytes[150_000] ^= 4
+    try playground.write(bytes, to: "store/segments/\(segment)")
+    return segment
+  }
+
+  private func isIntact() throws -> Bool {
+    try playground.packstore("cat", "store", "Videos/intro.bin").bytes == noiseBytes
+      && playground.packstore("cat", "store", "text").output == "two"
+      && playground.packstore("verify", "store", "--deep").status == 0
+  }
+
+  // MARK: - verify
+
+  @Test func faultsNameAssets() throws {
+    let segment = try damage()
+    let run = try playground.packstore("verify", "store")
+    #expect(run.status == 1)
+    let lines = run.errors.split(separator: "\n").map(String.init)
+    #expect(
+      lines[0].hasPrefix("packstore: Tutorial@2 Videos/intro.bin: checksum mismatch in segments/\(segment) at byte "))
+    #expect(lines.contains { $0.hasPrefix("packstore: Tutorial@1 Videos/intro.bin: checksum mismatch") })
+    #expect(
+      lines.last
+        == "packstore: run 'packstore repair store', with '--from COPY' for each other store that may hold the same packs"
+    )
+    #expect(run.output.hasPrefix("1 fault that hurts 1 asset in "))
+    let json = try playground.packstore("verify", "store", "--json").json
+    #expect(json["fault_count"] as? Int == 1 && json["hurt_assets"] as? Int == 1)
+    let fault = try #require((json["faults"] as? [NSDictionary])?.first)
+    #expect(fault["pack"] as? String == "Tutorial" && fault["version"] as? Int == 2)
+    #expect(fault["asset"] as? String == "Videos/intro.bin" && fault["file"] as? String == "segments/\(segment)")
+    #expect(fault["reason"] as? String == "checksum mismatch" && fault["offset"] is Int && fault["bytes"] is Int)
+  }
+
+  @Test func storeThatDoesNotOpen() throws {
+    for file in playground.tree("store/index") where file.hasSuffix(".generation") {
+      try playground.remove("store/index/\(file)")
+    }
+    let run = try playground.packstore("verify", "store")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("packstore: run 'packstore repair store'"))
+    #expect(try playground.packstore("repair", "store", "--quiet").status == 0)
+    #expect(try isIntact())
+  }
+
+  // MARK: - repair
+
+  @Test func wholeStore() throws {
+    let before = playground.tree("store")
+    let run = try playground.packstore("repair", "store")
+    #expect(run.status == 0 && run.output == "the store is whole: nothing to repair\n")
+    #expect(playground.tree("store") == before)
+    let json = try playground.packstore("repair", "store", "--json").json
+    #expect(json["was_whole"] as? Bool == true && json["whole"] as? Bool == true && json["generation"] == nil)
+  }
+
+  @Test func lostAsset() throws {
+    _ = try damage()
+    let dry = try playground.packstore("repair", "store", "--dry-run")
+    #expect(dry.status == 1)
+    #expect(dry.output.hasSuffix("would keep 1 pack in 1 version: 0 assets healed, 1 asset, 1 older version lost\n"))
+    #expect(try playground.packstore("log", "store").lines.count == 3, "nothing was done")
+    let run = try playground.packstore("repair", "store")
+    #expect(run.status == 1)
+    #expect(run.errors == "packstore: lost: Tutorial@1\npackstore: lost: Tutorial@2 Videos/intro.bin\n")
+    #expect(try playground.packstore("ls", "store").output.contains("text"))
+    #expect(try playground.packstore("cat", "store", "text").output == "two")
+    #expect(try playground.packstore("log", "store").lines.last?.hasPrefix("Tutorial@3") == true)
+    #expect(try playground.packstore("verify", "store", "--deep").status == 0)
+    try add()
+    #expect(try isIntact())
+  }
+
+  @Test func healedFromACopy() throws {
+    _ = try damage()
+    let run = try playground.packstore("repair", "store", "--from", "backup")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(
+      run.output.contains("healed: Tutorial@2 Videos/intro.bin, from backup\n")
+        || run.output.contains("healed: Tutorial@1 Videos/intro.bin, from backup\n"))
+    #expect(try isIntact())
+    #expect(try playground.packstore("log", "store").lines.count == 3)
+  }
+
+  @Test func everythingButSegmentsIsGone() throws {
+    try playground.remove("store/CONTROL")
+    try playground.remove("store/index")
+    let json = try playground.packstore("repair", "store", "--json")
+    #expect(json.status == 0)
+    #expect(try json.json["rebuilt"] as? Bool == true)
+    #expect(try isIntact())
+    #expect(try playground.packstore("log", "store").lines.count == 3)
+  }
+
+  @Test func noStore() throws {
+    try playground.makeFolder("empty")
+    #expect(try playground.packstore("repair", "empty").errors == "packstore: not a store 'empty'\n")
+    #expect(playground.tree("empty").isEmpty)
+    #expect(try playground.packstore("repair", "store", "--from", "folder").status == 0, "a whole store asks nobody")
+    _ = try damage()
+    #expect(try playground.packstore("repair", "store", "--from", "folder").errors.contains("'folder'"))
+  }
+}
