@@ -326,6 +326,12 @@ pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *
   return status;
 }
 
+pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error) {
+  pks__generation generation = {0};
+  pks_status status = pks__store_read_generation(store, number, NULL, &generation, error);
+  return status ? status : pks__view_create(out, store, &generation, PKS__NO_FILE, error);
+}
+
 // MARK: - Segments and chunks
 
 /// A segment that the view's transaction has staged. Another commit may have collected a file of the same content: then

@@ -155,11 +155,12 @@ static void take_finds(sim_served *served, const pks_snapshot *snapshot, const s
   end_section(served, "finds", PKS_OK);
 }
 
-static void note_fault(void *context, const pks_error *fault) {
-  sim_served *served = context;
+static void note(sim_served *served, const char *text, const char *file) {
   if (served->fault_count++ > 0) { return; }
-  (void)snprintf(served->fault, sizeof served->fault, "%s: %.160s", fault->text, fault->file);
+  (void)snprintf(served->fault, sizeof served->fault, "%s: %.160s", text, file);
 }
+
+static void note_fault(void *context, const pks_fault *fault) { note(context, fault->text, fault->file); }
 
 sim_served *sim_serve(
   const pks_vfs *vfs, const char *path, pks_sha256 *sha256, const char *cache, const sim_served *known
@@ -173,7 +174,7 @@ sim_served *sim_serve(
   served->status = pks_store_open(&store, path, &options, &error);
   if (!served->status) { served->status = pks_snapshot_open(&snapshot, store, &error); }
   if (served->status) {
-    note_fault(served, &error);
+    note(served, error.text, error.file);
   } else {
     served->generation = pks_snapshot_generation(snapshot);
     take_packs(served, snapshot);
@@ -186,7 +187,8 @@ sim_served *sim_serve(
     take_finds(served, snapshot, known ? known : served);
     pks_verify_totals totals;
     pks_status verified = pks_snapshot_verify(snapshot, true, note_fault, NULL, served, &totals, &error);
-    if (verified) { note_fault(served, &error); }
+    if (verified) { note(served, error.text, error.file); }
+    if (!verified && totals.has_torn_slot) { note(served, "a control slot is torn", "CONTROL"); }
     pks_snapshot_close(snapshot);
   }
   pks_store_close(store);

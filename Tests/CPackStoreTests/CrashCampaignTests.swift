@@ -155,7 +155,7 @@ private struct Explorer {
 
   private func whatIsWrongInDepth(_ left: Disk, _ trial: Trial) throws -> String? {
     if case .store = try Shown(left) {
-      let faults = try Store(left).snapshot().faults(deep: true).filter { !$0.hasPrefix("control slot is damaged") }
+      let faults = try Store(left).snapshot().faults(deep: true)
       if !faults.isEmpty { return "faults: \(faults)" }
     }
     return trial.whatIsWrongAfterRecovery(of: left)

@@ -255,10 +255,8 @@ typedef struct structure_check {
   uint32_t how;
 } structure_check;
 
-static void note_fault(void *context, const pks_error *fault) {
+static void note_fault(void *context, const pks_fault *fault) {
   const structure_check *check = context;
-  bool is_slot = strcmp(fault->file, "CONTROL") == 0 && strcmp(fault->text, "control slot is damaged") == 0;
-  if (is_slot && (check->how & CHECK_TORN_SLOT)) { return; }
   fail(check->checker->failure, "verify: %s %s at %llu", fault->text, fault->file, (number)fault->offset);
 }
 
@@ -267,5 +265,7 @@ bool check_structure(checker *checker, const pks_snapshot *snapshot, uint32_t ho
   pks_verify_totals totals;
   structure_check check = {.checker = checker, .how = how};
   pks_status status = pks_snapshot_verify(snapshot, how & CHECK_DEEP, note_fault, NULL, &check, &totals, &error);
-  return succeeded(checker->failure, "verify", status, &error) && !checker->failure->is_set;
+  if (!succeeded(checker->failure, "verify", status, &error) || checker->failure->is_set) { return false; }
+  if (!totals.has_torn_slot || (how & CHECK_TORN_SLOT)) { return true; }
+  return fail(checker->failure, "verify: a control slot is torn");
 }

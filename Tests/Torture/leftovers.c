@@ -66,8 +66,8 @@ static pks_status add_generation(file_names *names, pks_store *store, uint64_t n
     pks__run_path(generation->runs[i].name.name, path);
     add_name(names, strrchr(path, '/') + 1);
   }
-  for (uint32_t pack = 0; pack < generation->pack_count; pack++) {
-    const pks__pack_state *state = &generation->packs[pack];
+  for (uint32_t pack = 0; pack < generation->pack_count + generation->removed_count; pack++) {
+    const pks__pack_state *state = pks__generation_any_pack(generation, pack);
     for (uint32_t i = 0; !status && i < state->version_count; i++) {
       status = add_version(names, view, &state->versions[i], error);
     }

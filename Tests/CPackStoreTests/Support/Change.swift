@@ -231,8 +231,13 @@ func performNext(_ disk: Disk) throws {
   }
 }
 
-/// What follows a crash: the store is opened, made if there is none, and written to.
+/// Whether a store lost its control file, and was not just never made.
+func isLost(_ disk: Disk) -> Bool { !disk.exists("/store/CONTROL") && !disk.list("/store/segments").isEmpty }
+
+/// What follows a crash: the store is opened, made if there is none, repaired if it needs that to be opened, and written
+/// to.
 @Sendable func performRecovery(_ disk: Disk) throws {
+  if isLost(disk) { try disk.repair() }
   if !disk.exists("/store/CONTROL") { _ = try Store(disk, create: true) }
   try performNext(disk)
 }
@@ -268,17 +273,9 @@ func whatIsWrong(with disk: Disk, allowed: [StoreState?], deep: Bool = true) -> 
 /// Whether a further transaction works on what is left. Otherwise what is wrong.
 func whatIsWrongWithNext(on disk: Disk) -> String? {
   do {
-<<<<<<< HEAD
+    if isLost(disk) { try disk.repair() }
     let before = disk.exists("/store/CONTROL") ? try Store(disk).state() : [:]
     try performRecovery(disk)
-=======
-    if !disk.exists("/store/CONTROL") {
-      // Not yet made, or lost and not yet repaired.
-      if disk.list("/store/segments").isEmpty { _ = try Store(disk, create: true) } else { try disk.repair() }
-    }
-    let before = try Store(disk).state()
-    try performNext(disk)
->>>>>>> 7e3fb27 (Repair damaged stores)
     let left = disk.list("/store/tmp")
     if !left.isEmpty { return "left in tmp: \(left)" }
     if disk.hasLeaks { return "leaks: \(disk.counts)" }

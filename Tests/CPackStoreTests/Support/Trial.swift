@@ -62,8 +62,16 @@ final class Trial: @unchecked Sendable {
 
   /// Opening what a crash left, and the next transaction on it.
   convenience init(recoveryOf left: Disk, name: String) throws {
-    let stages = try Shown(left.clone()) == .nothing ? [try Change.emptyStore()] : []
+    let stages = try Shown(left.clone()) == .nothing ? [try Self.opened(left)] : []
     try self.init("recovery of \(name)", left, stages, performRecovery)
+  }
+
+  /// What a store that does not open becomes before it is written to.
+  private static func opened(_ left: Disk) throws -> Disk {
+    guard isLost(left) else { return try Change.emptyStore() }
+    let repaired = left.clone()
+    try repaired.repair()
+    return repaired
   }
 
   private init(
