@@ -13,8 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "catalog.h"
-#include "memory.h"
+#include "needs.h"
 #include "transaction.h"
 
 typedef struct collection {
@@ -22,71 +21,15 @@ typedef struct collection {
   pks__file lock;
   bool with_segments;
   bool with_index;
-  bool is_blind;       ///< damage hides what some generation needs
-  pks__scratch names;  ///< file names to keep, NUL-terminated
-  pks__map live;       ///< hash of a name -> offset in `names`
-  pks__scratch dead;   ///< names to unlink, NUL-terminated
-  bool any_stuck;      ///< a file could not be unlinked
-  pks_status status;   ///< of a listing under way
-  pks_error found;     ///< the last failure
+  bool is_blind;      ///< damage hides what some generation needs
+  pks__needs live;    ///< files to keep
+  pks__scratch dead;  ///< names to unlink, NUL-terminated
+  bool any_stuck;     ///< a file could not be unlinked
+  pks_status status;  ///< of a listing under way
+  pks_error found;    ///< the last failure
 } collection;
 
-// MARK: - Live names
-
-static bool is_live(const collection *collection, const char *name, size_t length) {
-  uint64_t hash = pks__path_hash(name, length), probe = 0;
-  uint32_t offset;
-  while (pks__map_next(&collection->live, hash, &probe, &offset)) {
-    const char *known = (const char *)collection->names.bytes + offset;
-    if (strlen(known) == length && memcmp(known, name, length) == 0) { return true; }
-  }
-  return false;
-}
-
-static pks_status keep(collection *collection, const char *name) {
-  size_t length = strlen(name);
-  if (is_live(collection, name, length)) { return PKS_OK; }
-  uint32_t offset = (uint32_t)collection->names.length;
-  pks_status status = pks__scratch_append(&collection->names, name, length + 1, &collection->found);
-  return status ? status : pks__map_insert(&collection->live, pks__path_hash(name, length), offset, &collection->found);
-}
-
-static pks_status keep_segment(collection *collection, const pks__segment_id *id) {
-  char name[PKS__SEGMENT_NAME];
-  pks__segment_name(id, name);
-  return keep(collection, name);
-}
-
-static pks_status keep_index(collection *collection, const pks__generation *generation) {
-  char path[PKS__INDEX_NAME];
-  pks__generation_path(generation->number, path);
-  pks_status status = keep(collection, strrchr(path, '/') + 1);
-  for (uint32_t i = 0; !status && i < generation->run_count; i++) {
-    pks__run_path(generation->runs[i].name.name, path);
-    status = keep(collection, strrchr(path, '/') + 1);
-  }
-  return status;
-}
-
-/// Keeps the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot
-/// list itself.
-static pks_status keep_version(collection *collection, pks__view *view, const pks__version *version) {
-  pks__chunk_ref ref;
-  bool found;
-  pks__layout_root layout;
-  pks__scratch segments = {0};
-  pks_status status =
-    pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, &collection->found);
-  if (!status && found) { status = keep_segment(collection, &ref.segment->id); }
-  if (!status) {
-    status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, &collection->found);
-  }
-  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
-    status = keep_segment(collection, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
-  }
-  pks__scratch_free(&segments);
-  return status;
-}
+// MARK: - What is live
 
 /// Whether a failure means that damage hides something, so that all that it may be stays.
 static bool hides_something(const collection *collection, pks_status status) {
@@ -104,6 +47,10 @@ static pks_status keep_unknown(collection *collection, pks_status status, bool i
   return PKS_OK;
 }
 
+static pks_status keep_version(collection *collection, pks__view *view, const pks__version *version) {
+  return keep_unknown(collection, pks__needs_add_version(&collection->live, view, version, &collection->found), true);
+}
+
 /// Keeps the segments that the view's versions need.
 static pks_status keep_versions(collection *collection, pks__view *view) {
   const pks__generation *generation = &view->generation;
@@ -112,14 +59,14 @@ static pks_status keep_versions(collection *collection, pks__view *view) {
   for (uint32_t pack = 0; collection->with_segments && pack < packs; pack++) {
     const pks__pack_state *state = pks__generation_any_pack(generation, pack);
     for (uint32_t i = 0; !status && collection->with_segments && i < state->version_count; i++) {
-      status = keep_unknown(collection, keep_version(collection, view, &state->versions[i]), true);
+      status = keep_version(collection, view, &state->versions[i]);
     }
   }
   return status;
 }
 
 static pks_status keep_generation(collection *collection, pks__view *view) {
-  pks_status status = keep_index(collection, &view->generation);
+  pks_status status = pks__needs_add_index(&collection->live, &view->generation, &collection->found);
   return status ? status : keep_versions(collection, view);
 }
 
@@ -129,7 +76,7 @@ static pks_status keep_number(collection *collection, uint64_t number) {
   pks__view *view = NULL;
   pks_status status = pks__store_read_generation(collection->store, number, NULL, &generation, &collection->found);
   if (status) { return keep_unknown(collection, status, false); }
-  status = keep_index(collection, &generation);
+  status = pks__needs_add_index(&collection->live, &generation, &collection->found);
   if (status || !collection->with_segments) {
     pks__generation_free(&generation);
     return status;
@@ -148,7 +95,7 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   for (uint64_t i = 0; !status && i < count; i++) {
     const pks__staged_change *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
     if (!pks__change_has_layout(change)) { continue; }
-    status = keep_unknown(collection, keep_version(collection, txn->view, &change->version), true);
+    status = keep_version(collection, txn->view, &change->version);
   }
   return status;
 }
@@ -178,7 +125,7 @@ static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t e
 
 static bool note_dead(void *context, const char *name, size_t length, pks__file_kind kind) {
   collection *collection = context;
-  if (kind == PKS__KIND_FOLDER || is_live(collection, name, length)) { return true; }
+  if (kind == PKS__KIND_FOLDER || pks__needs_has(&collection->live, name, length)) { return true; }
   collection->status = pks__scratch_append(&collection->dead, name, length, &collection->found);
   if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, &collection->found); }
   return collection->status == PKS_OK;
@@ -221,8 +168,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   bool keeps_all = any_pinned || collection.any_stuck || collection.is_blind;
   *complete = !keeps_all && spared == current->generation.number;
   if (status && error) { *error = collection.found; }
-  pks__scratch_free(&collection.names);
+  pks__needs_free(&collection.live);
   pks__scratch_free(&collection.dead);
-  pks__map_free(&collection.live);
   return status;
 }

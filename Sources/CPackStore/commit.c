@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "merge_runs.h"
 #include "transaction.h"
+#include "vouch.h"
 
 typedef struct commit {
   pks_txn *txn;
@@ -195,15 +196,9 @@ static pks_status sync_segments(commit *commit, pks__view *view, pks_error *erro
 }
 
 /// A durable commit on an atomic generation vouches for the files of that one too.
-static pks_status sync_earlier(commit *commit, pks__view *current, pks_error *error) {
+static pks_status vouch_for_earlier(commit *commit, pks__view *current, pks_error *error) {
   if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
-  pks_status status = PKS_OK;
-  for (uint32_t i = 0; !status && i < current->run_count; i++) {
-    char path[PKS__INDEX_NAME];
-    pks__run_path(current->generation.runs[i].name.name, path);
-    status = sync_file(commit, path, false, error);
-  }
-  return status ? status : sync_segments(commit, current, error);
+  return pks__vouch(&commit->txn->session, &commit->control, current, error);
 }
 
 // MARK: - What was reused
@@ -309,6 +304,7 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   // A commit that a loss of power ended may have left segments, and its session's folder need not have survived.
   if (memcmp(slot.boot_id, store->boot_id, sizeof slot.boot_id) != 0) { session->leaves_garbage = true; }
   slot.durable = commit->sync;
+  slot.in_doubt = slot.in_doubt && !commit->sync;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   pks_status status = apply_changes(commit, current, error);
   bool complete = false;
@@ -317,7 +313,7 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   commit->next.has_garbage = ((current->generation.has_garbage || session->leaves_garbage) && !complete)
     || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
   if (!status) { status = check_reused(commit, error); }
-  if (!status) { status = sync_earlier(commit, current, error); }
+  if (!status) { status = vouch_for_earlier(commit, current, error); }
   if (!status) { status = move_segments(commit, current, error); }
   if (!status) { status = move_runs(commit, &current->generation, error); }
   if (!status) { status = write_generation(commit, &slot, error); }

@@ -4,6 +4,8 @@
 
 #define MAGIC "PKSCTRL0"
 
+enum { ATOMIC = 0, DURABLE = 1, IN_DOUBT = 2 };
+
 typedef struct stored_slot {
   uint8_t magic[8];
   pks_le32 version, chunk_average;
@@ -25,7 +27,11 @@ static void encode(const pks__control_slot *slot, stored_slot *out) {
     .generation = pks__put64(slot->generation),
     .file_length = pks__put64(slot->file_length),
     .file_sum = pks__put64(slot->file_sum),
-    .durable = pks__put32(slot->durable),
+    .durable = pks__put32(
+      slot->durable      ? DURABLE
+        : slot->in_doubt ? IN_DOUBT
+                         : ATOMIC
+    ),
   };
   memcpy(out->magic, MAGIC, sizeof out->magic);
   memcpy(out->store_id, slot->store_id, sizeof out->store_id);
@@ -46,7 +52,8 @@ static bool decode(const stored_slot *stored, pks__control_slot *out) {
     .generation = pks__get64(stored->generation),
     .file_length = pks__get64(stored->file_length),
     .file_sum = pks__get64(stored->file_sum),
-    .durable = pks__get32(stored->durable) != 0,
+    .durable = pks__get32(stored->durable) == DURABLE,
+    .in_doubt = pks__get32(stored->durable) == IN_DOUBT,
   };
   memcpy(out->store_id, stored->store_id, sizeof out->store_id);
   memcpy(out->boot_id, stored->boot_id, sizeof out->boot_id);
@@ -147,6 +154,16 @@ pks_status pks__control_write(
     (void)vfs->write_at(vfs->context, file, offset, &stored, sizeof stored);
   }
   return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
+}
+
+pks_status pks__control_doubt(const pks_vfs *vfs, pks__file file, pks__control *control, pks_error *error) {
+  stored_slot stored;
+  size_t index = current_index(control);
+  PKS_ASSERT(!control->slots[index].durable);
+  control->slots[index].in_doubt = true;
+  encode(&control->slots[index], &stored);
+  int failure = vfs->write_at(vfs->context, file, index * sizeof stored, &stored, sizeof stored);
+  return failure ? pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE) : PKS_OK;
 }
 
 void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE]) {

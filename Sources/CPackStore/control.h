@@ -9,7 +9,8 @@
 ///     8 le32 format version        12 le32 average chunk, bytes
 ///    16 16 bytes store id          32 le64 generation
 ///    40 le64 length and            48 le64 XXH3-64 of the generation's file
-///    56 16 bytes boot id           72 le32 1 if durable, 0 if it counts only until the machine starts anew
+///    56 16 bytes boot id           72 le32 1 if durable; 0 if it counts only until the machine starts anew; 2: so,
+///                                     and a file that it needs failed to be synced
 ///    76 zeros
 ///  4088 le64 XXH3-64 of the 4088 bytes before
 ///
@@ -33,6 +34,8 @@ typedef struct pks__control_slot {
   uint64_t file_sum;
   uint8_t boot_id[16];
   bool durable;
+  /// atomic, and the sync of a file that it needs failed: that a later sync succeeds proves nothing
+  bool in_doubt;
 } pks__control_slot;
 
 typedef struct pks__control {
@@ -58,6 +61,9 @@ pks_status pks__control_write(
   const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync,
   pks_error *error
 );
+
+/// Marks the current slot, which is atomic, as in doubt. Not synced: the mark matters while the slot counts.
+pks_status pks__control_doubt(const pks_vfs *vfs, pks__file file, pks__control *control, pks_error *error);
 
 /// The bytes of a control file with one slot filled, for a store made now.
 void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE]);

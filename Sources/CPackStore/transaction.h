@@ -18,7 +18,7 @@
 /// undone: a slot whose sync failed may or may not last, and both outcomes are whole.
 ///
 /// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later
-/// durable commit syncs all that such commits left.
+/// durable commit vouches for all that such commits left (`vouch.h`).
 #ifndef PKS_TRANSACTION_H
 #define PKS_TRANSACTION_H
 

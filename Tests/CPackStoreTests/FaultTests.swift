@@ -163,13 +163,7 @@ private struct FaultTest {
       return site(disk)
     }
     let wrong = trial.whatIsWrongAfterRecovery(of: disk, hasFailed: result != PKS_OK)
-    if let wrong, trial.standsOnAtomic, !wrong.hasPrefix("left in") {
-      // A durable commit on an atomic generation failed to sync the files of that one: the next commit syncs them again,
-      // successfully, which proves nothing.
-      withKnownIssue { Issue.record("\(place): \(wrong)") }
-    } else {
-      #expect(wrong == nil, "\(place)")
-    }
+    #expect(wrong == nil, "\(place)")
     return site(disk)
   }
 

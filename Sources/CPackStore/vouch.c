@@ -1,0 +1,136 @@
+#include "vouch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file_writer.h"
+#include "memory.h"
+#include "needs.h"
+
+enum { COPY_SIZE = 1024 * 1024 };
+
+#define COPY_NAME "copy"
+
+typedef struct voucher {
+  pks__session *session;
+  const pks_vfs *vfs;
+  pks__file root;
+  bool in_doubt;
+  bool has_failed_sync;
+  bool may_be_gone;     ///< files that are not there are not missed
+  pks__needs unsynced;  ///< minus what the last durable generation needs
+  pks__needs durable;
+} voucher;
+
+static pks_status fail_sync(voucher *voucher, int failure, const char *path, pks_error *error) {
+  voucher->has_failed_sync = true;
+  return pks__fail_system(error, failure, "cannot sync", path);
+}
+
+static pks_status sync(voucher *voucher, const char *path, pks__open_mode mode, pks_error *error) {
+  const pks_vfs *vfs = voucher->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, voucher->root, path, mode, &file);
+  if (failure == ENOENT && voucher->may_be_gone) { return PKS_OK; }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  failure = vfs->sync(vfs->context, file);
+  vfs->close(vfs->context, file);
+  return failure ? fail_sync(voucher, failure, path, error) : PKS_OK;
+}
+
+// MARK: - Writing anew
+
+/// Copies what the open file reads as to a new, synced file of the session.
+static pks_status copy(voucher *voucher, pks__file from, const char *path, pks_error *error) {
+  const pks_vfs *vfs = voucher->vfs;
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  uint8_t *bytes = pks__allocate(COPY_SIZE);
+  pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
+  if (!status) { status = pks__file_writer_open(&writer, vfs, voucher->session->folder, COPY_NAME, error); }
+  size_t got = COPY_SIZE;
+  for (uint64_t offset = 0; !status && got == COPY_SIZE; offset += got) {
+    int failure = vfs->read_at(vfs->context, from, offset, bytes, COPY_SIZE, &got);
+    status = failure ? pks__fail_system(error, failure, "cannot read", path)
+                     : pks__file_writer_append(&writer, bytes, got, error);
+  }
+  if (!status) { status = pks__file_writer_finish(&writer, true, error); }
+  pks__file_writer_abandon(&writer);
+  pks__free(bytes);
+  return status;
+}
+
+/// Puts a synced copy in the place of a file. Whoever has the old one open or mapped keeps it.
+static pks_status write_anew(voucher *voucher, const char *path, pks_error *error) {
+  const pks_vfs *vfs = voucher->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, voucher->root, path, PKS__OPEN_READ, &file);
+  if (failure == ENOENT && voucher->may_be_gone) { return PKS_OK; }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  pks_status status = copy(voucher, file, path, error);
+  vfs->close(vfs->context, file);
+  char from[PKS__INDEX_NAME + sizeof COPY_NAME + 1];
+  (void)snprintf(from, sizeof from, "%s/" COPY_NAME, voucher->session->path);
+  if (status) {
+    (void)vfs->unlink(vfs->context, voucher->root, from, false);
+    return status;
+  }
+  failure = vfs->rename(vfs->context, voucher->root, from, path);
+  return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
+}
+
+// MARK: - Which files
+
+/// The last durable generation's needs. Where it cannot be read, nothing is known to be durable.
+static void find_durable(voucher *voucher, const pks__control *control) {
+  const pks__control_slot *other = pks__control_spared(control);
+  if (!other->durable || other->generation == pks__control_current(control)->generation) { return; }
+  if (pks__needs_add_number(&voucher->durable, voucher->session->store, other->generation, NULL)) {
+    pks__needs_free(&voucher->durable);
+    voucher->durable = (pks__needs){0};
+  }
+}
+
+/// What damage hides may be any segment that a run knows of; some of those may have been collected.
+static pks_status find_unsynced(voucher *voucher, pks__view *current, pks_error *error) {
+  pks_status status = pks__needs_add_index(&voucher->unsynced, &current->generation, error);
+  if (!status) { status = pks__needs_add_versions(&voucher->unsynced, current, error); }
+  voucher->may_be_gone = status == PKS_CORRUPT || status == PKS_PURGED;
+  return voucher->may_be_gone ? pks__needs_add_listed(&voucher->unsynced, current, error) : status;
+}
+
+static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint64_t at = 0; !status && at < voucher->unsynced.names.length;) {
+    const char *name = (const char *)voucher->unsynced.names.bytes + at;
+    size_t length = strlen(name);
+    at += length + 1;
+    if (pks__needs_has(&voucher->durable, name, length)) { continue; }
+    pks__segment_id id;
+    char path[2 * PKS__INDEX_NAME];
+    bool is_segment = pks__segment_name_parse(name, &id);
+    (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
+    status = voucher->in_doubt ? write_anew(voucher, path, error) : sync(voucher, path, PKS__OPEN_READ, error);
+  }
+  return status;
+}
+
+pks_status pks__vouch(pks__session *session, pks__control *control, pks__view *current, pks_error *error) {
+  pks_store *store = session->store;
+  voucher voucher = {
+    .session = session,
+    .vfs = store->vfs,
+    .root = store->root,
+    .in_doubt = pks__control_current(control)->in_doubt,
+  };
+  find_durable(&voucher, control);
+  pks_status status = find_unsynced(&voucher, current, error);
+  if (!status) { status = vouch_for_files(&voucher, error); }
+  if (!status) { status = sync(&voucher, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, error); }
+  if (voucher.has_failed_sync && !voucher.in_doubt) {
+    (void)pks__control_doubt(store->vfs, store->control, control, NULL);
+  }
+  pks__needs_free(&voucher.unsynced);
+  pks__needs_free(&voucher.durable);
+  return status;
+}
