@@ -21,13 +21,21 @@ static pks_status pass_damage(pks_status status, const pks_error *found, pks_err
   return status;
 }
 
+/// The same for what was found whole when it was surveyed: that it cannot be read now is a failure.
+static pks_status pass_rot(pks_status status, const pks_error *found, pks_error *error) {
+  if (status != PKS_IO_ERROR) { return pass_damage(status, found, error); }
+  if (error) { *error = *found; }
+  return status;
+}
+
 // MARK: - Origins
 
 static pks_status read_intact(pks__salvage *salvage, const pks__id *id, pks__scratch *out, pks_error *error) {
   pks_error damage;
   bool found;
   out->length = 0;
-  return pass_damage(pks__survey_read(salvage->survey, id, out, &found, &damage), &damage, error);
+  pks_status status = pks__survey_read(salvage->survey, id, out, &found, &damage);
+  return pass_rot(status, &damage, error);
 }
 
 /// Reads the chunk where the path had it.
@@ -79,6 +87,7 @@ static pks_status read_any_copy(
   const pks__salvage *salvage, pks__view *view, const pks__id *id, pks__segment_kind kind, pks__scratch *out,
   pks_error *error
 ) {
+  pks_status (*pass)(pks_status, const pks_error *, pks_error *) = view == salvage->base ? pass_rot : pass_damage;
   pks__chunk_probe probe = {0};
   pks_error damage;
   for (bool more = true; more;) {
@@ -86,9 +95,10 @@ static pks_status read_any_copy(
     out->length = 0;
     pks_status status = pks__view_next_chunk(view, id, kind, &probe, &ref, &more, &damage);
     // Behind damaged look-up tables nothing more is found.
-    if (status) { return pass_damage(status, &damage, error); }
+    if (status) { return pass(status, &damage, error); }
     if (!more) { break; }
-    status = pass_damage(read_chunk(view, &ref, out, &damage), &damage, error);
+    status = read_chunk(view, &ref, out, &damage);
+    status = pass(status, &damage, error);
     if (status || fits(salvage, id, out)) { return status; }
   }
   return PKS_OK;
