@@ -195,10 +195,19 @@ static pks_status sync_segments(commit *commit, pks__view *view, pks_error *erro
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
 }
 
-/// A durable commit on an atomic generation vouches for the files of that one too.
-static pks_status vouch_for_earlier(commit *commit, pks__view *current, pks_error *error) {
-  if (!commit->sync || pks__control_current(&commit->control)->durable) { return PKS_OK; }
-  return pks__vouch(&commit->txn->session, &commit->control, current, error);
+/// Whether the commit vouches for the files of an earlier, atomic one too.
+static bool vouches(const commit *commit) { return commit->sync && !pks__control_current(&commit->control)->durable; }
+
+/// Puts all files into place that the switch relies on.
+static pks_status move_files(commit *commit, pks__view *current, pks__control_slot *slot, pks_error *error) {
+  pks_store *store = commit->store;
+  pks_status status = vouches(commit) ? pks__vouch(&commit->txn->session, &commit->control, current, error) : PKS_OK;
+  if (!status) { status = move_segments(commit, current, error); }
+  if (!status) { status = move_runs(commit, &current->generation, error); }
+  if (!status) { status = write_generation(commit, slot, error); }
+  // Whatever failed may have been a sync that will succeed the next time, and prove nothing.
+  if (status && vouches(commit)) { (void)pks__control_doubt(store->vfs, store->control, &commit->control, NULL); }
+  return status;
 }
 
 // MARK: - What was reused
@@ -313,10 +322,7 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
   commit->next.has_garbage = ((current->generation.has_garbage || session->leaves_garbage) && !complete)
     || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
   if (!status) { status = check_reused(commit, error); }
-  if (!status) { status = vouch_for_earlier(commit, current, error); }
-  if (!status) { status = move_segments(commit, current, error); }
-  if (!status) { status = move_runs(commit, &current->generation, error); }
-  if (!status) { status = write_generation(commit, &slot, error); }
+  if (!status) { status = move_files(commit, current, &slot, error); }
   if (!status) {
     status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error);
   }

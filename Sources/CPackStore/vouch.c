@@ -11,22 +11,17 @@
 enum { COPY_SIZE = 1024 * 1024 };
 
 #define COPY_NAME "copy"
+#define SUFFIX ".generation"
 
 typedef struct voucher {
   pks__session *session;
   const pks_vfs *vfs;
   pks__file root;
   bool in_doubt;
-  bool has_failed_sync;
   bool may_be_gone;     ///< files that are not there are not missed
   pks__needs unsynced;  ///< minus what the last durable generation needs
   pks__needs durable;
 } voucher;
-
-static pks_status fail_sync(voucher *voucher, int failure, const char *path, pks_error *error) {
-  voucher->has_failed_sync = true;
-  return pks__fail_system(error, failure, "cannot sync", path);
-}
 
 static pks_status sync(voucher *voucher, const char *path, pks__open_mode mode, pks_error *error) {
   const pks_vfs *vfs = voucher->vfs;
@@ -36,7 +31,7 @@ static pks_status sync(voucher *voucher, const char *path, pks__open_mode mode, 
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   failure = vfs->sync(vfs->context, file);
   vfs->close(vfs->context, file);
-  return failure ? fail_sync(voucher, failure, path, error) : PKS_OK;
+  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }
 
 // MARK: - Writing anew
@@ -105,7 +100,9 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
     const char *name = (const char *)voucher->unsynced.names.bytes + at;
     size_t length = strlen(name);
     at += length + 1;
-    if (pks__needs_has(&voucher->durable, name, length)) { continue; }
+    // The commit writes a generation of its own.
+    bool is_generation = length > sizeof SUFFIX && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
+    if (is_generation || pks__needs_has(&voucher->durable, name, length)) { continue; }
     pks__segment_id id;
     char path[2 * PKS__INDEX_NAME];
     bool is_segment = pks__segment_name_parse(name, &id);
@@ -115,7 +112,7 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
   return status;
 }
 
-pks_status pks__vouch(pks__session *session, pks__control *control, pks__view *current, pks_error *error) {
+pks_status pks__vouch(pks__session *session, const pks__control *control, pks__view *current, pks_error *error) {
   pks_store *store = session->store;
   voucher voucher = {
     .session = session,
@@ -127,9 +124,6 @@ pks_status pks__vouch(pks__session *session, pks__control *control, pks__view *c
   pks_status status = find_unsynced(&voucher, current, error);
   if (!status) { status = vouch_for_files(&voucher, error); }
   if (!status) { status = sync(&voucher, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, error); }
-  if (voucher.has_failed_sync && !voucher.in_doubt) {
-    (void)pks__control_doubt(store->vfs, store->control, control, NULL);
-  }
   pks__needs_free(&voucher.unsynced);
   pks__needs_free(&voucher.durable);
   return status;

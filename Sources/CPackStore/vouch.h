@@ -1,11 +1,11 @@
 /// Making durable what atomic commits left.
 ///
 /// A durable commit on an atomic generation vouches for all that generation needs. What the last durable generation needs
-/// is durable; the rest was never synced, and is synced now. When that fails the kernel takes the lost pages for clean, so
-/// that a later sync of the same file would succeed and prove nothing. The generation is then marked as *in doubt*
-/// (`control.h`), and from then on a durable commit does not sync its files but writes them anew, from what reads say, and
-/// renames the copies over them. (Should the kernel have dropped pages that it took for clean, reads say what every reader
-/// sees: damage that checksums find.)
+/// is durable; the rest was never synced, and is synced now. When a sync of a file or of its folder fails, the kernel takes
+/// for clean what was lost, so that a later sync would succeed and prove nothing. So a commit that fails from here on marks
+/// the generation as *in doubt* (`control.h`), and from then on a durable commit does not sync its files but writes them
+/// anew, from what reads say, and renames the copies over them. (Should the kernel have dropped pages that it took for
+/// clean, reads say what every reader sees: damage that checksums find.)
 #ifndef PKS_VOUCH_H
 #define PKS_VOUCH_H
 
@@ -14,6 +14,6 @@
 /// Makes durable what `current`, the generation of `control`'s current slot, needs: files, and names in `segments/`; those
 /// in `index/` become durable with the commit's own. The writer's lock is held. After a failure everything reads as it
 /// did. Errors: IO_ERROR, NO_SPACE, CORRUPT, OUT_OF_MEMORY.
-pks_status pks__vouch(pks__session *session, pks__control *control, pks__view *current, pks_error *error);
+pks_status pks__vouch(pks__session *session, const pks__control *control, pks__view *current, pks_error *error);
 
 #endif

@@ -10,6 +10,7 @@ extension Core {
     private static let spare: [String: [Int: String]] = [
       Change.severalPacks.name: [2: joined, 5: joined], Change.merge.name: [2: joined],
       Change.rollback.name: [1: joined], Change.comeback.name: [1: joined], Change.createAgain.name: [0: leftovers],
+      Change.atomicThenDurable.name: [7: again],
       Change.repair.name: [6: reused, 7: reused, 8: reused, 9: reused, 13: folders],
     ]
     private static let joined = "a staged run that the same commit joins with others is never named; known only later"
