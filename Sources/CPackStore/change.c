@@ -1,10 +1,19 @@
 #include "change.h"
 
+static const pks__pack_state *find_state(const char *name, const pks__generation *in, bool *removed) {
+  uint32_t pack = pks__generation_find_pack(in, name), gone = pks__generation_find_removed(in, name);
+  *removed = gone != UINT32_MAX;
+  if (pack != UINT32_MAX) { return &in->packs[pack]; }
+  return *removed ? &in->removed[gone] : NULL;
+}
+
+/// What was staged depends on which version is current and where it lies, and on the numbers that are taken.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
-  uint32_t old = pks__generation_find_pack(before, name), new = pks__generation_find_pack(now, name);
-  if (old == UINT32_MAX || new == UINT32_MAX) { return old == new; }
-  const pks__pack_state *a = &before->packs[old], *b = &now->packs[new];
-  return a->number == b->number && a->held == b->held && a->versions[0].number == b->versions[0].number
+  bool was_removed, is_removed;
+  const pks__pack_state *a = find_state(name, before, &was_removed), *b = find_state(name, now, &is_removed);
+  if (!a || !b) { return a == b; }
+  return was_removed == is_removed && a->number == b->number && a->held == b->held
+    && a->highest_version == b->highest_version && a->versions[0].number == b->versions[0].number
     && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog)
     && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
 }

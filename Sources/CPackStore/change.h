@@ -40,7 +40,8 @@ static inline bool pks__change_is_independent(const pks__staged_change *change) 
 /// Applies a staged change to a generation. NOT_FOUND when pack or version are not there to be changed.
 pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
 
-/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place.
+/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place, with the
+/// same numbers taken. A pack that was removed with its history kept is one, too.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
 
 #endif

@@ -56,6 +56,10 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
   const pks_txn *txn = commit->txn;
   pks_status status = pks__generation_copy(&current->generation, &commit->next, error);
   bool moved_on = current->generation.number != txn->base->generation.number;
+  // What is reused may be what the repair left behind.
+  if (!status && current->generation.lineage != txn->base->generation.lineage) {
+    return pks__fail(error, PKS_CONFLICT, "the store was repaired meanwhile", NULL, PKS_NO_OFFSET);
+  }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_change); i++) {
     pks__staged_change change = *PKS__SCRATCH_AT(&txn->changes, const pks__staged_change, i);
     // Other packs may have come that this change was not compared with.
@@ -116,6 +120,13 @@ static pks_status is_stored(
   return PKS_OK;
 }
 
+/// Syncs a segment that was staged by an atomic commit.
+static pks_status sync_staged(commit *commit, const char *name, pks_error *error) {
+  char path[2 * PKS__INDEX_NAME];
+  (void)snprintf(path, sizeof path, "%s/%s", commit->txn->session.path, name);
+  return sync_file(commit, path, false, error);
+}
+
 static pks_status move_segments(commit *commit, pks__view *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
   uint64_t count = PKS__SCRATCH_COUNT(segments, pks__segment *);
@@ -128,11 +139,13 @@ static pks_status move_segments(commit *commit, pks__view *current, pks_error *e
       is_repeated = *PKS__SCRATCH_AT(segments, pks__segment *, before) == segment;
     }
     if (is_repeated) { continue; }
-    bool stored;
-    // Ours is synced if the commit is durable: better than a file of unknown past.
-    stored = false;
-    pks_status status = commit->sync ? PKS_OK : is_stored(commit, current, segment, &stored, error);
-    if (!status && !stored) { status = move(commit, strrchr(segment->name, '/') + 1, segment->name, error); }
+    bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
+    const char *name = strrchr(segment->name, '/') + 1;
+    // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
+    // generation needs is synced all the same.
+    pks_status status = commit->sync || mends ? PKS_OK : is_stored(commit, current, segment, &stored, error);
+    if (!status && mends && !commit->sync) { status = sync_staged(commit, name, error); }
+    if (!status && !stored) { status = move(commit, name, segment->name, error); }
     if (status) { return status; }
   }
   return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
@@ -179,8 +192,9 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
 }
 
-/// Syncs the segments that a view names. Runs list segments beyond their collection: those are not missed.
-static pks_status sync_segments(commit *commit, pks__view *view, pks_error *error) {
+/// Syncs the segments that a view names, or writes them anew when syncs prove nothing. Runs list segments beyond their
+/// collection: those are not missed.
+static pks_status secure_segments(commit *commit, pks__view *view, bool in_doubt, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < view->run_count; i++) {
     pks__run *run = &view->runs[i].open->run;
@@ -189,7 +203,9 @@ static pks_status sync_segments(commit *commit, pks__view *view, pks_error *erro
       char path[PKS__INDEX_NAME];
       status = pks__run_segment_at(run, at, &info, error);
       segment_path(&info.id, path);
-      if (!status) { status = sync_file(commit, path, true, error); }
+      if (status) { break; }
+      status =
+        in_doubt ? pks__write_anew(&commit->txn->session, path, true, error) : sync_file(commit, path, true, error);
     }
   }
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
@@ -398,7 +414,8 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
   slot.durable = true;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   // Whoever wrote what is reused may never have synced it.
-  pks_status status = sync_segments(commit, commit->txn->base, error);
+  bool in_doubt = with->control && pks__control_current(with->control)->in_doubt;
+  pks_status status = secure_segments(commit, commit->txn->base, in_doubt, error);
   if (!status) { status = move_segments(commit, commit->txn->base, error); }
   if (!status) { status = move_runs(commit, &nothing, error); }
   if (!status) { status = write_generation(commit, &slot, error); }
@@ -421,6 +438,9 @@ pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *err
     );
   }
   commit.next.has_garbage = true;
+  const pks_vfs *vfs = txn->store->vfs;
+  int failure = status ? 0 : vfs->random(vfs->context, &commit.next.lineage, sizeof commit.next.lineage);
+  if (failure) { status = pks__fail_system(error, failure, "cannot draw a number", NULL); }
   if (!status) { status = replace_generation(&commit, with, error); }
   if (!status) { txn->session.leaves_garbage = false; }
   pks__merged_run_free(&commit.merged);

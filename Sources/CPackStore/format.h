@@ -211,11 +211,12 @@ typedef struct pks__chunk_row {
 // MARK: - Limits
 
 enum {
-  PKS__PATH_MAX = 4095,         ///< bytes of an asset's path
-  PKS__NAME_MAX = 255,          ///< bytes of one part
-  PKS__DEPTH_MAX = 2000,        ///< parts
-  PKS__LINK_TARGET_MAX = 4095,  ///< bytes
-  PKS__PACK_NAME_MAX = 128,     ///< bytes
+  PKS__PATH_MAX = 4095,                ///< bytes of an asset's path
+  PKS__NAME_MAX = 255,                 ///< bytes of one part
+  PKS__DEPTH_MAX = 2000,               ///< parts
+  PKS__LINK_TARGET_MAX = 4095,         ///< bytes
+  PKS__GENERATION_FILE_MAX = 1 << 28,  ///< bytes
+  PKS__PACK_NAME_MAX = 128,            ///< bytes
   PKS__PACKS_MAX = 65535,
   PKS__VERSIONS_MAX = 1000,  ///< kept per pack
 };

@@ -333,7 +333,8 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   uint64_t begin = out->length;
   write_bytes(&pen, MAGIC, 8);
   write32(&pen, PKS__FORMAT_VERSION);
-  write32(&pen, (generation->has_shadows ? FLAG_SHADOWS : 0) | (generation->has_garbage ? FLAG_GARBAGE : 0));
+  uint32_t flags = (generation->has_shadows ? FLAG_SHADOWS : 0) | (generation->has_garbage ? FLAG_GARBAGE : 0);
+  write32(&pen, flags | (uint32_t)generation->lineage << 16);
   write64(&pen, generation->number);
   write32(&pen, generation->next_pack_number);
   write32(&pen, generation->run_count);
@@ -381,10 +382,17 @@ static bool read_pack(pks__reader *reader, pks__pack_state *pack, bool *removed)
   const uint8_t *name = length <= PKS__PACK_NAME_MAX ? pks__read_bytes(reader, length) : NULL;
   if (name) { memcpy(pack->name, name, length); }
   uint32_t versions = read_count(reader, VERSION_SIZE);
+  if (versions > PKS__VERSIONS_MAX || pack->highest_version == UINT64_MAX) { reader->failed = true; }
+  if (reader->failed) { versions = 0; }
   pack->versions = pks__allocate_zeroed((size_t)versions + 1, sizeof *pack->versions);
   if (!pack->versions) { return false; }
   pack->version_count = versions;
-  for (uint32_t i = 0; i < versions; i++) { read_version(reader, &pack->versions[i]); }
+  for (uint32_t i = 0; i < versions && !reader->failed; i++) {
+    read_version(reader, &pack->versions[i]);
+    uint64_t number = pack->versions[i].number;
+    bool is_repeated = pks__pack_find_version(pack, number) != i;
+    if (number == 0 || number > pack->highest_version || is_repeated) { reader->failed = true; }
+  }
   if (!name || versions == 0 || !pks__pack_name_is_valid(pack->name)) { reader->failed = true; }
   return true;
 }
@@ -477,7 +485,11 @@ pks_status pks__generation_decode(
     return pks__fail(error, PKS_NEWER_FORMAT, "file is of a newer format", name, 8);
   }
   uint32_t flags = pks__read32(&reader);
-  pks__generation generation = {.has_shadows = flags & FLAG_SHADOWS, .has_garbage = flags & FLAG_GARBAGE};
+  pks__generation generation = {
+    .has_shadows = flags & FLAG_SHADOWS,
+    .has_garbage = flags & FLAG_GARBAGE,
+    .lineage = (uint16_t)(flags >> 16),
+  };
   generation.number = pks__read64(&reader);
   generation.next_pack_number = pks__read32(&reader);
   bool had_memory = read_lists(&reader, &generation), differ = false;

@@ -49,6 +49,7 @@ typedef struct pks__generation {
   uint32_t next_pack_number;
   bool has_shadows;    ///< somewhere a file of one pack may stand where another needs a folder
   bool has_garbage;    ///< versions were dropped whose segments may still be there
+  uint16_t lineage;    ///< 0, or what the last repair drew: what was staged before a repair is not committed after it
   uint32_t run_count;  ///< oldest first
   pks__run_ref *runs;
   uint32_t pack_count;

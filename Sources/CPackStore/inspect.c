@@ -23,7 +23,9 @@ bool pks__error_is_damage(const pks_error *error) {
     case PKS_PURGED:
     case PKS_NEWER_FORMAT:
     case PKS_NOT_A_STORE: return true;
-    case PKS_IO_ERROR: return error->system_error != EMFILE && error->system_error != ENFILE;
+    // A file that may not be read, or is no file, is somebody's doing and can be undone: nothing is lost yet.
+    case PKS_IO_ERROR:
+      return error->system_error == EIO || error->system_error == EBADMSG || error->system_error == ENOENT;
     default: return false;
   }
 }

@@ -32,7 +32,8 @@ typedef struct pks__inspector {
 pks_status pks__inspector_open(pks__inspector *inspector, pks_error *error);
 void pks__inspector_close(pks__inspector *inspector);  ///< a zeroed one is fine
 
-/// Whether a failure says something about the store, and nothing about this process or its caller.
+/// Whether a failure says that bytes of the store are gone or not what they were. That a file may not be read, or that this
+/// process lacks something, says no such thing.
 bool pks__error_is_damage(const pks_error *error);
 
 /// Checks every page of a table, and tells each that is bad.

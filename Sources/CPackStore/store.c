@@ -10,6 +10,8 @@
 #include "memory.h"
 #include "scratch.h"
 
+#define NO_CONTROL_TEXT "the control file is gone of what was a store"
+
 enum { DEFAULT_CHUNK_AVERAGE = 16384 };
 
 // MARK: - Making a store
@@ -71,9 +73,7 @@ static pks_status check_vacant(pks_store *store, const char *path, pks_error *er
   int failure = store->vfs->list(store->vfs->context, store->root, notice_foreign, &foreign);
   if (!failure && !foreign) { failure = holds_content(store, &content); }
   if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
-  if (content) {
-    return pks__fail(error, PKS_CORRUPT, "the control file is gone of the store that was", path, PKS_NO_OFFSET);
-  }
+  if (content) { return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET); }
   if (!foreign) { return PKS_OK; }
   return pks__fail(error, PKS_NOT_A_STORE, "the directory is not empty and holds no store", path, PKS_NO_OFFSET);
 }
@@ -201,6 +201,15 @@ static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) 
   return failure ? pks__fail_system(error, failure, "cannot open", PKS__LOCK_FILE) : PKS_OK;
 }
 
+/// A directory without a control file was a store if it holds what stores hold.
+static pks_status fail_without_control(const pks_store *store, const char *path, pks_error *error) {
+  bool content = false;
+  if (holds_content(store, &content) || !content) {
+    return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET);
+  }
+  return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET);
+}
+
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
@@ -219,7 +228,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
-  if (failure == ENOENT) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
+  if (failure == ENOENT) { return fail_without_control(store, path, error); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
   return store->lock == PKS__NO_FILE ? open_lock(store, store->may_write, error) : PKS_OK;
 }
@@ -410,6 +419,17 @@ static void forget_damaged(pks_store *store, const pks__segment_id *id) {
     bool is_damaged = pks__segment_id_equal(&known->id, id) && atomic_load(&known->has_bad_frames);
     if (is_damaged) { atomic_store(&known->is_gone, true); }
   }
+}
+
+bool pks__store_mends(pks_store *store, const pks__segment_id *id) {
+  bool mends = false;
+  pks__mutex_lock(store->mutex);
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    const pks__segment *known = store->segments[i].segment;
+    mends = mends || (pks__segment_id_equal(&known->id, id) && atomic_load(&known->has_bad_frames));
+  }
+  pks__mutex_unlock(store->mutex);
+  return mends;
 }
 
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {

@@ -171,6 +171,8 @@ pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
 void pks__store_retain_segment(pks_store *store, pks__segment *segment);  ///< one more reference to a known one
 void pks__store_release_segment(pks_store *store, pks__segment *segment);
+/// Whether a segment of this id, stored now, stands for one that this process knows to be damaged.
+bool pks__store_mends(pks_store *store, const pks__segment_id *id);
 /// Says that the segment's file was collected: who has it open may go on reading, and nothing new may refer to it.
 void pks__store_forget_segment(pks_store *store, const pks__segment_id *id);
 

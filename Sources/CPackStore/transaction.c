@@ -155,8 +155,8 @@ static pks_status choose_number(
   }
   *number = request->version;
   if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
-  if (*number == 0) {
-    const char *text = "the pack has no version numbers left";
+  if (*number == UINT64_MAX) {
+    const char *text = "version numbers go up to 18446744073709551614";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
   if (!state || pks__pack_find_version(state, *number) == UINT32_MAX) { return PKS_OK; }

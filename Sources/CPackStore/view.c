@@ -224,7 +224,10 @@ pks_status pks__store_read_generation(
   size_t got = 0;
   failure = vfs->info_of(vfs->context, file, &info);
   pks_status status = PKS_OK;
-  if (!failure && slot && info.size != slot->file_length) {
+  if (!failure && info.size > PKS__GENERATION_FILE_MAX) {
+    status = pks__fail(error, PKS_CORRUPT, "file is too long for a generation", path, 0);
+  }
+  if (!failure && !status && slot && info.size != slot->file_length) {
     status = pks__fail(error, PKS_CORRUPT, "file has another length than the control file says", path, 0);
   }
   if (!failure && !status) {

@@ -37,12 +37,12 @@ static pks_status sync(voucher *voucher, const char *path, pks__open_mode mode, 
 // MARK: - Writing anew
 
 /// Copies what the open file reads as to a new, synced file of the session.
-static pks_status copy(voucher *voucher, pks__file from, const char *path, pks_error *error) {
-  const pks_vfs *vfs = voucher->vfs;
+static pks_status copy(pks__session *session, pks__file from, const char *path, pks_error *error) {
+  const pks_vfs *vfs = session->store->vfs;
   pks__file_writer writer = {.file = PKS__NO_FILE};
   uint8_t *bytes = pks__allocate(COPY_SIZE);
   pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
-  if (!status) { status = pks__file_writer_open(&writer, vfs, voucher->session->folder, COPY_NAME, error); }
+  if (!status) { status = pks__file_writer_open(&writer, vfs, session->folder, COPY_NAME, error); }
   size_t got = COPY_SIZE;
   for (uint64_t offset = 0; !status && got == COPY_SIZE; offset += got) {
     int failure = vfs->read_at(vfs->context, from, offset, bytes, COPY_SIZE, &got);
@@ -55,22 +55,22 @@ static pks_status copy(voucher *voucher, pks__file from, const char *path, pks_e
   return status;
 }
 
-/// Puts a synced copy in the place of a file. Whoever has the old one open or mapped keeps it.
-static pks_status write_anew(voucher *voucher, const char *path, pks_error *error) {
-  const pks_vfs *vfs = voucher->vfs;
+pks_status pks__write_anew(pks__session *session, const char *path, bool may_be_gone, pks_error *error) {
+  const pks_store *store = session->store;
+  const pks_vfs *vfs = store->vfs;
   pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, voucher->root, path, PKS__OPEN_READ, &file);
-  if (failure == ENOENT && voucher->may_be_gone) { return PKS_OK; }
+  int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
+  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  pks_status status = copy(voucher, file, path, error);
+  pks_status status = copy(session, file, path, error);
   vfs->close(vfs->context, file);
   char from[PKS__INDEX_NAME + sizeof COPY_NAME + 1];
-  (void)snprintf(from, sizeof from, "%s/" COPY_NAME, voucher->session->path);
+  (void)snprintf(from, sizeof from, "%s/" COPY_NAME, session->path);
   if (status) {
-    (void)vfs->unlink(vfs->context, voucher->root, from, false);
+    (void)vfs->unlink(vfs->context, store->root, from, false);
     return status;
   }
-  failure = vfs->rename(vfs->context, voucher->root, from, path);
+  failure = vfs->rename(vfs->context, store->root, from, path);
   return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
 }
 
@@ -107,7 +107,8 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
     char path[2 * PKS__INDEX_NAME];
     bool is_segment = pks__segment_name_parse(name, &id);
     (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
-    status = voucher->in_doubt ? write_anew(voucher, path, error) : sync(voucher, path, PKS__OPEN_READ, error);
+    status = voucher->in_doubt ? pks__write_anew(voucher->session, path, voucher->may_be_gone, error)
+                               : sync(voucher, path, PKS__OPEN_READ, error);
   }
   return status;
 }

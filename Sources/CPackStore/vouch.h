@@ -16,4 +16,8 @@
 /// did. Errors: IO_ERROR, NO_SPACE, CORRUPT, OUT_OF_MEMORY.
 pks_status pks__vouch(pks__session *session, const pks__control *control, pks__view *current, pks_error *error);
 
+/// Copies a file of the store, `path`, to a new one, syncs that and renames it over the old one: whoever has that open or
+/// mapped keeps it. With `may_be_gone` a file that is not there is not missed.
+pks_status pks__write_anew(pks__session *session, const char *path, bool may_be_gone, pks_error *error);
+
 #endif

@@ -5,7 +5,7 @@ public import SystemPackage
 ///
 /// Compare ``code`` to decide; show ``description`` to people:
 ///
-///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify'
+///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'
 public struct PackStoreError: Error, Sendable {
   public var code: Code
 
@@ -133,7 +133,7 @@ extension PackStoreError: CustomStringConvertible {
     case .notContiguous: "read a copy"
     case .conflict: "stage it again"
     case .held: "run 'packstore unpin' to let it move again"
-    case .corrupt: "run 'packstore verify'"
+    case .corrupt: "run 'packstore verify', then 'packstore repair'"
     case .newerFormat: "update PackStore"
     case .purged: "fetch the pack again"
     default: nil

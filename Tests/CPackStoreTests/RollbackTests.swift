@@ -165,6 +165,24 @@ extension Core {
       #expect(try Self.content(store) == Change.folders["/small"])
     }
 
+    /// A number that another writer had given, pinned and removed with its history came to mean other content: as there was
+    /// no such pack before or after, nothing seemed to have changed.
+    @Test func numbersOfRemovedPacks() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      try store.commit { try $0.remove("p", keepHistory: true) }
+      let first = try store.begin()
+      try first.add("p", "/two")
+      try store.commit {
+        try $0.add("p", "/other")
+        try $0.pin("p", 2)
+        try $0.remove("p", keepHistory: true)
+      }
+      #expect(try status { _ = try first.commit() } == PKS_CONFLICT)
+      #expect(try store.snapshot().versions(of: "p") == [2, 1])
+      #expect(try status { try store.commit { try $0.add("p", "/two", version: .max) } } == PKS_INVALID_ARGUMENT)
+    }
+
     /// Any history of versions, removals, pins and ways back: each version is what it was, and no file is missing or left.
     @Test(arguments: 1...6) func randomHistories(_ number: UInt64) throws {
       let seed = testSeed(100 + number)

@@ -102,7 +102,7 @@ import Testing
     #expect(fault.description.hasPrefix("P@1 a: checksum mismatch in segments/"))
     #expect(result.faultCount == 1 && result.hurtAssetCount == 1)
     #expect { try store.contents(of: "a") } throws: { error in
-      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify'")
+      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify', then 'packstore repair'")
     }
     #expect(
       result.faults.allSatisfy { !$0.description.contains("packstore verify") }, "who verifies need not be told to")

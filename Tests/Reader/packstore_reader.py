@@ -873,7 +873,8 @@ class Generation:
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
         demand(reader.uint(4) == 0, place, "newer format")
-        self.flags, self.number, self.next_pack = reader.uint(4), reader.uint(8), reader.uint(4)
+        self.flags, self.lineage = reader.uint(2), reader.uint(2)
+        self.number, self.next_pack = reader.uint(8), reader.uint(4)
         demand(not self.flags & ~3, place, "flags")
         demand(self.number == number and 1 <= number < 2 ** 62, place, "number")
         self.runs = [self.read_run(reader) for _ in range(self.count(reader, 28))]
@@ -949,7 +950,7 @@ def read_control(store, boot_id, unmet):
             continue
         fields = struct.unpack_from("<II16sQQQ16sI", slot, 8)
         demand(fields[0] == 0, "CONTROL", "newer format")
-        if any(slot[76:4088]) or fields[7] not in (0, 1):
+        if any(slot[76:4088]) or fields[7] not in (0, 1, 2):
             unmet.append(f"CONTROL: reserved bytes of slot {index}")
         if not 1 <= fields[3] < 2 ** 62:
             unmet.append(f"CONTROL: generation of slot {index}")

@@ -73,19 +73,38 @@ extension Core {
     /// What was found damaged is not referred to by what is added afterwards: once, a pack that was added again to mend
     /// the store lay in the damaged frames as before. Nor is a segment that comes to have the name of the damaged one
     /// taken for it.
-    @Test func addingDoesNotReuseDamagedFrames() throws {
+    ///
+    /// An atomic commit kept the damaged file of that name, as it keeps files that may be durable; and map assets were not
+    /// asked at all.
+    @Test(arguments: [PKS_DURABLE, PKS_ATOMIC], [[], ["*"]])
+    func addingDoesNotReuseDamagedFrames(_ durability: pks_durability, map: [String]) throws {
       let disk = Disk(seed: 3), folder = Folder.sample(seed: 5)
       disk.put(folder, at: "/source")
       let store = try Store(disk, create: true)
-      try store.commit { try $0.add("p", "/source") }
+      try store.commit { try $0.add("p", "/source", map: map) }
       for segment in disk.list("/store/segments") {
         let path = "/store/segments/\(segment)"
-        for frame in try frames(of: path, on: disk) { sim_corrupt(disk.raw, path, frame.lowerBound, 1) }
+        for frame in try frames(of: path, on: disk).prefix(1) { sim_corrupt(disk.raw, path, frame.lowerBound, 1) }
       }
       let snapshot = try store.snapshot()
       for path in folder.keys { _ = try? snapshot.find(path) }
-      try store.commit { try $0.add("again", "/source") }
+      try store.commit(durability) { try $0.add("again", "/source", map: map) }
       #expect(try store.snapshot().descendants(in: 1).count == folder.count)
+      #expect(try Store(disk).snapshot().descendants(in: 1).count == folder.count)
+    }
+
+    /// An add that began before a repair and was committed after it once referred to the segments that the repair had left
+    /// behind, and the damage was back.
+    @Test func stagedBeforeARepair() throws {
+      let disk = try Self.disk(), store = try Store(disk)
+      let transaction = try store.begin()
+      try transaction.add("again", "/one")
+      let segment = try #require(disk.list("/store/segments").first { disk.read("/store/segments/\($0)")![12] == 1 })
+      let frame = try #require(try frames(of: "/store/segments/\(segment)", on: disk).first)
+      sim_corrupt(disk.raw, "/store/segments/\(segment)", frame.lowerBound, 1)
+      _ = try disk.repair()
+      #expect(try status { _ = try transaction.commit() } == PKS_CONFLICT)
+      #expect(try Store(disk).snapshot().faults(deep: true).isEmpty)
     }
 
     // MARK: Parts

@@ -228,6 +228,22 @@ extension Core {
       pks__generation_free(&decoded)
     }
 
+    /// A version's number is given once: 0, the same twice, and one above the highest that there was make no sense.
+    @Test(arguments: [0, 1, 9]) func numbersThatMakeNoSense(number: UInt64) throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      try attempt { pks__generation_add_pack(&generation, "p", 0, &index, $0) }
+      for number in [1, 2] as [UInt64] {
+        var version = pks__version()
+        version.number = number
+        try attempt { pks__generation_push_version(&generation, index, &version, 2, $0) }
+      }
+      generation.packs[0].versions[0].number = number
+      let bytes = try Self.encode(&generation)
+      #expect(try status { _ = try Self.decode(bytes) } == PKS_CORRUPT)
+      pks__generation_free(&generation)
+    }
+
     /// Two packs of one name, or of one number, would make a look-up mean either.
     @Test func packsThatAreTheSame() throws {
       for isName in [true, false] {

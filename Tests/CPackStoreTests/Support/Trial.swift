@@ -10,7 +10,7 @@ enum Shown: Equatable, Sendable {
   init(_ disk: Disk) throws {
     do {
       self = .store(try Store(disk).snapshot().picture())
-    } catch let failure as Failure where failure.status == PKS_NOT_A_STORE {
+    } catch let failure as Failure where failure.status == PKS_NOT_A_STORE || isLost(disk) {
       self = .nothing
     }
   }
