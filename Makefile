@@ -12,7 +12,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release setup format lint bench sanitize torture fuzz golden clean help
+.PHONY: demo test build release setup format lint bench sanitize coverage torture fuzz golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -73,6 +73,9 @@ sanitize: setup  ## The suites under the address and thread sanitizers, without 
 	$(SWIFT) build --build-tests --sanitize thread --scratch-path $(BUILD)/thread
 	TSAN_OPTIONS=suppressions=Tests/Sanitizers/thread.suppressions SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
 	  --sanitize thread --scratch-path $(BUILD)/thread --filter '$(THREADED)'
+
+coverage: setup  ## Which branches of the core its suites take.
+	Scripts/coverage $(BUILD)/coverage
 
 torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise), SCALE=n times as far, MINUTES=n of processes.
 	$(eval SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
