@@ -7,8 +7,9 @@ struct Repair: AsyncParsableCommand {
     discussion: """
       Everything that is whole, or can be found, becomes a new generation; nothing of the old one is touched. What is lost \
       is listed: current versions go on without it, as a new version; older versions that lack something are dropped. \
-      Other stores may help out. A store without faults is left alone. The exit status is 0 when the store is whole, 1 \
-      when something is lost.
+      Other stores may help out. A store without faults is left alone. When CONTROL and index/ are both gone, packs that \
+      had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
+      back what was lost. The exit status is 0 when the store is whole, 1 when something is lost.
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs

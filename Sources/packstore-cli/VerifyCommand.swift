@@ -5,7 +5,7 @@ struct Verify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a store for damage.",
     discussion: """
-      Reads every file of the store and compares checksums. Says of each fault what it is, where it lies, and which \
+      Reads every file that the current generation needs and compares checksums. Says of each fault what it is, where it lies, and which \
       assets it hurts. Faults are errors: the exit status is 1. 'packstore repair' mends what can be mended.
 
         packstore verify Packs --deep
