@@ -43,8 +43,8 @@ static bool has_sum(const stored_slot *stored) {
   return pks__checksum(stored, offsetof(stored_slot, sum)) == pks__get64(stored->sum);
 }
 
-static bool decode(const stored_slot *stored, pks__control_slot *out) {
-  if (!has_sum(stored)) { return false; }
+/// Decodes a slot, whatever its sum.
+static bool decode_any(const stored_slot *stored, pks__control_slot *out) {
   uint64_t generation = pks__get64(stored->generation);
   if (generation == 0 || generation >> 62 != 0) { return false; }
   *out = (pks__control_slot){
@@ -58,6 +58,15 @@ static bool decode(const stored_slot *stored, pks__control_slot *out) {
   memcpy(out->store_id, stored->store_id, sizeof out->store_id);
   memcpy(out->boot_id, stored->boot_id, sizeof out->boot_id);
   return true;
+}
+
+static bool decode(const stored_slot *stored, pks__control_slot *out) {
+  return has_sum(stored) && decode_any(stored, out);
+}
+
+static bool is_torn(const stored_slot *stored) {
+  static const stored_slot nothing;
+  return !has_sum(stored) && memcmp(stored, &nothing, sizeof nothing) != 0;
 }
 
 static bool has_magic(const stored_slot *stored) { return memcmp(stored->magic, MAGIC, sizeof stored->magic) == 0; }
@@ -91,6 +100,8 @@ pks_status pks__control_read(
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     out->highest_number = pks__max64(out->highest_number, pks__get64(stored[i].generation));
     known = known || has_magic(&stored[i]);
+    out->torn[i] = is_torn(&stored[i]);
+    if (out->torn[i]) { (void)decode_any(&stored[i], &out->claims[i]); }
     if (!has_magic(&stored[i]) || !decode(&stored[i], &out->slots[i])) { continue; }
     newer = newer || pks__get32(stored[i].version) > PKS__FORMAT_VERSION;
     out->valid[i] = out->slots[i].durable || memcmp(out->slots[i].boot_id, boot_id, sizeof stored[i].boot_id) == 0;

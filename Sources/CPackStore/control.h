@@ -41,6 +41,9 @@ typedef struct pks__control_slot {
 typedef struct pks__control {
   pks__control_slot slots[PKS__CONTROL_SLOTS];
   bool valid[PKS__CONTROL_SLOTS];
+  /// the sum fails, though something is there: half written, or damaged since
+  bool torn[PKS__CONTROL_SLOTS];
+  pks__control_slot claims[PKS__CONTROL_SLOTS];  ///< what a torn slot says: a hint, for nothing of it was checked
   uint64_t highest_number;  ///< that stands where a slot has its generation, be the slot valid or not
 } pks__control;
 

@@ -138,12 +138,22 @@ static pks_status encode_file(pks__draft *draft, const pks_asset *asset, uint8_t
   return status;
 }
 
+/// Whether a catalog may have what the record says. Its content is read and cut, which decides about the rest.
+static bool is_allowed(const pks__run_entry *entry, const char *path, size_t length) {
+  bool is_link = entry->kind == PKS__RECORD_LINK;
+  return entry->kind != PKS__RECORD_ABSENT && pks__path_is_valid(path, length)
+    && (!is_link || (entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX));
+}
+
 pks_status pks__draft_put_record(
   pks__draft *draft, pks__view *view, const pks__hit *hit, const char *path, size_t length, pks_error *error
 ) {
   const pks__run_entry *entry = &hit->entry;
   bool executable = entry->kind == PKS__RECORD_FILE && (entry->flags & PKS__FLAG_EXECUTABLE);
   uint8_t flags = (uint8_t)(entry->kind | (executable ? PKS__ENTRY_EXECUTABLE : 0));
+  if (!is_allowed(entry, path, length)) {
+    return pks__fail_at_path(error, PKS_CORRUPT, "a record that no catalog may have", path, length);
+  }
   draft->value.length = 0;
   pks_status status = pks__scratch_append(&draft->value, &flags, sizeof flags, error);
   if (!status && entry->kind == PKS__RECORD_LINK) {

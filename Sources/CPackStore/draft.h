@@ -30,7 +30,8 @@ void pks__draft_close(pks__draft *draft);  ///< a zeroed one is fine
 /// Adds an entry as another catalog has it.
 pks_status pks__draft_put_entry(pks__draft *draft, const pks__catalog_entry *entry, pks_error *error);
 
-/// Adds what a record leads to. CORRUPT and the like when the asset cannot be read: then nothing was added.
+/// Adds what a record leads to. CORRUPT and the like when the asset cannot be read, or breaks a rule of
+/// catalogs: then nothing was added.
 pks_status pks__draft_put_record(
   pks__draft *draft, pks__view *view, const pks__hit *hit, const char *path, size_t length, pks_error *error
 );

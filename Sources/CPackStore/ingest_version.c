@@ -52,7 +52,7 @@ static bool chunk_fits(const version_walk *walk, const pks__catalog_chunk *chunk
   return length > 0 && length <= walk->pass.ingest->chunker.maximum;
 }
 
-/// Whether base or origin have every chunk of a file.
+/// Whether base or origin have every chunk of a file, and these are the file.
 static pks_status can_be_had(version_walk *walk, const pks__catalog_entry *entry, bool *had, pks_error *error) {
   const pks__version_request *request = walk->request;
   pks__view *base = walk->pass.ingest->base;
@@ -75,6 +75,7 @@ static pks_status can_be_had(version_walk *walk, const pks__catalog_entry *entry
     want.offset += want.length;
   }
   pks__chunk_cursor_free(&chunks);
+  *had = *had && want.offset == entry->size;
   // A list of chunks that cannot be read is a loss like any other.
   if (status != PKS_CORRUPT) { return status; }
   *had = false;

@@ -51,6 +51,32 @@ static pks_status check_store(pks__repair *repair, const char *path, pks_error *
   return status;
 }
 
+/// Whether every byte of a generation is whole.
+static pks_status is_sound(pks__repair *repair, uint64_t number, bool *sound, pks_error *error) {
+  pks_verify_totals totals = {0};
+  pks__view *view = NULL;
+  pks_error found;
+  pks_status status = pks__view_open_number(&view, repair->old, number, &found);
+  if (!status) { status = pks_snapshot_verify(view, true, NULL, show_check, repair, &totals, &found); }
+  pks__view_release(view);
+  *sound = !status && totals.fault_count == 0;
+  if (!status || is_damage(&found)) { return PKS_OK; }
+  if (error) { *error = found; }
+  return status;
+}
+
+/// Looks for a newer generation than the control file shows. A store that has one is not whole.
+static pks_status find_newer(pks__repair *repair, pks_error *error) {
+  pks__newer newer;
+  pks_status status = pks__newer_find(repair->old, &repair->control, &newer, error);
+  bool sound = newer.is_trusted;
+  if (!status && newer.number > 0 && !sound) { status = is_sound(repair, newer.number, &sound, error); }
+  if (status || newer.number == 0 || !sound) { return status; }
+  repair->newer = newer.number;
+  repair->totals.was_whole = false;
+  return PKS_OK;
+}
+
 // MARK: - Opening
 
 static pks_status open_stores(pks__repair *repair, const char *path, pks_error *error) {
@@ -257,7 +283,11 @@ pks_status pks_store_repair(
     status = pks__pin_writer(repair.store->vfs, repair.store->lock, !repair.request->no_wait, error);
     locked = !status;
   }
+  if (!status) { status = pks__store_open_control(repair.store, error); }
+  if (!status) { status = pks__store_open_control(repair.old, error); }
   if (!status) { status = check_store(&repair, path, error); }
+  if (!status) { status = pks__repair_read_control(&repair, error); }
+  if (!status) { status = find_newer(&repair, error); }
   if (!status && !repair.totals.was_whole) { status = restore(&repair, error); }
   if (!status && totals) { *totals = repair.totals; }
   if (locked) { pks__unpin_writer(repair.store->vfs, repair.store->lock); }

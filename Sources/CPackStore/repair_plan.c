@@ -10,8 +10,8 @@ enum { DEFAULT_CHUNK_AVERAGE = 16384, REBUILT_VERSIONS = 2 };
 
 // MARK: - Control file
 
-/// Reads what can be read of the control file. A slot that does not count still says which generation there was.
-static pks_status read_control(pks__repair *repair, pks_error *error) {
+/// A slot that does not count still says which generation there was.
+pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   pks_store *store = repair->store;
   const pks_vfs *vfs = store->vfs;
   pks__file_info info;
@@ -95,11 +95,11 @@ static uint64_t highest_below(const number_list *list, uint64_t limit) {
   return highest;
 }
 
-/// Reads the newest generation that can be read: of the slots that count, of the others, of all that have a file.
+/// Reads the newest generation that can be read: the one that a damaged slot named, those of the slots that count, of the others, of all that have a file.
 static pks_status read_plan(pks__repair *repair, const number_list *files, pks_error *error) {
   const pks__control *control = &repair->control;
   bool read = false;
-  pks_status status = PKS_OK;
+  pks_status status = repair->newer > 0 ? try_generation(repair, repair->newer, &read, error) : PKS_OK;
   for (size_t counts = 2; !status && !read && counts-- > 0;) {
     size_t newer = control->slots[1].generation > control->slots[0].generation;
     for (size_t i = 0; !status && !read && i < PKS__CONTROL_SLOTS; i++) {
@@ -172,8 +172,7 @@ static pks_status open_index(pks__repair *repair, pks_error *error) {
 
 pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
   number_list files = {.error = error};
-  pks_status status = read_control(repair, error);
-  if (!status) { status = complete_slot(repair, error); }
+  pks_status status = complete_slot(repair, error);
   if (!status) { status = list_generations(repair->old, &files); }
   if (!status) { status = read_plan(repair, &files, error); }
   if (!status) { repair->totals.is_rebuilt = is_stale(repair, &files); }
@@ -290,8 +289,8 @@ pks_status pks__repair_number(pks__repair *repair, uint64_t *number, pks_error *
   pks_status status = list_generations(repair->old, &files);
   *number = highest_below(&files, UINT64_MAX);
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
-    uint64_t slot = repair->control.slots[i].generation;
-    if (slot > *number) { *number = slot; }
+    *number = pks__max64(*number, repair->control.slots[i].generation);
+    *number = pks__max64(*number, repair->control.claims[i].generation);
   }
   pks__scratch_free(&files.numbers);
   if (!status) { status = raise_above_pinned(repair, number, error); }

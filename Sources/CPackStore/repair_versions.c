@@ -367,7 +367,8 @@ static pks_status restore_current(
   if (!status && !readable) { status = stage_draft(repair, pack, version, &staged, error); }
   repair->totals.version_count += staged;
   repair->totals.pack_count += staged;
-  if (status || staged) { return status; }
+  // A catalog that breaks a rule further on is a loss like any other.
+  if (staged || (status && status != PKS_CORRUPT)) { return status; }
   repair->version = 0;
   repair->totals.lost_pack_count++;
   pks__repair_lose(repair, NULL, 0, 0);

@@ -99,6 +99,7 @@ static pks_status read_tail(
   uint64_t length = 0;
   if (entry->kind == PKS__RECORD_LINK) {
     length = entry->size;
+    if (length == 0 || length > PKS__LINK_TARGET_MAX) { return corrupt_at(run, run->records.offset + *offset, error); }
   } else if (entry->kind == PKS__RECORD_FILE && (entry->flags & PKS__FLAG_ONE_EXTENT)) {
     entry->extent_count = 1;
     entry->frame = pks__get32(record->place.extent.frame);

@@ -349,10 +349,16 @@ static pks_status open_parts(pks_store *store, const char *path, pks_error *erro
   if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
-  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
-  failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
-  if (failure && failure != ENOENT) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
   return open_lock(store, store->may_write, error);
+}
+
+pks_status pks__store_open_control(pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  PKS_ASSERT(store->control == PKS__NO_FILE);
+  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  if (!failure || failure == ENOENT) { return PKS_OK; }
+  return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE);
 }
 
 pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error) {

@@ -102,7 +102,7 @@ typedef struct pks__tree_cursor {
   uint64_t skipped;  ///< items that were
   pks__id root;
   pks__tree_place places[PKS__TREE_LEVELS];
-  pks__scratch last_key;  ///< of the leaf before
+  pks__scratch last_key;  ///< of the last leaf of which anything was read
   const uint8_t *value;   ///< of the item last read, on loan until the next call
   size_t value_length;
 } pks__tree_cursor;

@@ -28,7 +28,8 @@ static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks_
   pks__tree_place *place = &cursor->places[level];
   pks_status status = cursor->source.get(cursor->source.context, id, &place->page, error);
   if (status) { return status; }
-  if (level == 0 && cursor->kind == PKS__TREE_MAP) {
+  // A leaf of which nothing was read, as it was refused, has no key: the one before it still counts.
+  if (level == 0 && cursor->kind == PKS__TREE_MAP && place->key.length > 0) {
     cursor->last_key.length = 0;
     status = pks__scratch_append(&cursor->last_key, place->key.bytes, place->key.length, error);
     if (status) { return status; }

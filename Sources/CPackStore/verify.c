@@ -6,6 +6,7 @@
 
 #include "checksum.h"
 #include "memory.h"
+#include "newer.h"
 
 enum { PROGRESS_BYTES = 1024 * 1024 };
 
@@ -171,17 +172,6 @@ static pks_status read_file(pks__verification *v, const char *path) {
   return status;
 }
 
-/// A slot is torn if it holds something and its checksum fails; one that a commit without syncs wrote before the
-/// machine started anew is not.
-static bool is_torn(const pks__verification *v, const pks__control *control, size_t index) {
-  const uint8_t *bytes = v->stored.bytes + index * PKS__CONTROL_SLOT_SIZE;
-  if (control->slots[index].generation > 0) { return false; }
-  for (size_t i = 0; i < PKS__CONTROL_SLOT_SIZE; i++) {
-    if (bytes[i] != 0) { return true; }
-  }
-  return false;
-}
-
 static pks_status check_control(pks__verification *v, pks__control *control) {
   pks_store *store = v->view->store;
   v->totals.files_checked++;
@@ -193,8 +183,11 @@ static pks_status check_control(pks__verification *v, pks__control *control) {
     return PKS_OK;
   }
   v->totals.bytes_checked += v->stored.length;
-  v->totals.has_torn_slot = is_torn(v, control, 0) || is_torn(v, control, 1);
-  return PKS_OK;
+  v->totals.has_torn_slot = control->torn[0] || control->torn[1];
+  pks__newer newer;
+  status = pks__newer_find(store, control, &newer, &v->found);
+  v->totals.newer_generation = newer.number;
+  return status;
 }
 
 static pks_status check_generation(pks__verification *v, const pks__control *control) {

@@ -34,6 +34,10 @@ public struct VerifyResult: Sendable {
   /// A crash left one half of the control file torn, as it may; the next commit writes it anew. No fault.
   public let hasTornSlot: Bool
 
+  /// A newer generation that the control file does not name any more: a crash in the middle of its commit left that, or
+  /// damage after it. A repair brings it back. No fault.
+  public let newerGeneration: Generation?
+
   public var isSound: Bool { faultCount == 0 }
 
   init(_ totals: pks_verify_totals, faults: [Fault]) {
@@ -44,6 +48,7 @@ public struct VerifyResult: Sendable {
     faultCount = Int(clamping: totals.fault_count)
     hurtAssetCount = Int(clamping: totals.asset_count)
     hasTornSlot = totals.has_torn_slot
+    newerGeneration = totals.newer_generation > 0 ? Generation(rawValue: totals.newer_generation) : nil
     self.faults = faults
   }
 }

@@ -33,7 +33,7 @@ struct Verify: AsyncParsableCommand {
       for fault in result.faults { complain(escaped(fault.description)) }
       if !result.isSound { complain(repairAdvice(for: folder)) }
       if result.hasTornSlot && report.isTalkative {
-        warn("one half of CONTROL is torn, as a crash may leave it; the next commit writes it anew")
+        warn(note(of: result, folder))
       }
     }
     let output = Output()
@@ -44,6 +44,15 @@ struct Verify: AsyncParsableCommand {
     }
     try output.flush()
     if !result.isSound { throw ExitCode.failure }
+  }
+
+  /// What to say of a control file that is torn.
+  private func note(of result: VerifyResult, _ folder: String) -> String {
+    guard let newer = result.newerGeneration else {
+      return "one half of CONTROL is torn, as a crash may leave it; the next commit writes it anew"
+    }
+    return "one half of CONTROL is torn, and a newer generation \(newer) is there that it does not name any more:"
+      + " 'packstore repair \(folder)' brings it back, the next commit writes over it"
   }
 
   /// A store that does not open is damaged, too.
@@ -83,12 +92,14 @@ private struct VerifyReport: Encodable {
   }
 
   let sound, tornSlot: Bool
+  let newerGeneration: UInt64?
   let files, frames, chunks, bytes, faultCount, hurtAssets: Int
   let faults: [Fault]
 
   init(_ result: VerifyResult) {
     sound = result.isSound
     tornSlot = result.hasTornSlot
+    newerGeneration = result.newerGeneration?.rawValue
     files = result.fileCount
     frames = result.frameCount
     chunks = result.chunkCount

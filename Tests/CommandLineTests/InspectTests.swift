@@ -182,6 +182,23 @@ import Testing
     #expect(json["sound"] as? Bool == true)
   }
 
+  /// What a damaged half of CONTROL hides is named, with what brings it back, and a repair does.
+  @Test func hiddenGeneration() throws {
+    var control = try playground.read("store/CONTROL")
+    let numbers = [0, 4_096].map { slot in (0..<8).reduce(0) { $0 | Int(control[slot + 32 + $1]) << (8 * $1) } }
+    let newest = numbers.max()!
+    control[numbers.firstIndex(of: newest)! * 4_096 + 100] ^= 1
+    try playground.write(control, to: "store/CONTROL")
+    let run = try playground.packstore("verify", "store")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.errors.contains("a newer generation \(newest) is there"), "\(run.errors)")
+    #expect(run.errors.contains("'packstore repair store' brings it back"), "\(run.errors)")
+    let json = try playground.packstore("verify", "store", "--json").json
+    #expect(json["sound"] as? Bool == true && json["newer_generation"] as? Int == newest)
+    #expect(try playground.packstore("repair", "store").status == 0)
+    #expect(try playground.packstore("verify", "store").errors.isEmpty)
+  }
+
   @Test func damageIsFound() throws {
     let segment = try #require(playground.tree("store/segments").first { !$0.hasSuffix("/") })
     var bytes = try playground.read("store/segments/\(segment)")

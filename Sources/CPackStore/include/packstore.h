@@ -507,6 +507,9 @@ typedef struct pks_verify_totals {
   uint64_t fault_count;     ///< faults, each counted once
   uint64_t asset_count;     ///< assets of current versions that faults hurt
   bool has_torn_slot;       ///< no fault: a crash left one half of the control file torn, which the next commit mends
+  /// no fault either, with `has_torn_slot`: a generation that the control file does not name any more, be it for a crash in
+  /// the middle of its commit or for damage after it, and that `pks_store_repair` brings back; 0: none
+  uint64_t newer_generation;
 } pks_verify_totals;
 
 /// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
@@ -572,6 +575,8 @@ typedef struct pks_repair_totals {
 /// Makes a damaged store whole again, as far as its bytes are anywhere: in segments that are whole, in intact parts of
 /// others, by way of the old index, or in the stores that are named as donors. Everything that goes on to be used was
 /// checked by SHA-256.
+///
+/// A generation that a damaged half of the control file does not name any more is brought back, if its files are there.
 ///
 /// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
 /// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that

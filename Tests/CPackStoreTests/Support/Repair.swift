@@ -27,13 +27,15 @@ struct RepairReport {
 extension Disk {
   /// Repairs the store at a path, with others as donors.
   @discardableResult
-  func repair(_ path: String = "/store", from donors: [String] = [], dryRun: Bool = false) throws -> RepairReport {
+  func repair(
+    _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, seam: Seam? = nil
+  ) throws -> RepairReport {
     final class Box { var report = RepairReport() }
     let box = Box()
     var options = pks_options(), request = pks_repair_request()
     options.sha256 = sha256
     options.thread_count = 1
-    options.vfs = vfs
+    options.vfs = seam?.vfs ?? vfs
     request.dry_run = dryRun
     request.context = Unmanaged.passUnretained(box).toOpaque()
     request.fault = { context, fault in
