@@ -28,7 +28,9 @@ static pks_status put_page(void *context, const void *bytes, size_t length, pks_
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&draft->pages, draft_page);
   pks_status status = pks__scratch_append(&draft->bytes, bytes, length, error);
   if (!status) { status = pks__scratch_append(&draft->pages, &page, sizeof page, error); }
-  return status ? status : pks__map_insert(&draft->by_prefix, pks__id_prefix(id), index, error);
+  if (!status) { status = pks__map_insert(&draft->by_prefix, pks__id_prefix(id), index, error); }
+  draft->has_failed = draft->has_failed || status;
+  return status;
 }
 
 pks_status pks__draft_page(

@@ -21,6 +21,7 @@ typedef struct pks__draft {
   pks__scratch window;  ///< bytes of it that are not cut yet
   pks__chunker chunker;
   pks__catalog_info info;
+  bool has_failed;  ///< to keep a page: no fault of what is drafted
 } pks__draft;
 
 /// `average` is that of the chunker. The draft must not move until it is closed.
@@ -31,7 +32,7 @@ void pks__draft_close(pks__draft *draft);  ///< a zeroed one is fine
 pks_status pks__draft_put_entry(pks__draft *draft, const pks__catalog_entry *entry, pks_error *error);
 
 /// Adds what a record leads to. CORRUPT and the like when the asset cannot be read, or breaks a rule of
-/// catalogs: then nothing was added.
+/// catalogs: then nothing was added. With `has_failed` set, an error is the draft's own.
 pks_status pks__draft_put_record(
   pks__draft *draft, pks__view *view, const pks__hit *hit, const char *path, size_t length, pks_error *error
 );

@@ -1,6 +1,10 @@
 #include "patient.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "format.h"
+#include "memory.h"
 
 static const pks_vfs *below(void *context) { return ((const pks__patient *)context)->below; }
 
@@ -40,8 +44,38 @@ static int patient_read_at(void *context, pks__file file, uint64_t offset, void 
                         : failure;
 }
 
+enum { READ_SIZE = 64 * 1024 };
+
+/// Reads a part of a file for nothing but to see that it can be read.
+static int try_range(void *context, pks__file file, uint64_t offset, uint64_t length) {
+  uint8_t *buffer = pks__allocate(READ_SIZE);
+  int failure = buffer ? 0 : ENOMEM;
+  for (uint64_t end = offset + length; !failure && offset < end; offset += READ_SIZE) {
+    size_t got;
+    failure = patient_read_at(context, file, offset, buffer, (size_t)pks__min64(READ_SIZE, end - offset), &got);
+  }
+  pks__free(buffer);
+  return failure;
+}
+
+/// Reads the table at the end of a file, which is all that is looked at in a mapping; without one, the end.
+static int try_table(void *context, pks__file file, uint64_t file_length) {
+  pks__table_trailer trailer;
+  size_t got = 0;
+  if (file_length < sizeof trailer) { return try_range(context, file, 0, file_length); }
+  uint64_t at = file_length - sizeof trailer;
+  int failure = patient_read_at(context, file, at, &trailer, sizeof trailer, &got);
+  bool has_table = !failure && got == sizeof trailer
+    && memcmp(trailer.magic, PKS__TABLE_MAGIC, sizeof trailer.magic) == 0 && pks__get64(trailer.body_offset) < at;
+  if (failure || !has_table) { return failure; }
+  uint64_t offset = pks__get64(trailer.body_offset);
+  return try_range(context, file, offset, file_length - offset);
+}
+
 static int patient_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
-  int failure = below(context)->map(below(context)->context, file, byte_count, writable, out);
+  int failure = writable ? 0 : try_table(context, file, byte_count);
+  if (failure) { return failure; }
+  failure = below(context)->map(below(context)->context, file, byte_count, writable, out);
   return failure == EIO ? below(context)->map(below(context)->context, file, byte_count, writable, out) : failure;
 }
 

@@ -183,18 +183,19 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
 
 // MARK: - Guessing
 
-/// Puts a version among those of a pack, the highest number first.
-static pks_status insert_version(pks__pack_state *pack, const pks__version *version, pks_error *error) {
-  pks__version *versions = pks__allocate_zeroed((size_t)pack->version_count + 2, sizeof *versions);
-  if (!versions) { return pks__fail_memory(error); }
-  uint32_t at = 0;
+/// Puts a version among those of a pack, the highest number first, and keeps so many.
+static pks_status insert_version(pks__pack_state *pack, const pks__version *version, uint32_t keep, pks_error *error) {
+  uint32_t at = 0, kept = pack->version_count < keep ? pack->version_count : keep - 1;
   while (at < pack->version_count && pack->versions[at].number > version->number) { at++; }
+  if (at >= keep) { return PKS_OK; }
+  pks__version *versions = pks__allocate_zeroed((size_t)kept + 2, sizeof *versions);
+  if (!versions) { return pks__fail_memory(error); }
   memcpy(versions, pack->versions, at * sizeof *versions);
   versions[at] = *version;
-  memcpy(&versions[at + 1], &pack->versions[at], (pack->version_count - at) * sizeof *versions);
+  memcpy(&versions[at + 1], &pack->versions[at], (kept - at) * sizeof *versions);
   pks__free(pack->versions);
   pack->versions = versions;
-  pack->version_count++;
+  pack->version_count = kept + 1;
   return PKS_OK;
 }
 
@@ -230,7 +231,9 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
     .folder_count = info.folder_count,
     .logical_bytes = info.logical_bytes,
   };
-  return insert_version(&plan->packs[index], &version, error);
+  // As many as there are layouts that nobody needs any more may lie about: what is not kept takes no time.
+  uint32_t keep = plan->number == 0 ? REBUILT_VERSIONS : PKS__VERSIONS_MAX;
+  return insert_version(&plan->packs[index], &version, keep, error);
 }
 
 pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
@@ -246,7 +249,6 @@ pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
     if (pack->version_count > 0 && pack->versions[0].number > pack->highest_version) {
       pack->highest_version = pack->versions[0].number;
     }
-    if (plan->number == 0 && pack->version_count > REBUILT_VERSIONS) { pack->version_count = REBUILT_VERSIONS; }
   }
   plan->has_shadows = true;
   return status;

@@ -233,7 +233,7 @@ static pks_status put_record(draft_walk *walk, pks_error *error) {
   pks_error found;
   pks_status status =
     pks__draft_put_record(&walk->draft, walk->repair->index, walk->hit, merge->path, merge->path_length, &found);
-  if (status && !pks__error_is_damage(&found)) {
+  if (status && (walk->draft.has_failed || !pks__error_is_damage(&found))) {
     if (error) { *error = found; }
     return status;
   }

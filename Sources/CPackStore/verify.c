@@ -308,6 +308,7 @@ pks_status pks_snapshot_verify(
   pks__verification v = {
     .view = (pks__view *)(uintptr_t)snapshot, .deep = deep, .fault = fault, .progress = progress, .context = context};
   v.inspector = (pks__inspector){.sha256 = sha256, .deep = deep, .context = &v};
+  pks__patient_init(&v.patient, snapshot->store->vfs);
   pks_status status = open_verification(&v);
   if (!status) { status = check_all(&v); }
   v.totals.frames_checked = v.inspector.frames_checked;

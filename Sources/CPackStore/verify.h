@@ -25,6 +25,7 @@
 #include "catalog.h"
 #include "inspect.h"
 #include "names.h"
+#include "patient.h"
 #include "pieces.h"
 #include "segment_list.h"
 
@@ -49,6 +50,7 @@ typedef struct pks__frame_finding {
 } pks__frame_finding;
 
 typedef struct pks__verification {
+  pks__patient patient;  ///< the store's seam, which tells of what cannot be read before it is looked at in a mapping
   pks__view *view;
   bool deep;
   void (*fault)(void *context, const pks_fault *fault);

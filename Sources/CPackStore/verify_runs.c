@@ -219,7 +219,9 @@ pks_status pks__verify_run(pks__verification *v, uint32_t number) {
   v->inspector.fault = tell_fault;
   pks_status status = check_length(v, path, ref->name.file_length);
   if (!status && faults == v->totals.fault_count) {
-    status = pks__verify_settle(v, pks__run_open(run, store->vfs, store->root, path, &v->found), NULL);
+    status = pks__verify_settle(v, pks__run_open(run, &v->patient.vfs, store->root, path, &v->found), NULL);
+    // The view has it mapped: what cannot be read must not be looked at there.
+    if (!run->table.body && v->found.status == PKS_IO_ERROR) { v->runs_are_long = false; }
   }
   if (!status && run->table.body) { status = check_open_run(v, number, path); }
   if (!status && faults != v->totals.fault_count) {

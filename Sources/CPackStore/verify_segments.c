@@ -78,7 +78,7 @@ pks_status pks__verify_segment(pks__verification *v, uint32_t number) {
   v->states[number] = PKS__SEGMENT_DAMAGED;
   v->inspector.fault = take_fault;
   v->inspector.advance = advance;
-  pks_status status = pks__segment_open(&segment, store->vfs, store->root, path, &info->id, &v->found);
+  pks_status status = pks__segment_open(&segment, &v->patient.vfs, store->root, path, &info->id, &v->found);
   if (status == PKS_PURGED) {
     status = note_gone(v, number);
   } else if (status) {

@@ -547,7 +547,9 @@ typedef enum pks_repair_phase {
 typedef struct pks_repair_request {
   const char *const *donors;  ///< paths of other stores that may have the same content
   uint32_t donor_count;
-  bool dry_run;   ///< find out what would be done, and leave the store as it is
+  /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where
+  /// they are missing, and what others left in tmp/ may be swept.
+  bool dry_run;
   bool no_wait;   ///< PKS_BUSY, rather than waiting, when another writer holds the lock
   void *context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
   void (*fault)(void *context, const pks_fault *fault);  ///< as `pks_snapshot_verify` calls it
