@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "repair.h"
 
-enum { DEFAULT_CHUNK_AVERAGE = 16384, REBUILT_VERSIONS = 2 };
+enum { DEFAULT_CHUNK_AVERAGE = 16384 };
 
 // MARK: - Control file
 
@@ -183,11 +183,13 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
 
 // MARK: - Guessing
 
-/// Puts a version among those of a pack, the highest number first, and keeps so many.
-static pks_status insert_version(pks__pack_state *pack, const pks__version *version, uint32_t keep, pks_error *error) {
-  uint32_t at = 0, kept = pack->version_count < keep ? pack->version_count : keep - 1;
+/// Puts a version among those of a pack, the highest number first. Layouts that nobody needs any more may lie about, as many
+/// as there are segments: what is above the limit takes no time.
+static pks_status insert_version(pks__pack_state *pack, const pks__version *version, pks_error *error) {
+  enum { KEEP = PKS__VERSIONS_MAX };
+  uint32_t at = 0, kept = pack->version_count < KEEP ? pack->version_count : KEEP - 1;
   while (at < pack->version_count && pack->versions[at].number > version->number) { at++; }
-  if (at >= keep) { return PKS_OK; }
+  if (at >= KEEP) { return PKS_OK; }
   pks__version *versions = pks__allocate_zeroed((size_t)kept + 2, sizeof *versions);
   if (!versions) { return pks__fail_memory(error); }
   memcpy(versions, pack->versions, at * sizeof *versions);
@@ -231,9 +233,7 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
     .folder_count = info.folder_count,
     .logical_bytes = info.logical_bytes,
   };
-  // As many as there are layouts that nobody needs any more may lie about: what is not kept takes no time.
-  uint32_t keep = plan->number == 0 ? REBUILT_VERSIONS : PKS__VERSIONS_MAX;
-  return insert_version(&plan->packs[index], &version, keep, error);
+  return insert_version(&plan->packs[index], &version, error);
 }
 
 pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {

@@ -32,7 +32,22 @@ static bool notice_foreign(void *context, const char *name, size_t length, pks__
   return !*foreign;
 }
 
-/// Whether a folder of the store holds anything but the file `expected`.
+/// Whether a name is one that stores give to files in `segments/` or `index/`.
+static bool is_stores_name(const char *name, size_t length) {
+  static const char *const endings[] = {".generation", ".run"};
+  for (size_t i = 0; i < PKS_COUNT_OF(endings); i++) {
+    size_t ending = strlen(endings[i]);
+    if (length == 16 + ending && memcmp(name + 16, endings[i], ending) == 0) { return true; }
+  }
+  char copy[PKS__SEGMENT_NAME];
+  pks__segment_id id;
+  if (length >= sizeof copy) { return false; }
+  memcpy(copy, name, length);
+  copy[length] = 0;
+  return pks__segment_name_parse(copy, &id);
+}
+
+/// Whether a folder of the store holds a file of a store but `expected`.
 typedef struct surplus {
   const char *expected;
   bool found;
@@ -41,7 +56,8 @@ typedef struct surplus {
 static bool notice_surplus(void *context, const char *name, size_t length, pks__file_kind kind) {
   (void)kind;
   surplus *surplus = context;
-  surplus->found = strlen(surplus->expected) != length || memcmp(surplus->expected, name, length) != 0;
+  bool is_expected = strlen(surplus->expected) == length && memcmp(surplus->expected, name, length) == 0;
+  surplus->found = !is_expected && is_stores_name(name, length);
   return !surplus->found;
 }
 
