@@ -28,7 +28,7 @@ static void lose_asset(void *context, const char *path, size_t length) {
 
 // MARK: - Preview
 
-/// Whether base or origins have every chunk of a file.
+/// Whether base or origins have every chunk of an asset.
 static pks_status can_be_had(pks__repair *repair, const pks__catalog_entry *entry, bool *had, pks_error *error) {
   pks__view *base = pks__txn_view(repair->txn);
   pks__chunk_want want = {.path = entry->path, .path_length = entry->path_length};
@@ -53,26 +53,36 @@ static pks_status can_be_had(pks__repair *repair, const pks__catalog_entry *entr
   return PKS_OK;
 }
 
-/// Whether a version can be had whole. Costs the look-up of each of its chunks.
-static pks_status is_whole(pks__repair *repair, const pks__id *catalog, bool *whole, pks_error *error) {
+/// Whether an entry of a catalog passes.
+typedef pks_status entry_test(pks__repair *repair, const pks__catalog_entry *entry, bool *passes, pks_error *error);
+
+/// Whether a catalog can be read, and all of its entries pass.
+static pks_status test_entries(
+  pks__repair *repair, const pks__id *catalog, entry_test *test, bool *pass, pks_error *error
+) {
   pks__page_source pages = pks__salvage_pages(&repair->salvage);
   pks__tree_cursor cursor = {0};
   pks__catalog_info info;
   pks__tree map;
-  *whole = true;
+  *pass = true;
   pks_status status = pks__catalog_read_root(pages, catalog, &info, &map, error);
   if (!status) { pks__tree_cursor_init(&cursor, pages, PKS__TREE_MAP, 0, &map); }
-  for (bool more = true; !status && *whole;) {
+  for (bool more = true; !status && *pass;) {
     pks__catalog_entry entry;
     status = pks__tree_cursor_next(&cursor, &more, error);
     if (!status && more) { status = pks__catalog_entry_read(&cursor, &entry, error); }
     if (status || !more) { break; }
-    if (entry.kind == PKS__RECORD_FILE) { status = can_be_had(repair, &entry, whole, error); }
+    status = test(repair, &entry, pass, error);
   }
   pks__tree_cursor_free(&cursor);
   if (status != PKS_CORRUPT) { return status; }
-  *whole = false;
+  *pass = false;
   return PKS_OK;
+}
+
+/// Whether a version can be had whole. Costs the look-up of each of its chunks.
+static pks_status is_whole(pks__repair *repair, const pks__id *catalog, bool *whole, pks_error *error) {
+  return test_entries(repair, catalog, can_be_had, whole, error);
 }
 
 // MARK: - Staging
@@ -305,24 +315,7 @@ static pks_status stage_draft(
 
 /// Whether every page of a catalog can be had.
 static pks_status is_readable(pks__repair *repair, const pks__id *catalog, bool *readable, pks_error *error) {
-  pks__page_source pages = pks__salvage_pages(&repair->salvage);
-  pks__tree_cursor cursor = {0};
-  pks__catalog_info info;
-  pks__tree map;
-  *readable = true;
-  pks_status status = pks__catalog_read_root(pages, catalog, &info, &map, error);
-  if (!status) { pks__tree_cursor_init(&cursor, pages, PKS__TREE_MAP, 0, &map); }
-  for (bool more = true; !status && *readable;) {
-    pks__catalog_entry entry;
-    status = pks__tree_cursor_next(&cursor, &more, error);
-    if (!status && more) { status = pks__catalog_entry_read(&cursor, &entry, error); }
-    if (status || !more) { break; }
-    status = has_chunks(repair, &entry, readable, error);
-  }
-  pks__tree_cursor_free(&cursor);
-  if (status != PKS_CORRUPT) { return status; }
-  *readable = false;
-  return PKS_OK;
+  return test_entries(repair, catalog, has_chunks, readable, error);
 }
 
 // MARK: - Versions

@@ -58,30 +58,6 @@ static pks_status read_indexed(pks__salvage *salvage, const pks__chunk_want *wan
   return pass_damage(status, &damage, error);
 }
 
-/// Appends a chunk that a view has to `out`.
-static pks_status read_chunk(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
-  pks__chunk_place place;
-  pks__frame frame;
-  const uint8_t *raw;
-  pks__frame_reader *reader = NULL;
-  pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
-  if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
-  if (!status) { status = pks__frame_reader_take(&view->store->readers, &reader, error); }
-  if (status) { return status; }
-  pks__frame_source source = {
-    .segment = ref->segment,
-    .offset = frame.offset,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .codec = frame.codec,
-    .sum = frame.sum,
-  };
-  status = pks__frame_decode(reader, &source, &raw, error);
-  if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }
-  pks__frame_reader_return(&view->store->readers, reader);
-  return status;
-}
-
 /// Goes through the copies that a view has until one is whole. `out` is empty when there is none.
 static pks_status read_any_copy(
   const pks__salvage *salvage, pks__view *view, const pks__id *id, pks__segment_kind kind, pks__scratch *out,
@@ -97,7 +73,7 @@ static pks_status read_any_copy(
     // Behind damaged look-up tables nothing more is found.
     if (status) { return pass(status, &damage, error); }
     if (!more) { break; }
-    status = read_chunk(view, &ref, out, &damage);
+    status = pks__view_read_chunk(view, &ref, out, &damage);
     status = pass(status, &damage, error);
     if (status || fits(salvage, id, out)) { return status; }
   }

@@ -164,6 +164,9 @@ pks_status pks__view_find_chunk(
   pks__view *view, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );
 
+/// Appends a stored chunk's raw bytes to `out`. Its frame is checked, its id is not.
+pks_status pks__view_read_chunk(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error);
+
 /// Finds catalog and layout pages in the view's metadata segments. The context is the view.
 pks__page_source pks__view_pages(pks__view *view);
 

@@ -433,9 +433,7 @@ pks_status pks__view_find_chunk(
   return pks__view_next_chunk(view, id, kind, &probe, out, found, error);
 }
 
-// MARK: - Pages
-
-static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
+pks_status pks__view_read_chunk(pks__view *view, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error) {
   pks__chunk_place place;
   pks__frame frame;
   pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
@@ -458,6 +456,8 @@ static pks_status read_page(pks__view *view, const pks__chunk_ref *ref, pks__scr
   return status;
 }
 
+// MARK: - Pages
+
 static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, pks_error *error) {
   pks__view *view = context;
   pks__chunk_ref ref;
@@ -470,7 +470,7 @@ static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, 
     pks__hex(id->bytes, sizeof id->bytes, name);
     return pks__fail(error, PKS_CORRUPT, "catalog page is missing", name, PKS_NO_OFFSET);
   }
-  return read_page(view, &ref, out, error);
+  return pks__view_read_chunk(view, &ref, out, error);
 }
 
 pks__page_source pks__view_pages(pks__view *view) { return (pks__page_source){.context = view, .get = get_page}; }

@@ -8,7 +8,8 @@ import Testing
   @Test func corruption() {
     var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a")
     error.offset = 4096
-    #expect("\(error)" == "checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'")
+    #expect(
+      "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'")
   }
 
   @Test func fullDisk() {
