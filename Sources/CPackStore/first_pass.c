@@ -238,7 +238,6 @@ static pks_status note_removed(pks__first_pass *pass, pks_error *error) {
   pks_le16 length = pks__put16((uint16_t)pass->old.path_length);
   pks_status status = pks__scratch_append(&pass->ingest->removed, &length, sizeof length, error);
   if (!status) { status = pks__scratch_append(&pass->ingest->removed, pass->old.path, pass->old.path_length, error); }
-  pass->ingest->removed_count++;
   return status;
 }
 
@@ -328,7 +327,6 @@ pks_status pks__first_pass_end(pks__first_pass *pass, pks_error *error) {
     );
   }
   if (!status) { status = pks__scratch_append(&ingest->assets, &pass->asset, sizeof pass->asset, error); }
-  ingest->changed_count += pass->asset.changed;
   count_item(&ingest->info, item);
   pass->items++;
   return status;

@@ -88,8 +88,6 @@ typedef struct pks__ingest {
   pks__tree catalog;
   pks__id catalog_id, layout_id;
   uint64_t bytes_done;
-  uint64_t removed_count;
-  uint64_t changed_count;
   pks_add_result result;
   pks__run_writer run;
   pks__run_name run_name;

@@ -1,6 +1,5 @@
 #include "repair.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +26,7 @@ static void pass_fault(void *context, const pks_fault *fault) {
 
 /// Whether a failure to open or to verify says that the store is damaged, and not that it cannot be repaired.
 static bool is_damage(const pks_error *found) {
-  bool refused = found->system_error == EACCES || found->system_error == EPERM;
-  return pks__error_is_damage(found) && found->status != PKS_NEWER_FORMAT && !refused;
+  return pks__error_is_damage(found) && found->status != PKS_NEWER_FORMAT;
 }
 
 /// Verifies the store as anybody would see it.

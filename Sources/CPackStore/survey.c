@@ -280,14 +280,7 @@ pks_status pks__survey_read(pks__survey *survey, const pks__id *id, pks__scratch
   const uint8_t *raw;
   pks_status status = pks__segment_frame(segment, chunk->frame, &frame, error);
   if (status) { return status; }
-  pks__frame_source source = {
-    .segment = segment,
-    .offset = frame.offset,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .codec = frame.codec,
-    .sum = frame.sum,
-  };
+  pks__frame_source source = pks__frame_source_make(segment, &frame);
   // The rows were checked when the frame was found whole.
   uint32_t begin = chunk->row == frame.first_chunk ? 0 : pks__get32(segment->ends[chunk->row - 1]);
   uint32_t end = pks__get32(segment->ends[chunk->row]);

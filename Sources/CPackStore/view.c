@@ -441,14 +441,7 @@ pks_status pks__view_read_chunk(pks__view *view, const pks__chunk_ref *ref, pks_
   pks__frame_reader *reader = NULL;
   if (!status) { status = pks__frame_reader_take(&view->store->readers, &reader, error); }
   if (status) { return status; }
-  pks__frame_source source = {
-    .segment = ref->segment,
-    .offset = frame.offset,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .codec = frame.codec,
-    .sum = frame.sum,
-  };
+  pks__frame_source source = pks__frame_source_make(ref->segment, &frame);
   const uint8_t *raw;
   status = pks__frame_decode(reader, &source, &raw, error);
   if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }

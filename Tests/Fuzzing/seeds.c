@@ -143,14 +143,7 @@ static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
     pks__frame frame;
     const uint8_t *raw;
     FUZZ_ASSERT(!pks__segment_frame(segment, i, &frame, NULL));
-    pks__frame_source source = {
-      .segment = segment,
-      .offset = frame.offset,
-      .stored_length = frame.stored_length,
-      .raw_length = frame.raw_length,
-      .codec = frame.codec,
-      .sum = frame.sum,
-    };
+    pks__frame_source source = pks__frame_source_make(segment, &frame);
     FUZZ_ASSERT(!pks__frame_decode(reader, &source, &raw, NULL));
     if (segment->kind == PKS__SEGMENT_METADATA) { add_page(&segment->ids[i], raw, frame.raw_length); }
     if (frame.codec != PKS__CODEC_ZSTD || i % 8 != 0) { continue; }

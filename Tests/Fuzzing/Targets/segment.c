@@ -12,14 +12,7 @@ static void read_frame(pks__segment *segment, pks__frame_reader *reader, uint32_
   FUZZ_ASSERT(
     frame.chunk_count > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX && frame.stored_length <= frame.raw_length
   );
-  pks__frame_source source = {
-    .segment = segment,
-    .offset = frame.offset,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .codec = frame.codec,
-    .sum = frame.sum,
-  };
+  pks__frame_source source = pks__frame_source_make(segment, &frame);
   const uint8_t *raw;
   if (!pks__frame_decode(reader, &source, &raw, &error)) { (void)pks__checksum(raw, frame.raw_length); }
   if (frame.raw_length <= 65536) {
