@@ -19,34 +19,13 @@ typedef struct commit {
 } commit;
 
 static pks_status sync_folder(commit *commit, const char *path, pks_error *error) {
-  if (!commit->sync) { return PKS_OK; }
-  const pks_vfs *vfs = commit->store->vfs;
-  pks__file folder = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, commit->store->root, path, PKS__OPEN_FOLDER, &folder);
-  if (!failure) {
-    failure = vfs->sync(vfs->context, folder);
-    vfs->close(vfs->context, folder);
-  }
-  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+  return commit->sync ? pks__store_sync_folder(commit->store, path, error) : PKS_OK;
 }
 
 static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
   char name[PKS__SEGMENT_NAME];
   pks__segment_name(id, name);
   (void)snprintf(out, PKS__INDEX_NAME, PKS__SEGMENTS_FOLDER "/%s", name);
-}
-
-/// Syncs a file that an earlier, atomic commit left unsynced.
-static pks_status sync_file(commit *commit, const char *path, bool may_be_gone, pks_error *error) {
-  const pks_vfs *vfs = commit->store->vfs;
-  pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, commit->store->root, path, PKS__OPEN_READ, &file);
-  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
-  if (!failure) {
-    failure = vfs->sync(vfs->context, file);
-    vfs->close(vfs->context, file);
-  }
-  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }
 
 // MARK: - The next generation
@@ -124,7 +103,7 @@ static pks_status is_stored(
 static pks_status sync_staged(commit *commit, const char *name, pks_error *error) {
   char path[2 * PKS__INDEX_NAME];
   (void)snprintf(path, sizeof path, "%s/%s", commit->txn->session.path, name);
-  return sync_file(commit, path, false, error);
+  return pks__store_sync_file(commit->store, path, false, error);
 }
 
 static pks_status move_segments(commit *commit, pks__view *current, pks_error *error) {
@@ -204,8 +183,8 @@ static pks_status secure_segments(commit *commit, pks__view *view, bool in_doubt
       status = pks__run_segment_at(run, at, &info, error);
       segment_path(&info.id, path);
       if (status) { break; }
-      status =
-        in_doubt ? pks__write_anew(&commit->txn->session, path, true, error) : sync_file(commit, path, true, error);
+      status = in_doubt ? pks__write_anew(&commit->txn->session, path, true, error)
+                        : pks__store_sync_file(commit->store, path, true, error);
     }
   }
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);

@@ -110,14 +110,26 @@ static pks_status write_file(
   return failure ? pks__fail_system(error, failure, "cannot write", path) : PKS_OK;
 }
 
-static pks_status sync_folder(const pks_vfs *vfs, pks__file root, const char *path, pks_error *error) {
-  pks__file folder = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_FOLDER, &folder);
+static pks_status sync(
+  const pks_store *store, const char *path, pks__open_mode mode, bool may_be_gone, pks_error *error
+) {
+  const pks_vfs *vfs = store->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, path, mode, &file);
+  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (!failure) {
-    failure = vfs->sync(vfs->context, folder);
-    vfs->close(vfs->context, folder);
+    failure = vfs->sync(vfs->context, file);
+    vfs->close(vfs->context, file);
   }
   return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+}
+
+pks_status pks__store_sync_folder(const pks_store *store, const char *path, pks_error *error) {
+  return sync(store, path, PKS__OPEN_FOLDER, false, error);
+}
+
+pks_status pks__store_sync_file(const pks_store *store, const char *path, bool may_be_gone, pks_error *error) {
+  return sync(store, path, PKS__OPEN_READ, may_be_gone, error);
 }
 
 /// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so
@@ -129,7 +141,7 @@ static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   pks__generation_path(1, generation);
   pks__file_info info;
   if (vfs->info(vfs->context, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
-  pks_status status = sync_folder(vfs, store->root, ".", error);
+  pks_status status = pks__store_sync_folder(store, ".", error);
   if (status) { return status; }
   (void)vfs->unlink(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
   (void)vfs->unlink(vfs->context, store->root, generation, false);
@@ -161,8 +173,8 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   if (failure) { status = pks__fail_system(error, failure, "cannot make a store id", NULL); }
   if (!status) { status = write_file(vfs, store->root, path, bytes.bytes, (size_t)bytes.length, error); }
-  if (!status) { status = sync_folder(vfs, store->root, PKS__INDEX_FOLDER, error); }
-  if (!status) { status = sync_folder(vfs, store->root, ".", error); }
+  if (!status) { status = pks__store_sync_folder(store, PKS__INDEX_FOLDER, error); }
+  if (!status) { status = pks__store_sync_folder(store, ".", error); }
   if (!status) {
     uint8_t control[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
     slot.file_length = bytes.length;
@@ -175,7 +187,7 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
     if (failure) { status = pks__fail_system(error, failure, "cannot rename", PKS__CONTROL_FILE); }
   }
   if (!status) {
-    status = sync_folder(vfs, store->root, ".", error);
+    status = pks__store_sync_folder(store, ".", error);
     // Taken back: a store that was not made durable must not be used as if it were.
     if (status) { (void)vfs->unlink(vfs->context, store->root, PKS__CONTROL_FILE, false); }
   }

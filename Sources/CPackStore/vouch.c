@@ -15,24 +15,11 @@ enum { COPY_SIZE = 1024 * 1024 };
 
 typedef struct voucher {
   pks__session *session;
-  const pks_vfs *vfs;
-  pks__file root;
   bool in_doubt;
   bool may_be_gone;     ///< files that are not there are not missed
   pks__needs unsynced;  ///< minus what the last durable generation needs
   pks__needs durable;
 } voucher;
-
-static pks_status sync(voucher *voucher, const char *path, pks__open_mode mode, pks_error *error) {
-  const pks_vfs *vfs = voucher->vfs;
-  pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, voucher->root, path, mode, &file);
-  if (failure == ENOENT && voucher->may_be_gone) { return PKS_OK; }
-  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  failure = vfs->sync(vfs->context, file);
-  vfs->close(vfs->context, file);
-  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
-}
 
 // MARK: - Writing anew
 
@@ -95,6 +82,7 @@ static pks_status find_unsynced(voucher *voucher, pks__view *current, pks_error 
 }
 
 static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
+  const pks_store *store = voucher->session->store;
   pks_status status = PKS_OK;
   for (uint64_t at = 0; !status && at < voucher->unsynced.names.length;) {
     const char *name = (const char *)voucher->unsynced.names.bytes + at;
@@ -108,7 +96,7 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
     bool is_segment = pks__segment_name_parse(name, &id);
     (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
     status = voucher->in_doubt ? pks__write_anew(voucher->session, path, voucher->may_be_gone, error)
-                               : sync(voucher, path, PKS__OPEN_READ, error);
+                               : pks__store_sync_file(store, path, voucher->may_be_gone, error);
   }
   return status;
 }
@@ -117,14 +105,12 @@ pks_status pks__vouch(pks__session *session, const pks__control *control, pks__v
   pks_store *store = session->store;
   voucher voucher = {
     .session = session,
-    .vfs = store->vfs,
-    .root = store->root,
     .in_doubt = pks__control_current(control)->in_doubt,
   };
   find_durable(&voucher, control);
   pks_status status = find_unsynced(&voucher, current, error);
   if (!status) { status = vouch_for_files(&voucher, error); }
-  if (!status) { status = sync(&voucher, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, error); }
+  if (!status) { status = pks__store_sync_folder(store, PKS__SEGMENTS_FOLDER, error); }
   pks__needs_free(&voucher.unsynced);
   pks__needs_free(&voucher.durable);
   return status;
