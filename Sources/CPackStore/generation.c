@@ -118,14 +118,19 @@ static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
   return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
 }
 
-/// Insertion sort: packs are few and all but one are in order already.
+/// Shell sort with Knuth's gaps: linear where all but one are in order already, as they mostly are, and not quadratic where
+/// somebody put 65,535 packs in the worst order.
 void pks__generation_sort(pks__generation *generation) {
   pks__pack_state *packs = generation->packs;
-  for (uint32_t i = 1; i < generation->pack_count; i++) {
-    for (uint32_t at = i; at > 0 && wins(&packs[at], &packs[at - 1]); at--) {
-      pks__pack_state moved = packs[at];
-      packs[at] = packs[at - 1];
-      packs[at - 1] = moved;
+  uint32_t gap = 1;
+  while (gap < generation->pack_count / 3) { gap = 3 * gap + 1; }
+  for (; gap > 0; gap /= 3) {
+    for (uint32_t i = gap; i < generation->pack_count; i++) {
+      if (!wins(&packs[i], &packs[i - gap])) { continue; }
+      pks__pack_state moved = packs[i];
+      uint32_t at = i;
+      for (; at >= gap && wins(&moved, &packs[at - gap]); at -= gap) { packs[at] = packs[at - gap]; }
+      packs[at] = moved;
     }
   }
 }

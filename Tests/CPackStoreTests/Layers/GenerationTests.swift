@@ -165,6 +165,19 @@ extension Core {
       pks__generation_free(&generation)
     }
 
+    /// Any order is brought into the one in which packs win.
+    @Test(arguments: [2, 3, 50, 700]) func sorting(count: Int) throws {
+      let seed = testSeed(71)
+      var random = Random(seed), generation = pks__generation(), index: UInt32 = 0
+      generation.next_pack_number = 1
+      for number in 0..<count { try attempt { pks__generation_add_pack(&generation, "p\(number)", 0, &index, $0) } }
+      for pack in 0..<count { generation.packs[pack].priority = Int32(random.below(count / 2)) }
+      pks__generation_sort(&generation)
+      let order = (0..<count).map { (-Int(generation.packs[$0].priority), generation.packs[$0].number) }
+      #expect(zip(order, order.dropFirst()).allSatisfy { $0 < $1 }, "seed \(seed)")
+      pks__generation_free(&generation)
+    }
+
     @Test func keptVersions() throws {
       var generation = pks__generation(), index: UInt32 = 0
       generation.next_pack_number = 1
