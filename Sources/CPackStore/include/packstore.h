@@ -151,6 +151,7 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 typedef struct pks_version {
   uint64_t number;          ///< 1, 2, 3, ... unless the publisher said otherwise
   uint8_t catalog[32];      ///< identity of the content: SHA-256 of the catalog's root page
+  uint8_t layout[32];       ///< SHA-256 of the root page of the layout, which says where the bytes lie
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   uint64_t file_count;
   uint64_t link_count;
@@ -558,6 +559,25 @@ pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
   pks_error *error
+);
+
+// MARK: - Publishing
+
+/// Tells the segments that a kept version needs, each once: those with its chunks and pages, and last the one that holds
+/// the root page of its layout. `pack` may be a removed one. False cancels. O(segments). Errors: NOT_FOUND (no such pack
+/// or version), CANCELLED, PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_visit_segments(
+  const pks_snapshot *snapshot, uint32_t pack, uint64_t version,
+  bool (*visit)(void *context, const uint8_t id[16], bool is_metadata, uint64_t file_length), void *context,
+  pks_error *error
+);
+
+/// Hands the frame table of a segment of the store to `write`, piece by piece: what somebody must know who fetches frames
+/// of it. All of the segment is read and checked. False cancels. Needs `pks_options.sha256`. Errors: INVALID_ARGUMENT (no
+/// SHA-256, or more frames than a table may have), PURGED (no such segment), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_frame_table(
+  const pks_snapshot *snapshot, const uint8_t segment[16],
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 );
 
 // MARK: - Repair

@@ -10,6 +10,7 @@
 #include "../../../Sources/CPackStore/codec.h"
 #include "../../../Sources/CPackStore/control.h"
 #include "../../../Sources/CPackStore/format.h"
+#include "../../../Sources/CPackStore/frame_table.h"
 #include "../../../Sources/CPackStore/generation.h"
 #include "../../../Sources/CPackStore/glob.h"
 #include "../../../Sources/CPackStore/memory.h"
