@@ -71,6 +71,8 @@ typedef enum pks_status {
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
+  /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
+  PKS_UNTRUSTED = 303,
 } pks_status;
 
 #define PKS_NO_OFFSET UINT64_MAX
