@@ -117,6 +117,7 @@ let package = Package(
       name: "PackDeliveryTests",
       dependencies: [
         "PackDelivery", "PackStore",
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),

@@ -4,6 +4,14 @@
   import NIOPosix
   import Synchronization
 
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Musl)
+    import Musl
+  #else
+    import Glibc
+  #endif
+
   /// A web server on this machine that serves files from memory, with ranges, and misbehaves as a test says.
   final class FaultServer: Sendable {
     struct Request: Sendable {
@@ -185,8 +193,9 @@
       case .nothing, .stall: break
       case .close: written.whenComplete { _ in bound.value.1.close(promise: nil) }
       case .reset:
-        let linger = linger(l_onoff: 1, l_linger: 0)
-        context.channel.setOption(.socketOption(.so_linger), value: linger).and(written).whenComplete { _ in
+        // Closing a connection that does not linger resets it.
+        let options = context.channel as! any SocketOptionProvider
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).and(written).whenComplete { _ in
           bound.value.1.close(promise: nil)
         }
       case .endless:

@@ -273,8 +273,7 @@
         case 3: reply = FaultServer.Reply(status: 503)
         case 4: reply = FaultServer.Reply(status: 429, headers: [("Retry-After", "3")])
         case 5: reply.headers.removeAll { $0.0 == "Content-Range" }
-        case 6: if !reply.body.isEmpty, hasRanges { reply.end = .endless }
-        case 7: reply.declaredLength = -1
+        case 6: reply.declaredLength = -1
         default: break
         }
       }

@@ -12,6 +12,7 @@
     let time = TestTime()
 
     /// Runs `body` with a source on a server that has one file, and ends both.
+    @discardableResult
     func withSource<Result>(
       hasRanges: Bool = true, options: HTTPSource.Options? = nil, url: ((FaultServer) -> String)? = nil,
       fault: FaultServer.Fault? = nil, _ body: (HTTPSource, FaultServer) async throws -> Result
@@ -127,36 +128,37 @@
       }
       try await withSource(fault: fault) { source, server in
         let buffer = try await read(source, 1000..<100_000)
-        // After a reset nobody can tell how much of what was sent arrives.
+        // Of what was sent before a break, nobody can tell how much arrives.
         let firsts = server.requests.compactMap { $0.range?.lowerBound }
         #expect(firsts.count == 4)
-        if case .close = end {
-          #expect(firsts == [1000, 11_000, 21_000, 31_000])
-          #expect(buffer.wireByteCount == 99_000, "no byte came twice")
-          // Each attempt brought something: the delay does not grow.
-          #expect(time.delays == Array(repeating: .milliseconds(500), count: 3))
-        }
+        #expect(firsts[0] == 1000 && firsts[3] <= 31_000)
+        #expect(buffer.wireByteCount == 99_000, "no byte came twice")
         #expect(firsts == firsts.sorted())
         #expect(buffer.requestCount == 4)
       }
     }
 
     @Test func aWholeFileGoesOnByRanges() async throws {
+      var options = HTTPSource.Options()
+      options.stallLimit = .milliseconds(30)
       let fault: FaultServer.Fault = { request, reply in
         guard request.number == 0 else { return }
         reply.declaredLength = reply.body.count
         reply.sentCount = 70_000
-        reply.end = .close
+        reply.end = .stall
       }
-      try await withSource(fault: fault) { source, server in
+      try await withSource(options: options, fault: fault) { source, server in
         _ = try await read(source, 0..<300_000)
-        #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=70000-299999"])
+        #expect(server.requests.count == 2)
+        #expect(server.requests[0].range == nil)
+        let rest = try #require(server.requests[1].range)
+        #expect(rest.lowerBound > 0 && rest.lowerBound <= 70_000 && rest.upperBound == 299_999)
         #expect(server.requests[1].header("If-Range") == "\"segments/a-1\"")
       }
       // And from its beginning where there are none.
-      try await withSource(hasRanges: false, fault: fault) { source, server in
+      try await withSource(hasRanges: false, options: options, fault: fault) { source, server in
         _ = try await read(source, 0..<300_000)
-        #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=70000-299999", nil])
+        #expect(server.requests.map { $0.range == nil } == [true, false, true])
       }
     }
 
@@ -256,7 +258,7 @@
       try await withSource(fault: { _, reply in reply.end = .endless }) { source, server in
         let error = try await expectError(.badResponse) { try await read(source, 0..<100_000) }
         #expect(error?.description.contains("more than it was asked for") == true)
-        #expect(server.requests.count <= 9)
+        #expect(server.requests.count == 1)
         _ = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 500_000) }
       }
       try await withSource(fault: { _, reply in
@@ -365,7 +367,7 @@
 
     @Test func aStreamThatBreaksBeginsAnew() async throws {
       let fault: FaultServer.Fault = { request, reply in
-        guard request.number < 10 else { return }
+        guard request.number < 5 else { return }
         reply.declaredLength = reply.body.count
         reply.sentCount = 25_000 * (request.number + 1)
         reply.end = .close
@@ -377,8 +379,8 @@
           try await stream.read(at: UInt64(range.lowerBound), into: memory.buffer)
           #expect(memory.bytes == Array(Self.content[range]))
         }
-        #expect(server.requests.count == 11)
-        #expect(time.delays == Array(repeating: .milliseconds(500), count: 10), "each came further")
+        #expect(server.requests.count == 6)
+        #expect(server.requests.allSatisfy { $0.range == nil })
       }
     }
 
@@ -440,7 +442,7 @@
       try await withSource(options: options) { source, _ in
         _ = try await read(source, 0..<200_000)
         // All that came has to be paid for, a tenth of a second may have been saved.
-        #expect(time.now >= .seconds(19.8) && time.now <= .seconds(20))
+        #expect(time.now >= .seconds(19.8) && time.now <= .seconds(20.001))
       }
     }
 
@@ -452,7 +454,8 @@
         pause.pause()
         let reading = Task { try await read(source, 0..<10).wireByteCount }
         pause.resume()
-        #expect(try await reading.value == 10)
+        let count = try await reading.value
+        #expect(count == 10)
 
         pause.pause()
         let cancelled = Task { try await read(source, 0..<10).wireByteCount }

@@ -1,31 +1,34 @@
 import Foundation
 import PackDelivery
+import PackStore
 import Testing
 
 /// Which roots are taken. Each rule has a test that would fail without it.
 @Suite struct TrustTests {
-  static let ours = [UInt8](repeating: 1, count: 32), theirs = [UInt8](repeating: 2, count: 32)
+  static let ours = SiteKey().publicKey, theirs = SiteKey().publicKey
+  static let site = SiteID(ID128(copying: [UInt8](repeating: 0xaa, count: 16)))
+  static let otherSite = SiteID(ID128(copying: [UInt8](repeating: 0xbb, count: 16)))
   static let place = "https://example.com/packs", mirror = "https://mirror.example.com/packs"
 
   func root(
-    site: String = String(repeating: "a", count: 32), key: [UInt8]? = Self.ours, sequence: UInt64 = 5,
-    expiresAt: Int64? = nil, digest: Character = "0"
+    site: SiteID = Self.site, key: SitePublicKey? = Self.ours, sequence: UInt64 = 5, expiresAt: Int64? = nil,
+    content: UInt8 = 0
   ) -> RootClaims {
-    RootClaims(
-      site: site, key: key, sequence: sequence, expiresAt: expiresAt, digest: String(repeating: digest, count: 64))
+    RootClaims(site: site, key: key, sequence: sequence, expiresAt: expiresAt, digest: Digest256(hashing: [content]))
   }
 
   /// A book after one contact.
   func book(_ root: RootClaims? = nil) throws -> TrustBook {
     var book = TrustBook()
-    #expect(try admit(root ?? self.root(), &book) == .pinned)
+    let verdict = try admit(root ?? self.root(), &book)
+    #expect(verdict == .pinned)
     return book
   }
 
   @discardableResult
   func admit(
     _ root: RootClaims, _ book: inout TrustBook, at place: String = Self.place, isLocal: Bool = false,
-    key: [UInt8]? = nil, allowsUnsigned: Bool = false, now: Int64 = 1000
+    key: SitePublicKey? = nil, allowsUnsigned: Bool = false, now: Int64 = 1000
   ) throws -> TrustBook.Verdict {
     try book.admit(root, at: place, isLocal: isLocal, TrustPolicy(key: key, allowsUnsigned: allowsUnsigned), now: now)
   }
@@ -60,17 +63,17 @@ import Testing
 
   @Test func aNamedKeyReplacesThePinnedOne() throws {
     var book = try book()
-    #expect(try admit(root(key: Self.theirs, sequence: 1, digest: "1"), &book, key: Self.theirs) == .known)
-    #expect(try admit(root(key: Self.theirs, sequence: 2, digest: "2"), &book) == .known)
+    #expect(try admit(root(key: Self.theirs, sequence: 1, content: 1), &book, key: Self.theirs) == .known)
+    #expect(try admit(root(key: Self.theirs, sequence: 2, content: 2), &book) == .known)
     refuses(.otherKey, book) { try admit(root(sequence: 9), &$0) }
-    refuses(.olderRoot, book) { try admit(root(key: Self.theirs, sequence: 1, digest: "1"), &$0, key: Self.theirs) }
+    refuses(.olderRoot, book) { try admit(root(key: Self.theirs, sequence: 1, content: 1), &$0, key: Self.theirs) }
   }
 
   @Test func anotherSiteAtAKnownPlaceIsAChangedKey() throws {
-    let other = root(site: String(repeating: "b", count: 32), key: Self.theirs)
+    let other = root(site: Self.otherSite, key: Self.theirs)
     refuses(.otherKey, try book()) { try admit(other, &$0) }
     // Even with the same key: the count of roots would begin anew.
-    refuses(.otherKey, try book()) { try admit(root(site: String(repeating: "b", count: 32)), &$0) }
+    refuses(.otherKey, try book()) { try admit(root(site: Self.otherSite), &$0) }
     var book = try book()
     #expect(try admit(other, &book, key: Self.theirs) == .known)
     #expect(try admit(other, &book) == .known)
@@ -85,9 +88,9 @@ import Testing
 
   @Test func rootsDoNotGoBack() throws {
     var book = try book()
-    refuses(.olderRoot, book) { try admit(root(sequence: 4, digest: "4"), &$0) }
-    refuses(.olderRoot, book) { try admit(root(digest: "1"), &$0) }
-    try admit(root(sequence: 6, digest: "6"), &book)
+    refuses(.olderRoot, book) { try admit(root(sequence: 4, content: 4), &$0) }
+    refuses(.olderRoot, book) { try admit(root(content: 1), &$0) }
+    try admit(root(sequence: 6, content: 6), &book)
     refuses(.olderRoot, book) { try admit(root(), &$0) }
   }
 
@@ -134,18 +137,19 @@ import Testing
     let folder = TestFolder()
     let file = TrustFile(inStore: folder.path)
     let text = try book().text
-    let site = String(repeating: "a", count: 32)
+    let key = Self.ours.description
     let damaged = [
-      "", "packstore trust 1\n", String(text.dropLast()), text + "\n", text + "place \(site) \(Self.place)\n",
-      "packstore trust 0\nplace \(site) x\n", text.replacingOccurrences(of: " 5 ", with: " -5 "),
+      "", "packstore trust 1\n", String(text.dropLast()), text + "\n", text + "place \(Self.site) \(Self.place)\n",
+      "packstore trust 0\nplace \(Self.site) x\n", text.replacingOccurrences(of: " 5 ", with: " -5 "),
       text.replacingOccurrences(of: "site aa", with: "site A"), text + "key x y\n",
-      text.replacingOccurrences(of: "0101", with: "01"), text + text.split(separator: "\n")[1] + "\n",
+      text.replacingOccurrences(of: key, with: String(key.dropFirst())), text + text.split(separator: "\n")[1] + "\n",
     ]
     for text in damaged {
       try folder.write(text.utf8, to: "trust")
       #expect(throws: DeliveryError.self, "\(text)") { try file.read() }
       #expect(throws: DeliveryError.self) { try file.update { _ in } }
     }
-    #expect(TrustBook(text: text) == (try book()))
+    let expected = try book()
+    #expect(TrustBook(text: text) == expected)
   }
 }

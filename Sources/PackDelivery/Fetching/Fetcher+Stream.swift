@@ -1,3 +1,5 @@
+import PackStore
+
 /// Servers without ranges: each file is read once, from front to back, and what is not wanted of it is skipped.
 ///
 /// Wants in a data segment rise, so that one pass over it is enough. Those in a metadata segment come level by level, each

@@ -27,7 +27,7 @@ package final class Fetcher {
   let spoolFolder: String
   let didGive: () throws -> Void
 
-  private(set) var tally = FetchTally()
+  package private(set) var tally = FetchTally()
   private var ring: TransferRing
   private var requests: [Request] = []
   /// Wants that were taken and are in no request yet, oldest first.

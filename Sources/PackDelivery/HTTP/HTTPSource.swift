@@ -202,7 +202,9 @@
       for try await bytes in response.body {
         pulse.beat()
         buffer.wireByteCount += bytes.readableBytes
-        guard bytes.readableBytes <= expected else { throw bad(file.path, "it sent more than it was asked for") }
+        guard bytes.readableBytes <= expected else {
+          throw DeliveryError(.badResponse, "the server sent more than it was asked for", at: place(of: file.path))
+        }
         bytes.withUnsafeReadableBytes { buffer.append($0) }
         expected -= bytes.readableBytes
         try await pulse.hold { try await options.pace.pay(bytes.readableBytes) }

@@ -1,32 +1,39 @@
+package import PackStore
+
 /// What a root says of itself, as far as trust goes. Its signature was checked.
 package struct RootClaims: Hashable, Sendable {
-  /// 32 hexadecimal digits.
-  package var site: String
-  /// 32 bytes; nil: the root is not signed.
-  package var key: [UInt8]?
+  package var site: SiteID
+  /// Nil: the root is not signed.
+  package var key: SitePublicKey?
   package var sequence: UInt64
   /// In nanoseconds since 1970; nil: never.
   package var expiresAt: Int64?
-  /// The SHA-256 of the whole root, as 64 hexadecimal digits.
-  package var digest: String
+  /// The SHA-256 of the whole root.
+  package var digest: Digest256
 
-  package init(site: String, key: [UInt8]?, sequence: UInt64, expiresAt: Int64?, digest: String) {
+  package init(site: SiteID, key: SitePublicKey?, sequence: UInt64, expiresAt: Int64?, digest: Digest256) {
     self.site = site
     self.key = key
     self.sequence = sequence
     self.expiresAt = expiresAt
     self.digest = digest
   }
+
+  package init(_ signed: SignedSiteRoot) {
+    self.init(
+      site: signed.root.site, key: signed.publicKey, sequence: signed.root.sequence, expiresAt: signed.root.expiresAt,
+      digest: signed.digest)
+  }
 }
 
 /// Which roots whoever pulls wants to trust.
 package struct TrustPolicy: Hashable, Sendable {
   /// Only this key, whatever is pinned; it becomes the pinned one.
-  package var key: [UInt8]?
+  package var key: SitePublicKey?
   /// Takes a site that is not signed, if its place in a file system was given.
   package var allowsUnsigned = false
 
-  package init(key: [UInt8]? = nil, allowsUnsigned: Bool = false) {
+  package init(key: SitePublicKey? = nil, allowsUnsigned: Bool = false) {
     self.key = key
     self.allowsUnsigned = allowsUnsigned
   }
@@ -38,17 +45,16 @@ package struct TrustPolicy: Hashable, Sendable {
 /// site nor another site at the place is taken afterwards, unless whoever pulls names the key.
 package struct TrustBook: Hashable, Sendable {
   package struct Site: Hashable, Sendable {
-    package var key: [UInt8]
+    package var key: SitePublicKey
     /// The highest that was seen.
     package var sequence: UInt64
     /// Of the root with that sequence.
-    package var digest: String
+    package var digest: Digest256
   }
 
-  /// By id.
-  package private(set) var sites: [String: Site] = [:]
+  package private(set) var sites: [SiteID: Site] = [:]
   /// Which site is at a URL or folder.
-  package private(set) var places: [String: String] = [:]
+  package private(set) var places: [String: SiteID] = [:]
 
   package init() {}
 
@@ -101,7 +107,7 @@ package struct TrustBook: Hashable, Sendable {
   }
 
   private func admit(
-    _ key: [UInt8], of site: String, at place: String, _ policy: TrustPolicy
+    _ key: SitePublicKey, of site: SiteID, at place: String, _ policy: TrustPolicy
   ) throws(DeliveryError) -> Verdict {
     if let trusted = policy.key {
       guard key == trusted else {
@@ -127,62 +133,45 @@ extension TrustBook {
 
   /// What is kept in the store: a line for each site and each place, in order.
   package var text: String {
-    var lines = [Self.title]
-    for (id, site) in sites.sorted(by: { $0.key < $1.key }) {
-      lines.append("site \(id) \(hex(site.key)) \(site.sequence) \(site.digest)")
-    }
-    for (place, id) in places.sorted(by: { $0.key < $1.key }) { lines.append("place \(id) \(Self.escaped(place))") }
-    return lines.joined(separator: "\n") + "\n"
+    var sites = sites.map { "site \($0) \($1.key) \($1.sequence) \($1.digest.hex)" }
+    var places = places.map { "place \($1) \(Self.escaped($0))" }
+    sites.sort()
+    places.sort()
+    return ([Self.title] + sites + places).map { $0 + "\n" }.joined()
   }
 
   /// Nil: this is not what `text` writes.
   package init?(text: String) {
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.popLast() == "", lines.first == Self.title[...] else { return nil }
-    for line in lines.dropFirst() {
-      let fields = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-      guard fields.count == 3, isHex(fields[1], 32) else { return nil }
+    for line in text.split(separator: "\n").dropFirst() {
+      let fields = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+      guard fields.count == 3, let id = ID128(hex: fields[1]).map(SiteID.init) else { return nil }
       switch fields[0] {
       case "site":
-        let rest = fields[2].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-        guard rest.count == 3, isHex(rest[0], 64), let sequence = UInt64(rest[1]), isHex(rest[2], 64),
-          sites[fields[1]] == nil
-        else { return nil }
-        sites[fields[1]] = Site(key: bytes(ofHex: rest[0]), sequence: sequence, digest: rest[2])
-      case "place":
-        let place = Self.unescaped(fields[2])
-        guard sites[fields[1]] != nil, places[place] == nil else { return nil }
-        places[place] = fields[1]
+        guard let site = Site(fields[2]) else { return nil }
+        sites[id] = site
+      case "place": places[Self.unescaped(fields[2])] = id
       default: return nil
       }
     }
+    guard places.values.allSatisfy({ sites[$0] != nil }), self.text == text else { return nil }
   }
 
-  /// A place is a line's end; only a line break has to be hidden in it.
+  /// A place goes to the end of its line; only a line break has to be hidden in it.
   private static func escaped(_ place: String) -> String {
     place.replacing("%", with: "%25").replacing("\n", with: "%0A")
   }
 
-  private static func unescaped(_ text: String) -> String {
-    text.replacing("%0A", with: "\n").replacing("%25", with: "%")
+  private static func unescaped(_ text: Substring) -> String {
+    String(text).replacing("%0A", with: "\n").replacing("%25", with: "%")
   }
 }
 
-private func isHex(_ text: String, _ count: Int) -> Bool {
-  text.utf8.count == count
-    && text.utf8.allSatisfy {
-      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-    }
-}
-
-/// Lower-case digits.
-func hex(_ bytes: some Sequence<UInt8>) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
-private func bytes(ofHex text: String) -> [UInt8] {
-  let digits = Array(text.utf8)
-  return stride(from: 0, to: digits.count, by: 2).map { index in
-    UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)!
+extension TrustBook.Site {
+  fileprivate init?(_ text: Substring) {
+    let fields = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard fields.count == 3, let key = SitePublicKey(String(fields[0])), let sequence = UInt64(fields[1]),
+      let digest = Digest256(hex: fields[2])
+    else { return nil }
+    self.init(key: key, sequence: sequence, digest: digest)
   }
 }
