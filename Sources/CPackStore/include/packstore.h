@@ -111,7 +111,7 @@ typedef struct pks_options {
   pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
   bool read_only;      ///< nothing in the store's directory changes
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
-  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
   /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
