@@ -44,6 +44,8 @@ extension DeliveryError {
     public static let siteChanged = Self(name: "siteChanged")
     /// The bytes that came are not those that the signed root leads to.
     public static let corrupt = Self(name: "corrupt")
+    /// The site was made by a later version of this library.
+    public static let newerFormat = Self(name: "newerFormat")
     /// The root's signature is wrong, or there is none where one is needed.
     public static let badSignature = Self(name: "badSignature")
     /// The root is signed by another key than the one that is trusted.
@@ -72,6 +74,7 @@ extension DeliveryError: CustomStringConvertible {
     case .unreachable: "try again later; what came so far is kept"
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if it stays so, tell whoever runs the site"
+    case .newerFormat: "update PackStore"
     case .otherKey: "ask the publisher; --trust takes the new key"
     case .expired: "ask the publisher for a newer one"
     default: nil

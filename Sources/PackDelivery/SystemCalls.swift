@@ -69,6 +69,20 @@ func withFolderLock<Result>(_ folder: String, _ body: () throws -> Result) throw
   return try body()
 }
 
+/// The variables of this process's environment.
+func processEnvironment() -> [String: String] {
+  var variables: [String: String] = [:]
+  var next = environ
+  while let line = next.pointee {
+    let text = String(cString: line)
+    if let equals = text.firstIndex(of: "=") {
+      variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+    }
+    next += 1
+  }
+  return variables
+}
+
 private func call(_ body: () -> CInt) throws(Errno) {
   while body() != 0 {
     guard errno == EINTR else { throw Errno(rawValue: errno) }

@@ -171,7 +171,9 @@
         ])
       let (_, server) = try await fetch(version)
       #expect(
-        ranges(server, of: "segments/0") == [0...2199, 4249...4249, 10_000...1_058_575, 1_058_576...1_058_576, 10...19])
+        Set(ranges(server, of: "segments/0"))  // they arrive in no order
+          == [0...2199, 4249...4249, 10_000...1_058_575, 1_058_576...1_058_576, 10...19])
+      #expect(ranges(server, of: "segments/0").count == 5)
       #expect(ranges(server, of: "segments/1") == [1_058_578...1_058_582])
     }
 

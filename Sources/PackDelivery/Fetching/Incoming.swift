@@ -7,6 +7,8 @@ package protocol Incoming {
   func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome
 }
 
+extension Delivery: Incoming {}
+
 /// Where a segment's bytes lie on a site.
 package struct SegmentFiles: Hashable, Sendable {
   package let segment: SiteFile
@@ -29,4 +31,10 @@ package struct FetchTally: Hashable, Sendable {
   package var frameByteCount = 0
 
   package init() {}
+
+  static func += (left: inout Self, right: Self) {
+    left.requestCount += right.requestCount
+    left.metadataByteCount += right.metadataByteCount
+    left.frameByteCount += right.frameByteCount
+  }
 }

@@ -94,7 +94,10 @@
         path, fields: [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")], pulse)
       var expected = response.headers.contentLength
       switch response.status {
-      case .ok: knowledge.withLock { $0.hasRanges = false }
+      case .ok:
+        // A server may have ranges and none for a range that is all.
+        let mayHaveRanges = response.header("Accept-Ranges").lowercased() == "bytes"
+        knowledge.withLock { $0.hasRanges = mayHaveRanges ? nil : false }
       case .partialContent:
         guard let range = ContentRange(response.header("Content-Range")), range.range.lowerBound == 0,
           range.total == nil || range.total == range.range.upperBound || range.range.upperBound == UInt64(limit)
