@@ -83,7 +83,9 @@ let package = Package(
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PackStore", "PackAuthoring", "PackDelivery",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
     ),
@@ -129,7 +131,7 @@ let package = Package(
     .testTarget(
       name: "PackDeliveryTests",
       dependencies: [
-        "PackDelivery", "PackStore",
+        "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
