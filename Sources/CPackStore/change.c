@@ -58,7 +58,7 @@ static pks_status apply_rollback(const pks__staged_change *change, pks__generati
   pks__staged_change present = *change;
   present.version.pinned = to->packs[pack].versions[version].pinned;
   status = push(&present, to, pack, UINT32_MAX, error);
-  to->packs[pack].held = true;
+  if (!status && change->kind == PKS__CHANGE_ROLLBACK) { to->packs[pack].held = true; }
   return status;
 }
 
@@ -111,7 +111,8 @@ pks_status pks__change_apply(const pks__staged_change *change, pks__generation *
   pks_status status = PKS_OK;
   switch (change->kind) {
     case PKS__CHANGE_ADD: status = apply_add(change, to, keep, error); break;
-    case PKS__CHANGE_ROLLBACK: status = apply_rollback(change, to, error); break;
+    case PKS__CHANGE_ROLLBACK:
+    case PKS__CHANGE_RETURN: status = apply_rollback(change, to, error); break;
     case PKS__CHANGE_LAYOUT: status = apply_layout(change, to, error); break;
     case PKS__CHANGE_REMOVE: return apply_remove(change, to, error);
     case PKS__CHANGE_PRIORITY: return apply_priority(change, to, error);

@@ -228,6 +228,7 @@ pks_version pks__version_public(const pks__version *version) {
     .pinned = version->pinned,
   };
   memcpy(out.catalog, &version->catalog, sizeof out.catalog);
+  memcpy(out.layout, &version->layout, sizeof out.layout);
   return out;
 }
 

@@ -15,8 +15,8 @@
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE,       PKS__CONTROL_FILE, PKS__INDEX_FOLDER,
-                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,  PKS__CONTROL_FILE,    PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER,
+                                      PKS__TMP_FOLDER, PKS__INCOMING_FOLDER, "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
