@@ -167,7 +167,10 @@ pks_status pks__ingest_version_open(
   pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, uint32_t thread_count,
   bool sync, pks_error *error
 ) {
-  pks_add_request add = {.pack = request->pack, .progress = request->progress, .context = request->context};
+  pks_add_request add = request->encoding ? *request->encoding : (pks_add_request){0};
+  add.pack = request->pack;
+  add.progress = request->progress;
+  add.context = request->context;
   pks__catalog_info info;
   pks__tree map;
   pks__ingest_init(out, session, base, &add);

@@ -410,6 +410,8 @@ static void close_files(pks_store *store) {
   }
 }
 
+void pks_store_id(const pks_store *store, uint8_t id[16]) { memcpy(id, store->store_id, sizeof store->store_id); }
+
 void pks_store_close(pks_store *store) {
   if (!store) { return; }
   if (!pks__store_is_ours(store)) {

@@ -127,6 +127,9 @@ typedef struct pks_options {
 /// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
+/// What tells this store from others: drawn when it was made, 16 bytes.
+void pks_store_id(const pks_store *store, uint8_t id[16]);
+
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
 void pks_store_close(pks_store *store);
 
@@ -395,6 +398,36 @@ typedef struct pks_add_result {
 /// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
+/// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
+typedef struct pks_copy_request {
+  const pks_snapshot *source;  ///< of another store, or of this one; open until the call returns
+  const char *pack;            ///< its name in the source, and here
+  uint64_t version;            ///< number of a kept version; 0: the current one
+  bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_copy_request;
+
+/// Stages a version of the source as the pack's current version here, with its number, its date and its content. Chunks
+/// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
+/// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
+/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
+/// transaction stays as it was before the call. Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
+pks_status pks_txn_copy_version(
+  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+);
+
+/// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
+/// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+
 /// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
 pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
@@ -419,6 +452,8 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
+/// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
 
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
 /// or the base one when nothing was staged. Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old
