@@ -130,7 +130,7 @@ final class WebServer {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     if let errors {
-      FileManager.default.createFile(atPath: errors, contents: nil)
+      try Data().write(to: URL(fileURLWithPath: errors))
       process.standardError = FileHandle(forWritingAtPath: errors)
     }
     try process.run()
