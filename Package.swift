@@ -28,6 +28,7 @@ let package = Package(
   products: [
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
+    .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
     // For benchmarks only: lets a package beside this one measure PackStore's peers with the same commands.
     .library(name: "BenchmarkKit", targets: ["BenchmarkKit"]),
@@ -60,6 +61,11 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "PackAuthoring",
+      dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
     // What needs HTTP is guarded by the trait, so that nothing of it is resolved where the trait is off.
     .target(
       name: "PackDelivery",
@@ -76,7 +82,9 @@ let package = Package(
     ),
     .executableTarget(
       name: "packstore-cli",
-      dependencies: ["PackStore", "PackDelivery", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "PackStore", "PackAuthoring", "PackDelivery", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: swiftSettings
     ),
     .target(
@@ -111,6 +119,11 @@ let package = Package(
     .testTarget(
       name: "PackStoreTests",
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackAuthoringTests",
+      dependencies: ["PackAuthoring", "PackStore", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: swiftSettings
     ),
     .testTarget(
