@@ -34,7 +34,8 @@ final class WebServer {
   }
 
   deinit {
-    process.terminate()
+    // Whatever signals it was started with blocked.
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
