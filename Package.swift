@@ -130,7 +130,7 @@ let package = Package(
     .testTarget(
       name: "PackDeliveryTests",
       dependencies: [
-        "PackDelivery", "PackStore",
+        "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
