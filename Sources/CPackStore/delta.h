@@ -37,7 +37,7 @@ enum {
   PKS__DELTA_DESCRIPTION_MAX = 1 << 30,        ///< bytes, all of it
   PKS__DELTA_PART = 1024 * 1024,               ///< raw bytes of a block of the description, at most
   PKS__DELTA_GROUP = 512 * 1024,               ///< raw bytes of a group, unless a single chunk is longer
-  PKS__DELTA_PREFIX_MAX = 4 * 1024 * 1024,     ///< bytes
+  PKS__DELTA_PREFIX_MAX = 3584 * 1024,  ///< bytes; with a group of the usual size 4 MiB
   PKS__DELTA_LISTS_MAX = 256 * 1024,           ///< bytes of a group's lists of pieces and covers
   PKS__DELTA_GROUP_CHUNKS = 4096,              ///< chunks of a group, at most
   PKS__DELTA_GROUP_FIXED = 10,                 ///< bytes of a group's stored form before its lists

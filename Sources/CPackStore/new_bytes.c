@@ -5,7 +5,7 @@
 #include "memory.h"
 
 /// What groups on their way may take together, bytes: with the frames being encoded beside them it is what applying takes.
-enum { GROUPS_MAX = 8 * 1024 * 1024 };
+enum { GROUPS_MAX = 5 * 1024 * 1024 };
 
 typedef struct group_chunk {
   uint32_t offset;  ///< in the group
