@@ -34,7 +34,8 @@ final class WebServer {
   }
 
   deinit {
-    process.terminate()
+    // Whatever signals it was started with blocked.
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
@@ -130,7 +131,7 @@ final class WebServer {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     if let errors {
-      _ = FileManager.default.createFile(atPath: errors, contents: nil)
+      try Data().write(to: URL(fileURLWithPath: errors))
       process.standardError = FileHandle(forWritingAtPath: errors)
     }
     try process.run()
