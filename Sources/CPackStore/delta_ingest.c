@@ -180,9 +180,7 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
   const pks__chunk_fetch fetch = {.context = walk, .fetch = fetch_chunk};
   pks_status status = pks__first_pass_open(&walk->pass, ingest, &fetch, error);
   if (!status) {
-    status = pks__new_bytes_open(
-      &walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, error
-    );
+    status = pks__new_bytes_open(&walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, error);
   }
   for (walk->item = 0; !status && walk->item < pks__listing_count(&ingest->listing); walk->item++) {
     status = take_item(walk, error);
@@ -194,8 +192,8 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
 }
 
 pks_status pks__ingest_delta(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request,
-  const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error
+  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, const pks__delta_file *file,
+  const pks__version *from, bool sync, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   delta_walk walk = {.ingest = out, .file = file, .fetch_item = UINT64_MAX};

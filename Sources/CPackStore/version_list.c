@@ -134,9 +134,7 @@ static pks_status locate(pks__version_reader *reader, uint64_t row, pks_error *e
   pks_status status = PKS_OK;
   reader->row = row;
   reader->has_ref = false;
-  if (!found) {
-    status = pks__view_find_chunk(reader->list->view, id, PKS__SEGMENT_DATA, &reader->ref, &found, error);
-  }
+  if (!found) { status = pks__view_find_chunk(reader->list->view, id, PKS__SEGMENT_DATA, &reader->ref, &found, error); }
   reader->has_ref = !status && found;
   if (status || found) { return status; }
   char name[2 * PKS__ID_SIZE + 1];
@@ -154,7 +152,9 @@ static pks_status read_located(
   pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
   if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
   if (!status && place.end - place.begin != pks__version_list_chunk(reader->list, reader->row)->length) {
-    status = pks__fail(error, PKS_CORRUPT, "a chunk has another length than its catalog says", ref->segment->name, PKS_NO_OFFSET);
+    status = pks__fail(
+      error, PKS_CORRUPT, "a chunk has another length than its catalog says", ref->segment->name, PKS_NO_OFFSET
+    );
   }
   if (!status && !reader->frames) {
     status = pks__frame_reader_take(&reader->list->view->store->readers, &reader->frames, error);
