@@ -180,7 +180,9 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
   const pks__chunk_fetch fetch = {.context = walk, .fetch = fetch_chunk};
   pks_status status = pks__first_pass_open(&walk->pass, ingest, &fetch, error);
   if (!status) {
-    status = pks__new_bytes_open(&walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, error);
+    status = pks__new_bytes_open(
+      &walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, &ingest->session->scratch, error
+    );
   }
   for (walk->item = 0; !status && walk->item < pks__listing_count(&ingest->listing); walk->item++) {
     status = take_item(walk, error);
@@ -206,6 +208,10 @@ pks_status pks__ingest_delta(
   out->bytes_expected = header->logical_bytes;
   pks_status status = pks__version_list_read(&walk.from, base, from, &session->scratch, error);
   if (!status) { status = describe(&walk, error); }
+  if (!status) {
+    uint64_t chunks = header->new_bytes / header->chunk_average;
+    status = pks__scratch_expect(&walk.new_chunks, chunks * sizeof(pks__listed_chunk), error);
+  }
   // Kept chunks may be longer than those of the version that is made.
   if (!status && walk.from.info.chunk_average > header->chunk_average) {
     out->chunker.maximum = pks__chunker_make(walk.from.info.chunk_average).maximum;
