@@ -24,8 +24,7 @@ static pks_status read_header(pks__delta_file *file, pks_error *error) {
   if (status) { return status; }
   file->bytes.length = length;
   file->sha256(file->bytes.bytes, length, file->digest.bytes);
-  status =
-    pks__delta_read_header(file->bytes.bytes, length, name_of(file), &file->header, &file->blocks, error);
+  status = pks__delta_read_header(file->bytes.bytes, length, name_of(file), &file->header, &file->blocks, error);
   if (status) { return status; }
   file->length = length;
   // At most 2^24 blocks of less than 2^32 bytes: the sum fits.
