@@ -28,6 +28,7 @@ let package = Package(
   products: [
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
+    .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     // For benchmarks only: lets a package beside this one measure PackStore's peers with the same commands.
     .library(name: "BenchmarkKit", targets: ["BenchmarkKit"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
@@ -51,9 +52,14 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "PackAuthoring",
+      dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
     .executableTarget(
       name: "packstore-cli",
-      dependencies: ["PackStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["PackStore", "PackAuthoring", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: swiftSettings
     ),
     .target(
@@ -88,6 +94,11 @@ let package = Package(
     .testTarget(
       name: "PackStoreTests",
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackAuthoringTests",
+      dependencies: ["PackAuthoring", "PackStore", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),

@@ -17,6 +17,8 @@ typedef struct version_walk {
 /// Moves the layout to `path` or past it, and says whether it has the path as a map asset. A layout that cannot be read
 /// any more promises nothing.
 static bool is_mapped(version_walk *walk, const char *path, size_t length) {
+  const pks__version_request *request = walk->request;
+  if (request->is_mapped) { return request->is_mapped(request->context, path, length); }
   while (walk->has_layout) {
     size_t key_length;
     const char *key = pks__tree_cursor_key(&walk->layout, &key_length);
@@ -149,7 +151,7 @@ static pks_status walk_catalog(
   version_walk walk = {.request = request};
   pks__chunk_fetch nothing = {.fetch = no_chunk};
   pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, map);
-  open_layout(&walk);
+  if (!request->is_mapped) { open_layout(&walk); }
   pks_status status =
     pks__first_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
   if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
@@ -161,11 +163,14 @@ static pks_status walk_catalog(
   return status;
 }
 
-pks_status pks__ingest_version(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
-  pks_error *error
+pks_status pks__ingest_version_open(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, uint32_t thread_count,
+  bool sync, pks_error *error
 ) {
-  pks_add_request add = {.pack = request->pack, .progress = request->progress, .context = request->context};
+  pks_add_request add = request->encoding ? *request->encoding : (pks_add_request){0};
+  add.pack = request->pack;
+  add.progress = request->progress;
+  add.context = request->context;
   pks__catalog_info info;
   pks__tree map;
   pks__ingest_init(out, session, base, &add);
@@ -179,13 +184,28 @@ pks_status pks__ingest_version(
   out->info.chunk_average = info.chunk_average;
   out->files_expected = info.file_count;
   out->bytes_expected = info.logical_bytes;
-  status = pks__ingest_open_parts(out, sync, error);
-  if (!status) { status = walk_catalog(out, request, &map, error); }
-  bool is_whole = !status && pks__id_equal(&out->catalog_id, &request->catalog);
+  out->thread_count = thread_count;
+  return pks__ingest_open_parts(out, sync, error);
+}
+
+pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks__catalog_info info;
+  pks__tree map;
+  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (!status) { status = walk_catalog(ingest, request, &map, error); }
+  bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {
     return pks__fail(
       error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET
     );
   }
   return status;
+}
+
+pks_status pks__ingest_version(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
+  pks_error *error
+) {
+  pks_status status = pks__ingest_version_open(out, session, base, request, session->store->thread_count, sync, error);
+  return status ? status : pks__ingest_version_walk(out, request, error);
 }

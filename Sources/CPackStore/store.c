@@ -15,8 +15,8 @@
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE,       PKS__CONTROL_FILE, PKS__INDEX_FOLDER,
-                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,  PKS__CONTROL_FILE,    PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER,
+                                      PKS__TMP_FOLDER, PKS__INCOMING_FOLDER, "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
@@ -409,6 +409,8 @@ static void close_files(pks_store *store) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
   }
 }
+
+void pks_store_id(const pks_store *store, uint8_t id[16]) { memcpy(id, store->store_id, sizeof store->store_id); }
 
 void pks_store_close(pks_store *store) {
   if (!store) { return; }

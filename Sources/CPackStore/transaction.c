@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "glob.h"
+#include "incoming.h"
 #include "memory.h"
 
 enum { DEFAULT_KEEP = 2 };
@@ -29,6 +30,7 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   txn->options = options ? *options : defaults;
   if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
   status = pks__session_open(&txn->session, store, error);
+  if (!status) { pks__incoming_sweep(store); }
   if (!status) { status = pks__view_open_current(&txn->base, store, error); }
   if (status) {
     pks_txn_abort(txn);
@@ -47,8 +49,8 @@ void pks_txn_abort(pks_txn *txn) {
     return;
   }
   pks__view_release(txn->view);
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
-    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
   pks__scratch_free(&txn->segments);
   pks__scratch_free(&txn->changes);
@@ -61,6 +63,12 @@ uint32_t pks_txn_pack_count(const pks_txn *txn) { return pks__txn_view(txn)->gen
 
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
   return pks__generation_pack(&pks__txn_view(txn)->generation, index);
+}
+
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version) {
+  const pks__pack_state *state = pks__generation_any_pack(&pks__txn_view(txn)->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  return pks__version_public(&state->versions[version]);
 }
 
 // MARK: - Changes
@@ -115,6 +123,14 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
   return stage_named(txn, &change, pack, error);
 }
 
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error) {
+  if (count == 0) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack keeps one version at least", pack, PKS_NO_OFFSET);
+  }
+  pks__staged_change change = {.kind = PKS__CHANGE_TRIM, .count = count};
+  return stage_named(txn, &change, pack, error);
+}
+
 // MARK: - Adding a folder
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {
@@ -125,21 +141,26 @@ static pks_status check_globs(const pks_add_request *request, pks_error *error) 
   return PKS_OK;
 }
 
-static pks_status check_request(const pks_add_request *request, pks_error *error) {
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error) {
   const char *text = NULL;
   bool bad_frame =
     request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
     text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
-  } else if (!request->folder) {
-    text = "no folder given";
   } else if (request->level < 0 || request->level > 22) {
     text = "the level is not in 1 ... 22";
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
-              : check_globs(request, error);
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+}
+
+static pks_status check_request(const pks_add_request *request, pks_error *error) {
+  pks_status status = pks__txn_check_encoding(request, error);
+  if (!status && !request->folder) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no folder given", request->pack, PKS_NO_OFFSET);
+  }
+  return status ? status : check_globs(request, error);
 }
 
 /// The version's number, and whether it may be used.
@@ -170,11 +191,14 @@ static pks_status choose_number(
 static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
   for (uint32_t i = 0; i < series->sealed_count; i++) {
     pks__segment *segment;
+    pks__staged_segment staged = {0};
     const pks__segment_id *id = &series->sealed[i]->info.id;
-    char name[PKS__SEGMENT_NAME];
+    char name[PKS__SEGMENT_NAME], path[2 * PKS__INDEX_NAME];
     pks__segment_name(id, name);
-    pks_status status = pks__scratch_reserve(&txn->segments, sizeof segment, error);
-    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->session.folder, name, id, error); }
+    (void)snprintf(staged.folder, sizeof staged.folder, "%s", pks__segment_series_path(series));
+    (void)snprintf(path, sizeof path, "%s/%s", staged.folder, name);
+    pks_status status = pks__scratch_reserve(&txn->segments, sizeof staged, error);
+    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->store->root, path, id, error); }
     if (status) { return status; }
     (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
     status = pks__store_add_segment(txn->store, &segment, error);
@@ -182,17 +206,18 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
       pks__segment_close(segment);
       return status;
     }
-    (void)pks__scratch_append(&txn->segments, &segment, sizeof segment, NULL);
+    staged.segment = segment;
+    (void)pks__scratch_append(&txn->segments, &staged, sizeof staged, NULL);
   }
   return PKS_OK;
 }
 
 /// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
 static void disown_segments(pks_txn *txn, uint64_t kept) {
-  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
-    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
-  txn->segments.length = kept * sizeof(pks__segment *);
+  txn->segments.length = kept * sizeof(pks__staged_segment);
 }
 
 /// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
@@ -208,7 +233,7 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
   const pks_add_request *request = &ingest->request;
-  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment);
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;
@@ -244,8 +269,7 @@ static pks_status stage_new(
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
-/// Says that the pack is as it was. Another place of its map assets, or a new priority, is staged all the same.
-static pks_status stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
+pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   const pks__pack_state *pack = &pks__txn_view(txn)->generation.packs[ingest->base_pack];
   if (!pks__ingest_is_idle(ingest)) {
@@ -269,7 +293,7 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
-    status = stage_unchanged(txn, &ingest, result, error);
+    status = pks__txn_stage_unchanged(txn, &ingest, result, error);
   } else if (!status) {
     status = choose_number(&view->generation, request, &number, error);
     if (!status) { status = stage_new(txn, &ingest, number, result, error); }

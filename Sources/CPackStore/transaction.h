@@ -34,7 +34,7 @@ struct pks_txn {
   pks__view *view;  ///< base and what is staged
   pks__session session;
   pks__scratch changes;   ///< pks__staged_change
-  pks__scratch segments;  ///< pks__segment *: staged, one reference each
+  pks__scratch segments;  ///< pks__staged_segment: one reference each
 };
 
 /// What the transaction sees: its base and what is staged.
@@ -43,11 +43,18 @@ static inline pks__view *pks__txn_view(const pks_txn *txn) { return txn->view ? 
 /// Stages a change: on success the transaction sees it, on failure it is as before.
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_error *error);
 
+/// INVALID_ARGUMENT for a pack's name, a level or sizes of frames that cannot be.
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);
+
 /// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.
 /// Of the change, pack, priority, run and the version's layout are set here.
 pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 );
+
+/// Stages nothing but where map assets lie now, and a priority, for what was ingested turned out to be the current
+/// version's content.
+pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error);
 
 /// How `pks__txn_replace` commits.
 typedef struct pks__replacement {

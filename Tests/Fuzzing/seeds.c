@@ -157,6 +157,17 @@ static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
   }
 }
 
+static bool append_piece(void *context, const void *bytes, size_t byte_count) {
+  append(context, bytes, byte_count);
+  return true;
+}
+
+static void put_frame_table(pks__segment *segment) {
+  seed seed = {0};
+  FUZZ_ASSERT(!pks__frame_table_write(segment, fuzz_sha256, append_piece, &seed, NULL));
+  put(&seed, "frame_table");
+}
+
 static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, size_t length) {
   const pks_vfs *vfs = sim_vfs(disk);
   static pks__frame_readers readers;
@@ -169,6 +180,7 @@ static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, 
   FUZZ_ASSERT(!pks__segment_open(&segment, vfs, folder, path + strlen("/store/"), &id, NULL));
   FUZZ_ASSERT(!pks__frame_reader_take(&readers, &reader, NULL));
   cut_frames(segment, reader);
+  put_frame_table(segment);
   pks__frame_reader_return(&readers, reader);
   pks__segment_close(segment);
   vfs->close(vfs->context, folder);

@@ -71,6 +71,8 @@ typedef enum pks_status {
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
+  /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
+  PKS_UNTRUSTED = 303,
 } pks_status;
 
 #define PKS_NO_OFFSET UINT64_MAX
@@ -125,6 +127,9 @@ typedef struct pks_options {
 /// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
+/// What tells this store from others: drawn when it was made, 16 bytes.
+void pks_store_id(const pks_store *store, uint8_t id[16]);
+
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
 void pks_store_close(pks_store *store);
 
@@ -146,6 +151,7 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 typedef struct pks_version {
   uint64_t number;          ///< 1, 2, 3, ... unless the publisher said otherwise
   uint8_t catalog[32];      ///< identity of the content: SHA-256 of the catalog's root page
+  uint8_t layout[32];       ///< SHA-256 of the root page of the layout, which says where the bytes lie
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   uint64_t file_count;
   uint64_t link_count;
@@ -392,6 +398,36 @@ typedef struct pks_add_result {
 /// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
+/// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
+typedef struct pks_copy_request {
+  const pks_snapshot *source;  ///< of another store, or of this one; open until the call returns
+  const char *pack;            ///< its name in the source, and here
+  uint64_t version;            ///< number of a kept version; 0: the current one
+  bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_copy_request;
+
+/// Stages a version of the source as the pack's current version here, with its number, its date and its content. Chunks
+/// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
+/// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
+/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
+/// transaction stays as it was before the call. Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
+pks_status pks_txn_copy_version(
+  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+);
+
+/// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
+/// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+
 /// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
 pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
@@ -416,6 +452,8 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
+/// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
 
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
 /// or the base one when nothing was staged. Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old
@@ -522,6 +560,115 @@ pks_status pks_snapshot_verify(
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
   pks_error *error
 );
+
+// MARK: - Publishing
+
+/// Tells the segments that a kept version needs, each once: those with its chunks and pages, and last the one that holds
+/// the root page of its layout. `pack` may be a removed one. False cancels. O(segments). Errors: NOT_FOUND (no such pack
+/// or version), CANCELLED, PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_visit_segments(
+  const pks_snapshot *snapshot, uint32_t pack, uint64_t version,
+  bool (*visit)(void *context, const uint8_t id[16], bool is_metadata, uint64_t file_length), void *context,
+  pks_error *error
+);
+
+/// Hands the frame table of a segment of the store to `write`, piece by piece: what somebody must know who fetches frames
+/// of it. All of the segment is read and checked. False cancels. Needs `pks_options.sha256`. Errors: INVALID_ARGUMENT (no
+/// SHA-256, or more frames than a table may have), PURGED (no such segment), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_frame_table(
+  const pks_snapshot *snapshot, const uint8_t segment[16],
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
+);
+
+// MARK: - Versions from elsewhere
+
+/// A segment of a site, as a signed manifest names it.
+typedef struct pks_site_segment {
+  uint8_t id[16];
+  uint64_t file_length;  ///< bytes of the segment file
+  bool is_metadata;
+  uint8_t table_digest[32];  ///< SHA-256 of its frame table
+  uint32_t table_length;     ///< bytes of its frame table
+} pks_site_segment;
+
+/// A version that is to come from elsewhere. From a manifest whose signature was checked. Zero-initialise.
+typedef struct pks_delivery_request {
+  const char *pack;
+  uint64_t version;
+  uint8_t catalog[32], layout[32];
+  int64_t committed_at_ns;  ///< nanoseconds since 1970
+  bool set_priority;
+  int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
+  const pks_site_segment
+    *segments;  ///< copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
+  uint32_t segment_count;
+} pks_delivery_request;
+
+typedef struct pks_delivery pks_delivery;
+
+/// Begins a delivery into `txn`, or goes on with one that was interrupted: what is kept of it in the store's `incoming/`
+/// counts as delivered. Relative to what the transaction sees now. A kept version that is not current becomes so again,
+/// without being held; nothing is wanted for it. `*needed` false: the transaction shows this very version as the pack's
+/// current one, and `*out` is NULL. A delivery belongs to one thread at a time, the one of its transaction. It ends before
+/// its transaction does, unless it was staged. Errors: INVALID_ARGUMENT, HELD, EXISTS (the number is that of other
+/// content), BUSY (somebody is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY,
+/// CORRUPT.
+pks_status pks_delivery_open(
+  pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
+);
+
+/// Bytes that are wanted.
+typedef struct pks_want {
+  uint32_t segment;  ///< index in the request's segments
+  bool is_table;     ///< its whole frame table; else bytes of the segment file
+  uint64_t offset;   ///< in the segment file; 0 for a table
+  uint32_t length;
+} pks_want;
+
+typedef enum pks_next {
+  PKS_NEXT_WANT,
+  PKS_NEXT_WAIT,  ///< for what is outstanding: give it first
+  PKS_NEXT_DONE,  ///< all is there: stage it
+} pks_next;
+
+/// The next bytes to fetch. Any number may be outstanding; they are given in the order in which they were handed out. As
+/// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
+/// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
+/// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
+
+/// Gives the bytes of the oldest outstanding want. They are checked by SHA-256 before they are decoded, and each chunk
+/// after. What was given is kept across a crash of the process, but for some chunks of frames that are only needed in part:
+/// up to a frame's worth of them is gathered before it is written.
+///
+/// CORRUPT with `*is_final` false: these are not the bytes that the signed manifest leads to; the want stays outstanding,
+/// and others may be given. Any other error is final: the delivery is good for nothing but `pks_delivery_close`. CORRUPT
+/// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on where
+/// this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was wanted.
+pks_status pks_delivery_give(
+  pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error
+);
+
+typedef struct pks_delivery_totals {
+  bool is_planned;          ///< all metadata is there: the totals are known
+  uint64_t bytes_total;     ///< stored bytes of frames, as the site has them; of resumed ones, as they are here
+  uint64_t bytes_done;      ///< of them, those that are here
+  uint64_t bytes_resumed;   ///< of those, what an earlier attempt had left
+  uint64_t metadata_bytes;  ///< tables and pages that were given so far
+  uint64_t chunks_total, chunks_done;  ///< that the base does not have
+  uint64_t raw_bytes;                  ///< of those chunks
+} pks_delivery_totals;
+pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery);
+
+/// Stages the version, when all was given: what the store had and what came. Nothing is encoded again. Whatever it returns,
+/// the delivery is then good for nothing but `pks_delivery_close`; what came is kept until that discards it. Errors:
+/// INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the pack since), CORRUPT (the version
+/// makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error);
+
+/// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
+/// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
+void pks_delivery_close(pks_delivery *delivery, bool discard);
 
 // MARK: - Repair
 

@@ -1,0 +1,52 @@
+import CPackStore
+
+/// A segment that a version needs, as a publisher sees it.
+struct PublishedSegment: Equatable {
+  var id: [UInt8]
+  var isMetadata: Bool
+  var length: UInt64
+}
+
+extension Snapshot {
+  /// Takes what a callback is given, and ends when there is enough.
+  private final class Sink<Element> {
+    var taken: [Element] = []
+    var calls = 0
+    let limit: Int
+    init(_ limit: Int) { self.limit = limit }
+    func goesOn() -> Bool {
+      calls += 1
+      return calls < limit
+    }
+  }
+
+  func segments(of pack: UInt32, version: UInt64, stopAfter limit: Int = .max) throws -> [PublishedSegment] {
+    let sink = Sink<PublishedSegment>(limit)
+    try attempt {
+      pks_snapshot_visit_segments(
+        raw, pack, version,
+        { context, id, isMetadata, length in
+          let sink = Unmanaged<Sink<PublishedSegment>>.fromOpaque(context!).takeUnretainedValue()
+          sink.taken.append(
+            PublishedSegment(
+              id: Array(UnsafeBufferPointer(start: id, count: 16)), isMetadata: isMetadata, length: length))
+          return sink.goesOn()
+        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+    }
+    return sink.taken
+  }
+
+  func frameTable(of id: [UInt8], stopAfter limit: Int = .max) throws -> [UInt8] {
+    let sink = Sink<UInt8>(limit)
+    try attempt {
+      pks_snapshot_frame_table(
+        raw, id,
+        { context, bytes, count in
+          let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
+          sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
+          return sink.goesOn()
+        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+    }
+    return sink.taken
+  }
+}
