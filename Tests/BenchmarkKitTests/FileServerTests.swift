@@ -12,6 +12,10 @@ struct FileServerTests {
     #expect(read.path == "/a b/c")
     #expect(read.relativePath == "a b/c")
     #expect(read.fields == ["host": "x:1", "range": "bytes=0-1"])
+    #expect(read.keepsConnection)
+    #expect(request("GET / HTTP/1.1\r\nConnection: Close\r\n\r\n")?.keepsConnection == false)
+    #expect(request("GET / HTTP/1.0\r\n\r\n")?.keepsConnection == false)
+    #expect(request("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")?.keepsConnection == true)
     for wrong in [
       "", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / SPDY/1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n",
       "GET / HTTP/1.1\r\nx\r\n\r\n",

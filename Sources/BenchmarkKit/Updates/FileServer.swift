@@ -108,7 +108,7 @@ final class FileServer: @unchecked Sendable {
         answerCount -= 1
         lock.broadcast()
       }
-      if !sent.isComplete || request?.fields["connection"]?.lowercased() == "close" { return }
+      guard sent.isComplete, request?.keepsConnection == true else { return }
     }
   }
 

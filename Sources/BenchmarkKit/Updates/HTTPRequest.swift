@@ -7,6 +7,8 @@ struct HTTPRequest: Equatable {
   let path: String
   /// By lower-case name.
   let fields: [String: String]
+  /// Whether the client may ask again on the same connection.
+  let keepsConnection: Bool
 
   /// Nil unless `head` is a request line and fields, which end with an empty line.
   init?(_ head: some Collection<UInt8>) {
@@ -23,6 +25,8 @@ struct HTTPRequest: Equatable {
     method = String(words[0])
     self.path = path
     self.fields = fields
+    let wish = fields["connection"]?.lowercased()
+    keepsConnection = words[2] == "HTTP/1.0" ? wish == "keep-alive" : wish != "close"
   }
 
   /// The file below the served folder that is meant; nil for what would lead out of it.

@@ -8,26 +8,26 @@ struct CasyncUpdate: UpdateParticipant {
   var programs: [Program] { [casync] }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
-    let (store, client) = ("\(folder)/store.castr", "\(folder)/client")
+    let store = "\(folder)/store.castr"
     func make(_ index: String, _ source: String) throws -> ProgramUsage {
       try casync.measure(["make", "--compression=zstd", "--store=\(store)", "\(folder)/\(index)", source]).usage
     }
-    func extract(_ index: String) throws -> ProgramUsage {
-      try casync.measure(["extract", "--store=\(store)", "\(folder)/\(index)", client]).usage
+    func extract(_ index: String, to target: String, _ options: String...) throws -> ProgramUsage {
+      let arguments = ["--store=\(store)"] + options + ["\(folder)/\(index)", "\(folder)/\(target)"]
+      return try casync.measure(["extract"] + arguments).usage
     }
     _ = try make("old.caidx", trial.pair.from)
     let before = try FolderState(store)
     let built = try make("new.caidx", trial.pair.to)
     let chunks = try FolderState(store).byteCountWritten(since: before)
     let index = try fileByteCount("\(folder)/new.caidx")
-    _ = try extract("old.caidx")
-    let clientBefore = try FolderState(client)
-    let applied = try extract("new.caidx")
+    _ = try extract("old.caidx", to: "old")
+    let applied = try extract("new.caidx", to: "new", "--seed=\(folder)/old")
     report(
       UpdateRow(
         key: "casync", name: name, byteCount: chunks + index, metadataByteCount: index,
         publishedByteCount: chunks + index, build: built, apply: applied,
-        keptByteCount: try FolderState(client).byteCountWritten(since: clientBefore)))
+        keptByteCount: try FolderState("\(folder)/new").byteCount))
   }
 }
 
@@ -79,10 +79,7 @@ struct ZsyncUpdate: UpdateParticipant {
     let server = try FileServer(serving: site)
     defer { server.stop() }
     let old = try trial.oldArchive()
-    let applied = try zsync.measure(
-      ["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder,
-      environment: ["http_proxy": "", "HTTP_PROXY": ""]
-    ).usage
+    let applied = try zsync.measure(["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder).usage
     let exchanges = server.takeExchanges()
     try UpdateTrial.expectEqual("\(folder)/made.tar", trial.newArchive())
     func sent(_ exchanges: some Sequence<FileServer.Exchange>) -> Int { exchanges.reduce(0) { $0 + $1.sentByteCount } }
