@@ -8,8 +8,8 @@ struct PackStoreUpdate: UpdateParticipant {
   let name = "packstore"
   let packstore: Program
 
-  /// The second is for peers that compress at about that level.
-  private static let levels = [12, 3]
+  /// The first is for peers that compress at about that level. Deltas are made of what the last one published.
+  private static let levels = [3, 12]
   private static let deltaLevels = ["fast", "default", "best"]
   private static let pack = "P"
 
@@ -29,14 +29,14 @@ struct PackStoreUpdate: UpdateParticipant {
         row("packstore-install-\(level)", "packstore, level \(level)", old, install))
 
       let pristine = "\(place)/client-before"
-      if level == Self.levels[0] { try FileManager.default.copyItem(atPath: client.store, toPath: pristine) }
+      if level == Self.levels.last { try FileManager.default.copyItem(atPath: client.store, toPath: pristine) }
       let new = try publisher.publish(trial.pair.to)
       report(
         row(
           "packstore-ranges-\(level)", "packstore, ranges, level \(level)", new,
           try client.pull(from: server, of: publisher)))
       try FileManager.default.removeItem(atPath: client.store)
-      if level == Self.levels[0] { try measureDeltas(publisher, client: pristine, in: place, report) }
+      if level == Self.levels.last { try measureDeltas(publisher, client: pristine, in: place, report) }
       try FileManager.default.removeItem(atPath: place)
     }
   }
