@@ -19,4 +19,11 @@ package final class BlockingExecutor: TaskExecutor {
   ) async throws(Failure) -> Result {
     try await withTaskExecutorPreference(shared) { () async throws(Failure) -> Result in try body() }
   }
+
+  /// Runs `body`, and what it calls, on threads that may block wherever it does not suspend itself.
+  package static func runAsync<Result: Sendable>(
+    _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await withTaskExecutorPreference(shared) { try await body() }
+  }
 }

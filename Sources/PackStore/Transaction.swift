@@ -6,7 +6,7 @@ public import SystemPackage
 /// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile.
 /// Staging takes no lock; the commit holds the writer's lock for milliseconds.
 public struct Transaction: ~Copyable {
-  private let hold: TransactionHold
+  let hold: TransactionHold
 
   init(_ hold: TransactionHold) { self.hold = hold }
 
