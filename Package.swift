@@ -83,7 +83,9 @@ let package = Package(
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PackStore", "PackAuthoring", "PackDelivery",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
     ),

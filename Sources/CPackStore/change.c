@@ -58,7 +58,7 @@ static pks_status apply_rollback(const pks__staged_change *change, pks__generati
   pks__staged_change present = *change;
   present.version.pinned = to->packs[pack].versions[version].pinned;
   status = push(&present, to, pack, UINT32_MAX, error);
-  if (!status && change->kind == PKS__CHANGE_ROLLBACK) { to->packs[pack].held = true; }
+  to->packs[pack].held = change->kind == PKS__CHANGE_ROLLBACK;
   return status;
 }
 

@@ -79,7 +79,7 @@ static pks_status fail_held(const char *pack, pks_error *error) {
   return pks__fail(error, PKS_HELD, "the pack is held at its current version", pack, PKS_NO_OFFSET);
 }
 
-static pks_status stage_copy(
+pks_status pks__txn_stage_known(
   pks_txn *txn, pks__ingest *ingest, const pks__version *version, pks_add_result *result, pks_error *error
 ) {
   const pks__generation *generation = &pks__txn_view(txn)->generation;
@@ -133,7 +133,7 @@ pks_status pks_txn_copy_version(
   pks_add_result discarded;
   bool sync = txn->options.durability == PKS_DURABLE;
   status = pks__ingest_version(&ingest, &txn->session, pks__txn_view(txn), &version_request, sync, error);
-  if (!status) { status = stage_copy(txn, &ingest, version, result ? result : &discarded, error); }
+  if (!status) { status = pks__txn_stage_known(txn, &ingest, version, result ? result : &discarded, error); }
   pks__ingest_close(&ingest);
   pks__scratch_free(&source.bytes);
   return status;

@@ -56,6 +56,12 @@ pks_status pks__txn_stage_version(
 /// version's content.
 pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error);
 
+/// Stages what was ingested as `version`, which is known by number, date and content. One that is kept here becomes current
+/// again. Errors: EXISTS (a kept version has the number and other content), HELD, and those of staging.
+pks_status pks__txn_stage_known(
+  pks_txn *txn, pks__ingest *ingest, const pks__version *version, pks_add_result *result, pks_error *error
+);
+
 /// How `pks__txn_replace` commits.
 typedef struct pks__replacement {
   /// what the transaction sees, with what is to be said of packs beyond their versions. Its number is above all that any

@@ -27,8 +27,15 @@ struct Publication {
   /// The site's, in which tests end a publication where they want.
   var folder: SiteFolder
 
+  /// What the root calls the site, and its first number: by default the site's store, and 1.
+  struct Identity {
+    var site: SiteID
+    var sequence: UInt64
+  }
+  var identity: Identity
+
   /// Nanoseconds since 1970.
-  private let now = Int64(Date().timeIntervalSince1970 * 1e9)
+  let now = Int64(Date().timeIntervalSince1970 * 1e9)
   private var root: SiteRoot?
   private var rootByteCount: UInt64 = 0
 
@@ -45,6 +52,7 @@ struct Publication {
     self.options = options
     self.progress = progress
     folder = site.folder
+    identity = Identity(site: site.store.id, sequence: 1)
   }
 
   /// Publishes what is wanted; nil: the current version of each pack of the source.
@@ -179,7 +187,8 @@ struct Publication {
       return description.files
     }
     let next = SiteRoot(
-      sequence: (root?.sequence ?? 0) + 1, madeAt: now, expiresAt: expiresAt, site: site.store.id,
+      sequence: root.map { $0.sequence + 1 } ?? identity.sequence, madeAt: now, expiresAt: expiresAt,
+      site: identity.site,
       packs: description.packs)
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)

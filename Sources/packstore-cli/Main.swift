@@ -30,10 +30,9 @@ struct Packstore: ParsableCommand {
       'packstore --version' prints the version.
       """,
     subcommands: [
-      Add.self, Pull.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self, Extract.self,
-      Stat.self,
-      Log.self, Conflicts.self, Diff.self,
-      Verify.self, Repair.self,
+      Add.self, Pull.self, Import.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self,
+      Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self, Publish.self,
+      Package.self, Keygen.self,
     ]
   )
 }

@@ -33,7 +33,8 @@ struct Pull: AsyncParsableCommand {
   @Argument(help: .init("The packs (default: all that the site has).", valueName: "pack"), transform: parsePackID)
   var packs: [PackID] = []
 
-  @Option(help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parseKey)
+  @Option(
+    help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parsePublicKey)
   var trust: SitePublicKey?
 
   @Flag(help: "Take a folder that nobody signed.")
@@ -161,13 +162,6 @@ private struct PlaceForPull {
   func end() {
     if isTemporary { try? FileManager.default.removeItem(atPath: path) }
   }
-}
-
-@Sendable private func parseKey(_ text: String) throws -> SitePublicKey {
-  guard let key = SitePublicKey(text) else {
-    throw ValidationError("a public key is 44 characters, as 'packstore keygen' prints it")
-  }
-  return key
 }
 
 /// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.

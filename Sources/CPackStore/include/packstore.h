@@ -670,6 +670,83 @@ pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pk
 /// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
 void pks_delivery_close(pks_delivery *delivery, bool discard);
 
+// MARK: - Deltas
+
+/// A delta that somebody else has: a file, or whatever can be read like one. Plain data, copied.
+typedef struct pks_delta_source {
+  void *context;
+  /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the caller's
+  /// thread alone
+  int (*read)(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got);
+  const char *name;  ///< for messages; NULL: "delta"
+} pks_delta_source;
+
+/// What a delta says of itself.
+typedef struct pks_delta_info {
+  char pack[129];  ///< name of the pack, NUL-terminated
+  uint64_t from_version, to_version;
+  uint8_t from_catalog[32], to_catalog[32];
+  uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of the version that it leads to
+  uint64_t new_bytes;                                            ///< raw bytes of chunks that it brings
+  uint32_t header_length;  ///< bytes at its beginning whose SHA-256 names it: what is signed
+  uint8_t header_digest[32];
+  uint64_t length;  ///< bytes that belong to the delta; what follows is not looked at
+} pks_delta_info;
+
+/// Reads and checks the header of a delta. `sha256` as in `pks_options`. Errors: CORRUPT (also: no delta), NEWER_FORMAT,
+/// IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
+
+/// A delta to apply. Zero-initialise, then set `delta`.
+typedef struct pks_apply_request {
+  pks_delta_source delta;
+  const uint8_t *header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
+  bool set_priority;             ///< else a pack that is not current gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for the new chunks
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_apply_request;
+
+/// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
+/// version that the delta begins with must be kept here; of its chunks nothing is stored again, nor read unless the delta
+/// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header need
+/// not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
+/// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On an
+/// error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it begins
+/// with is not kept; `pks_error.file` names it), EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT,
+/// NEWER_FORMAT, PURGED.
+pks_status pks_txn_apply_delta(
+  pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error
+);
+
+enum {
+  PKS_DELTA_LEVEL_FAST = 9,
+  PKS_DELTA_LEVEL = 18,  ///< smaller than `zstd -19 --patch-from` in a third of its time
+  PKS_DELTA_LEVEL_MAX = 22,
+};
+
+/// A delta to build. Zero-initialise, then set `pack`, the versions, and `write`.
+typedef struct pks_delta_request {
+  const char *pack;   ///< of the snapshot; a removed one, too
+  uint64_t from, to;  ///< numbers of kept versions
+  int32_t level;      ///< 1 to 22; 0: PKS_DELTA_LEVEL
+  void *context;      ///< for the callbacks, which are called on the caller's thread
+  /// Takes bytes of the file. 0, or an errno. They come in no particular order: the header last
+  int (*write)(void *context, uint64_t offset, const void *bytes, size_t byte_count);
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);  ///< may be NULL; false cancels
+} pks_delta_request;
+
+/// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
+/// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
+/// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
+pks_status pks_delta_build(
+  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
+);
+
 // MARK: - Repair
 
 /// What became of something that a repair found damaged. All text is on loan until the callback returns.

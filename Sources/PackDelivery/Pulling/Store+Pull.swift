@@ -16,7 +16,7 @@ extension Store {
   /// a rollback is left where it is, and so is one that the site has no more.
   ///
   /// - Parameters:
-  ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder.
+  ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder or archive.
   ///   - packs: by default all that the site has.
   ///   - progress: called often, on a thread of the store's.
   /// - Throws: `DeliveryError` for what the site, the network or a key is to blame for; `PackStoreError` for the store;
@@ -73,12 +73,23 @@ private func path(ofFileURL text: String) throws(DeliveryError) -> String {
   return url.path
 }
 
+/// A site in a folder, or in an archive.
+private func makeSource(atPath path: String, _ pace: Pace) throws(DeliveryError) -> any SiteSource {
+  let files = FileManager.default
+  let isArchive = files.fileExists(atPath: path) && !files.fileExists(atPath: path + "/.")  // which a folder has
+  return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
+}
+
 /// The source that a URL or path means.
 private func makeSource(_ site: String, _ options: PullOptions) throws(DeliveryError) -> any SiteSource {
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)
-  guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else { return FolderSource(site, pace: pace) }
-  guard scheme.output.lowercased() != "file://" else { return FolderSource(try path(ofFileURL: site), pace: pace) }
+  guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
+    return try makeSource(atPath: site, pace)
+  }
+  guard scheme.output.lowercased() != "file://" else {
+    return try makeSource(atPath: path(ofFileURL: site), pace)
+  }
   #if Delivery
     var http = HTTPSource.Options()
     http.stallLimit = options.stallLimit
