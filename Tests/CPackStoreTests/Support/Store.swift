@@ -76,7 +76,7 @@ final class Store: @unchecked Sendable {
 
 final class Transaction {
   let store: Store
-  private var raw: OpaquePointer?
+  private(set) var raw: OpaquePointer?
 
   fileprivate init(_ store: Store, _ options: pks_txn_options) throws {
     self.store = store
