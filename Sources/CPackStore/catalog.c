@@ -190,9 +190,17 @@ static bool read_file_entry(pks__reader *reader, uint8_t flags, pks__catalog_ent
 }
 
 pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_entry *out, pks_error *error) {
-  pks__catalog_entry entry = {.value = cursor->value, .value_length = cursor->value_length};
-  entry.path = pks__tree_cursor_key(cursor, &entry.path_length);
-  pks__reader reader = pks__reader_make(cursor->value, cursor->value_length);
+  size_t path_length;
+  const char *path = pks__tree_cursor_key(cursor, &path_length);
+  return pks__catalog_entry_decode(path, path_length, cursor->value, cursor->value_length, out, error);
+}
+
+pks_status pks__catalog_entry_decode(
+  const char *path, size_t path_length, const uint8_t *value, size_t value_length, pks__catalog_entry *out,
+  pks_error *error
+) {
+  pks__catalog_entry entry = {.path = path, .path_length = path_length, .value = value, .value_length = value_length};
+  pks__reader reader = pks__reader_make(value, value_length);
   uint8_t flags = pks__read8(&reader);
   entry.kind = (pks__record_kind)(flags & PKS__ENTRY_KIND_MASK);
   entry.executable = flags & PKS__ENTRY_EXECUTABLE;
@@ -215,6 +223,27 @@ pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_
   }
   *out = entry;
   return PKS_OK;
+}
+
+bool pks__layout_entry_decode(const uint8_t *value, size_t value_length, pks__layout_entry *out) {
+  pks__reader reader = pks__reader_make(value, value_length);
+  uint8_t flags = pks__read8(&reader);
+  *out = (pks__layout_entry){.mapped = flags & PKS__ENTRY_MAPPED, .extent_count = pks__read_varint(&reader)};
+  bool listed = out->extent_count > PKS__ENTRY_INLINE_ROWS;
+  bool is_known = (flags & ~(PKS__ENTRY_LISTED | PKS__ENTRY_MAPPED)) == 0;
+  if (reader.failed || !is_known || out->extent_count == 0 || listed != ((flags & PKS__ENTRY_LISTED) != 0)) {
+    return false;
+  }
+  if (listed) {
+    out->list.height = pks__read8(&reader);
+    const uint8_t *root = pks__read_bytes(&reader, sizeof out->list.root);
+    if (root) { memcpy(&out->list.root, root, sizeof out->list.root); }
+    out->list.count = out->extent_count;
+  } else {
+    size_t length = (size_t)out->extent_count * sizeof(pks__layout_extent);
+    out->extents = (const pks__layout_extent *)(const void *)pks__read_bytes(&reader, length);
+  }
+  return !reader.failed && pks__reader_left(&reader) == 0;
 }
 
 // MARK: - Chunks of an entry

@@ -119,6 +119,22 @@ pks_status pks__catalog_read_root(
 /// Decodes the entry at the cursor. CORRUPT when it breaks a rule.
 pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_entry *out, pks_error *error);
 
+/// The same for a path and a value that do not come from a cursor.
+pks_status pks__catalog_entry_decode(
+  const char *path, size_t path_length, const uint8_t *value, size_t value_length, pks__catalog_entry *out,
+  pks_error *error
+);
+
+/// A decoded layout entry. Everything is on loan from the bytes.
+typedef struct pks__layout_entry {
+  bool mapped;
+  uint64_t extent_count;
+  const pks__layout_extent *extents;  ///< `extent_count` rows, or NULL when they are in `list`
+  pks__tree list;
+} pks__layout_entry;
+/// False when it breaks a rule.
+bool pks__layout_entry_decode(const uint8_t *value, size_t value_length, pks__layout_entry *out);
+
 /// The chunks of an entry, one after another.
 typedef struct pks__chunk_cursor {
   const pks__catalog_chunk *next;

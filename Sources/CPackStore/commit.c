@@ -72,12 +72,17 @@ static pks_status file_exists(commit *commit, const char *path, bool *exists, pk
   return failure && failure != ENOENT ? pks__fail_system(error, failure, "cannot examine", path) : PKS_OK;
 }
 
-static pks_status move(commit *commit, const char *name, const char *path, pks_error *error) {
+/// Moves a file out of the session's folder, or another where things are staged.
+static pks_status move_from(commit *commit, const char *folder, const char *name, const char *path, pks_error *error) {
   const pks_vfs *vfs = commit->store->vfs;
   char from[2 * PKS__INDEX_NAME];
-  (void)snprintf(from, sizeof from, "%s/%s", commit->txn->session.path, name);
+  (void)snprintf(from, sizeof from, "%s/%s", folder, name);
   int failure = vfs->rename(vfs->context, commit->store->root, from, path);
   return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
+}
+
+static pks_status move(commit *commit, const char *name, const char *path, pks_error *error) {
+  return move_from(commit, commit->txn->session.path, name, path, error);
 }
 
 /// Whether the store has the segment already: another writer may have stored the same bytes meanwhile. Its file stays,
@@ -100,22 +105,23 @@ static pks_status is_stored(
 }
 
 /// Syncs a segment that was staged by an atomic commit.
-static pks_status sync_staged(commit *commit, const char *name, pks_error *error) {
+static pks_status sync_staged(commit *commit, const pks__staged_segment *staged, const char *name, pks_error *error) {
   char path[2 * PKS__INDEX_NAME];
-  (void)snprintf(path, sizeof path, "%s/%s", commit->txn->session.path, name);
+  (void)snprintf(path, sizeof path, "%s/%s", staged->folder, name);
   return pks__store_sync_file(commit->store, path, false, error);
 }
 
 static pks_status move_segments(commit *commit, pks__view *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
-  uint64_t count = PKS__SCRATCH_COUNT(segments, pks__segment *);
+  uint64_t count = PKS__SCRATCH_COUNT(segments, pks__staged_segment);
   if (count > 0) { commit->txn->session.leaves_garbage = true; }  // until something names them
   for (uint64_t i = 0; i < count; i++) {
-    const pks__segment *segment = *PKS__SCRATCH_AT(segments, pks__segment *, i);
+    const pks__staged_segment *staged = PKS__SCRATCH_AT(segments, const pks__staged_segment, i);
+    const pks__segment *segment = staged->segment;
     // Two adds of one transaction may have made the same segment; the first move took the file.
     bool is_repeated = false;
     for (uint64_t before = 0; before < i && !is_repeated; before++) {
-      is_repeated = *PKS__SCRATCH_AT(segments, pks__segment *, before) == segment;
+      is_repeated = PKS__SCRATCH_AT(segments, const pks__staged_segment, before)->segment == segment;
     }
     if (is_repeated) { continue; }
     bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
@@ -123,8 +129,8 @@ static pks_status move_segments(commit *commit, pks__view *current, pks_error *e
     // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
     // generation needs is synced all the same.
     pks_status status = commit->sync || mends ? PKS_OK : is_stored(commit, current, segment, &stored, error);
-    if (!status && mends && !commit->sync) { status = sync_staged(commit, name, error); }
-    if (!status && !stored) { status = move(commit, name, segment->name, error); }
+    if (!status && mends && !commit->sync) { status = sync_staged(commit, staged, name, error); }
+    if (!status && !stored) { status = move_from(commit, staged->folder, name, segment->name, error); }
     if (status) { return status; }
   }
   return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
@@ -208,8 +214,10 @@ static pks_status move_files(commit *commit, pks__view *current, pks__control_sl
 // MARK: - What was reused
 
 static bool is_staged(const pks_txn *txn, const pks__segment_id *id) {
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
-    if (pks__segment_id_equal(&(*PKS__SCRATCH_AT(&txn->segments, pks__segment *, i))->id, id)) { return true; }
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    if (pks__segment_id_equal(&PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment->id, id)) {
+      return true;
+    }
   }
   return false;
 }

@@ -23,6 +23,17 @@ pks_status pks__file_writer_open(
   return PKS_OK;
 }
 
+pks_status pks__file_writer_adopt(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+) {
+  pks__file_writer writer = {.vfs = vfs, .file = file};
+  (void)snprintf(writer.name, sizeof writer.name, "%s", name);
+  writer.buffer = pks__allocate(BUFFER_SIZE);
+  if (!writer.buffer) { return pks__fail_memory(error); }
+  *out = writer;
+  return PKS_OK;
+}
+
 static pks_status write_out(
   pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error
 ) {
@@ -38,6 +49,13 @@ pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error) {
   if (buffered == 0) { return PKS_OK; }
   writer->buffered = 0;
   return write_out(writer, writer->buffer, buffered, writer->length - buffered, error);
+}
+
+pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error) {
+  PKS_ASSERT(offset >= writer->length);
+  pks_status status = pks__file_writer_flush(writer, error);
+  if (!status) { writer->length = offset; }
+  return status;
 }
 
 pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error) {

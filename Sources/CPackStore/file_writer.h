@@ -21,6 +21,12 @@ typedef struct pks__file_writer {
 pks_status pks__file_writer_open(
   pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
 );
+/// Writes from the beginning of a file that is open for writing, and takes it over on success.
+pks_status pks__file_writer_adopt(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+);
+/// Goes on at `offset`, not before the present end: what lies between stays as it is in the file.
+pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error);
 pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error);
 /// Appends zeros up to the next multiple of `alignment`, a power of two of at most 4096.
 pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error);

@@ -6,14 +6,6 @@ enum { PROGRESS_BYTES = 4 * 1024 * 1024, PROGRESS_ITEMS = 1000 };
 
 // MARK: - Finding chunks
 
-static bool find_new_chunk(const pks__ingest *ingest, const pks__id *id, uint32_t *number) {
-  uint64_t probe = 0;
-  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), &probe, number)) {
-    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
-  }
-  return false;
-}
-
 /// Whether the row after the last hit holds the chunk; saves a look-up for content that is stored in order.
 static bool follows_last_hit(pks__first_pass *pass, const pks__id *id) {
   pks__chunk_ref *hit = &pass->last_hit;
@@ -118,7 +110,7 @@ static pks_status place_chunk(
 ) {
   pks__ingest *ingest = pass->ingest;
   uint32_t source = PKS__SPAN_NEW, number = 0;
-  if (find_new_chunk(ingest, id, &number)) { return add_span(pass, source, number, error); }
+  if (pks__ingest_find_new(ingest, id, &number)) { return add_span(pass, source, number, error); }
   bool found;
   pks_status status = find_old_chunk(pass, id, &found, error);
   if (!status && found) {
@@ -139,7 +131,7 @@ static pks_status lay_out_chunk(
 ) {
   pks__ingest *ingest = pass->ingest;
   uint32_t number;
-  bool is_new = !find_new_chunk(ingest, id, &number), is_old = false;
+  bool is_new = !pks__ingest_find_new(ingest, id, &number), is_old = false;
   pks_status status = is_new ? find_old_chunk(pass, id, &is_old, error) : PKS_OK;
   if (!status) { status = store_chunk(pass, id, bytes, offset, length, &number, error); }
   if (!status && is_new && !is_old) { status = note_new_chunk(ingest, id, length, number, error); }
@@ -370,6 +362,37 @@ static pks_status open_old_catalog(pks__first_pass *pass, pks_error *error) {
   return next_old_entry(pass, error);
 }
 
+// MARK: - What was written before
+
+static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint32_t *number) {
+  const pks__ingest *ingest = context;
+  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), probe, number)) {
+    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
+  }
+  return false;
+}
+
+/// Where a chunk that was written lies raw in its segment file; false when it does not.
+static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
+  *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
+  const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, (*place)->segment, (*place)->frame);
+  *begin = pks__place_offset(pks__get64(row->place)) + (*place)->begin;
+  return pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
+}
+
+static bool begins_page(void *context, uint32_t number) {
+  const pks__new_place *place;
+  uint64_t begin;
+  return written_at(context, number, &place, &begin) && begin % PKS__PAGE == 0;
+}
+
+static bool follows_before(void *context, uint32_t number) {
+  const pks__new_place *before, *place;
+  uint64_t end, begin;
+  if (!written_at(context, number - 1, &before, &end) || !written_at(context, number, &place, &begin)) { return false; }
+  return before->segment == place->segment && end + before->length == begin;
+}
+
 pks_status pks__first_pass_open(
   pks__first_pass *out, pks__ingest *ingest, const pks__chunk_fetch *fetch, pks_error *error
 ) {
@@ -379,6 +402,13 @@ pks_status pks__first_pass_open(
   pks__tree_writer_init(&out->entries, sink, PKS__TREE_MAP, 0);
   pks__scratch_folder *home = &ingest->session->scratch;
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
+  out->search.written = (pks__written_chunks){
+    .context = ingest,
+    .count = (uint32_t)PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id),
+    .next = next_written,
+    .begins = begins_page,
+    .follows = follows_before,
+  };
   pks__scratch_init(&out->passed, home);
   return open_old_catalog(out, error);
 }

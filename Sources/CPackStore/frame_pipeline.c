@@ -60,6 +60,8 @@ pks_status pks__frame_pipeline_open(
   out->shared_target = sequential ? out->target : PKS__FRAME_SHARED;
   if (request->shared_frame_size) { out->shared_target = request->shared_frame_size; }
   out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
+  // A single thread encodes when it retires: there is nothing to gather ahead.
+  if (threads == 1) { out->ring_size = 1; }
   pks__segment_series_init(&out->series, session, PKS__SEGMENT_DATA, sync);
   pks__scratch_init(&out->places, &session->scratch);
   pks__scratch_init(&out->rows, &session->scratch);
@@ -97,6 +99,18 @@ void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {
 
 // MARK: - Retiring
 
+/// Notes what was recorded of the next frame of a segment. Its chunks' places follow.
+static pks_status note_row(
+  pks__frame_pipeline *pipeline, uint32_t segment, const pks__frame_row *row, pks_error *error
+) {
+  pks_status status = PKS_OK;
+  if (segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t)) {
+    uint64_t base = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
+    status = pks__scratch_append(&pipeline->row_bases, &base, sizeof base, error);
+  }
+  return status ? status : pks__scratch_append(&pipeline->rows, row, sizeof *row, error);
+}
+
 /// Writes one stored frame and notes where its chunks came to lie.
 static pks_status write_frame(
   pks__frame_pipeline *pipeline, const uint8_t *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
@@ -108,17 +122,51 @@ static pks_status write_frame(
     &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame,
     &row, error
   );
-  if (!status && place.segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t)) {
-    uint64_t base = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
-    status = pks__scratch_append(&pipeline->row_bases, &base, sizeof base, error);
-  }
-  if (!status) { status = pks__scratch_append(&pipeline->rows, &row, sizeof row, error); }
+  if (!status) { status = note_row(pipeline, place.segment, &row, error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
     place.begin = i > 0 ? ends[i - 1] : 0;
     place.length = ends[i] - place.begin;
     status = pks__scratch_append(&pipeline->places, &place, sizeof place, error);
   }
+  if (status || !pipeline->observe) { return status; }
+  return pipeline->observe(pipeline->observer, place.segment, &row, ids, ends, chunk_count, error);
+}
+
+pks_status pks__frame_pipeline_note(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
+) {
+  pks__new_place place = {.segment = pipeline->series.sealed_count};
+  bool is_first = place.segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t);
+  uint64_t count = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
+  if (!is_first) {
+    place.frame = (uint32_t)(count - *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, place.segment));
+  }
+  pks_status status = note_row(pipeline, place.segment, row, error);
+  for (uint32_t i = 0; !status && i < chunk_count; i++) {
+    place.begin = i > 0 ? pks__get32(ends[i - 1]) : 0;
+    place.length = pks__get32(ends[i]) - place.begin;
+    status = pks__scratch_append(&pipeline->places, &place, sizeof place, error);
+  }
   return status;
+}
+
+pks_status pks__frame_pipeline_restore(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+) {
+  pks_status status = pks__segment_series_restore(&pipeline->series, row, ids, ends, chunk_count, fits, error);
+  return status || !*fits ? status : pks__frame_pipeline_note(pipeline, row, ends, chunk_count, error);
+}
+
+pks_status pks__frame_pipeline_add_encoded(
+  pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
+) {
+  pks_status status = write_frame(
+    pipeline, frame->stored, frame->stored_length, frame->codec, frame->alignment, frame->ids, frame->ends,
+    frame->chunk_count, error
+  );
+  bool may_cut = frame->codec != PKS__CODEC_RAW;
+  return status ? status : pks__segment_series_boundary(&pipeline->series, frame->ends_asset, may_cut, error);
 }
 
 /// Writes every chunk of a frame as a raw frame of its own.
@@ -240,11 +288,16 @@ void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   pipeline->asset_is_alone = false;
 }
 
-pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error) {
+pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *error) {
   close_frame(pipeline, true);
   while (pipeline->count > 0) {
     pks_status status = retire_oldest(pipeline, error);
     if (status) { return status; }
   }
-  return pks__segment_series_finish(&pipeline->series, error);
+  return PKS_OK;
+}
+
+pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error) {
+  pks_status status = pks__frame_pipeline_flush(pipeline, error);
+  return status ? status : pks__segment_series_finish(&pipeline->series, error);
 }

@@ -38,6 +38,12 @@ typedef struct pks__new_place {
 
 typedef struct pks__pipeline_frame pks__pipeline_frame;
 
+/// Told of every frame that was written, in order, with its chunks. `frame` is its number in the segment.
+typedef pks_status pks__frame_observer(
+  void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, pks_error *error
+);
+
 typedef struct pks__frame_pipeline {
   pks__pool *pool;
   pks__encoder **encoders;  ///< one per worker
@@ -51,9 +57,11 @@ typedef struct pks__frame_pipeline {
   pks__scratch row_bases;  ///< uint64_t by segment: position of its first frame in `rows`
   uint64_t asset_size;
   bool asset_is_mapped;
-  bool asset_begins;     ///< nothing of the asset was added yet
-  bool asset_is_alone;   ///< the open frame belongs to a large asset whose beginning is new
-  bool asset_in_pieces;  ///< the present asset does not lie raw in one piece
+  bool asset_begins;             ///< nothing of the asset was added yet
+  bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
+  bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
+  pks__frame_observer *observe;  ///< NULL: nobody
+  void *observer;
 } pks__frame_pipeline;
 
 pks_status pks__frame_pipeline_open(
@@ -70,6 +78,35 @@ pks_status pks__frame_pipeline_add(
   pks_error *error
 );
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
+
+/// A frame that is encoded already.
+typedef struct pks__encoded_frame {
+  const void *stored;
+  uint32_t stored_length;
+  uint32_t codec;
+  uint64_t alignment;  ///< of its place in the file, a power of two up to a page
+  const pks__id *ids;
+  const uint32_t *ends;
+  uint32_t chunk_count;
+  bool ends_asset;  ///< with its last chunk
+} pks__encoded_frame;
+
+/// Writes a frame as it is, at once: before those chunks that are still being gathered to a frame. So numbers of chunks
+/// are known when they are written, not when they are added: see `observe`.
+pks_status pks__frame_pipeline_add_encoded(
+  pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
+);
+/// Takes up a frame that an earlier process wrote to the present segment of the series. `*fits` false: it cannot come next.
+pks_status pks__frame_pipeline_restore(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+);
+/// The same for a frame of a segment that will be taken up sealed.
+pks_status pks__frame_pipeline_note(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
+);
+/// Writes all chunks that were added.
+pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *error);
 
 /// Retires all frames and seals the last segment. Places are complete afterwards.
 pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error);

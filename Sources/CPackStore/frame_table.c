@@ -120,6 +120,11 @@ pks_status pks__frame_table_read(
   return PKS_OK;
 }
 
+void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out) {
+  pks_status status = read_header(bytes, byte_count, "", out, NULL);
+  PKS_ASSERT(!status);
+}
+
 // MARK: - Writing
 
 /// A table on its way out.

@@ -49,6 +49,9 @@ pks_status pks__frame_table_read(
   const void *bytes, size_t byte_count, const char *name, pks__frame_table *out, pks_error *error
 );
 
+/// The same for bytes that were checked by it before.
+void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out);
+
 pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index);  ///< `index` < frame_count
 /// The page that a frame of a metadata segment holds.
 pks__id pks__frame_table_page(const pks__frame_table *table, uint32_t index);

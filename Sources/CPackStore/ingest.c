@@ -16,17 +16,35 @@ void pks__ingest_init(pks__ingest *out, pks__session *session, pks__view *base, 
   out->base_pack = pks__generation_find_pack(&base->generation, request->pack);
   out->chunker = pks__chunker_make(session->store->chunk_average);
   out->info.chunk_average = session->store->chunk_average;
+  out->thread_count = session->store->thread_count;
   init_scratch(out);
 }
 
 pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error) {
   pks_status status = pks__page_store_open(&ingest->pages, ingest->session, ingest->base, sync, error);
   if (status) { return status; }
-  ingest->pool = pks__pool_create(ingest->session->store->thread_count);
+  ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
   return pks__frame_pipeline_open(
     &ingest->frames, ingest->session, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
   );
+}
+
+bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number) {
+  uint64_t probe = 0;
+  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), &probe, number)) {
+    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
+  }
+  return false;
+}
+
+pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error) {
+  uint64_t count = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
+  if (count == UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
+  }
+  pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
+  return status ? status : pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), (uint32_t)count, error);
 }
 
 void pks__ingest_close(pks__ingest *ingest) {

@@ -74,6 +74,7 @@ typedef struct pks__ingest {
   pks__chunker chunker;
   pks__listing listing;
   uint64_t files_expected, bytes_expected;  ///< for progress
+  uint32_t thread_count;
   pks__pool *pool;
   pks__page_store pages;
   pks__frame_pipeline frames;
@@ -110,6 +111,8 @@ typedef struct pks__version_request {
   pks__id catalog;
   /// says which files are map assets; where it cannot be read, none is
   pks__id layout;
+  /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
+  bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of both
   /// for chunks that the base does not have: whether `fetch` will be able to. NULL: nobody has them
   pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
@@ -117,10 +120,19 @@ typedef struct pks__version_request {
   /// told of each file that cannot be had whole, which is left out; NULL: that is CORRUPT
   void (*lost)(void *context, const char *path, size_t path_length);
   bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
-  void *context;                                                  ///< for `has`, `lost` and `progress`
+  void *context;                                                  ///< for `is_mapped`, `has`, `lost` and `progress`
 } pks__version_request;
 
-/// First pass over a catalog. The result is to be closed, also after an error. Without losses its catalog is the one that
+/// First pass over a catalog, in two steps: what takes chunks and pages is opened, and may be given chunks that the base
+/// does not have; then the catalog is walked. The result of the first is to be closed, also after an error. `thread_count`
+/// is at most the store's.
+pks_status pks__ingest_version_open(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, uint32_t thread_count,
+  bool sync, pks_error *error
+);
+pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error);
+
+/// Both. The result is to be closed, also after an error. Without losses its catalog is the one that
 /// was asked for. Errors: CORRUPT, also when pages or chunks are nowhere; those of `has` and `fetch`.
 pks_status pks__ingest_version(
   pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
@@ -136,6 +148,13 @@ pks_status pks__ingest_assemble(pks__ingest *ingest, uint64_t number, bool sync,
 pks_status pks__ingest_find_shadows(const pks__ingest *ingest, pks__view *view, bool *found, pks_error *error);
 
 void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
+
+// MARK: - Chunks that are new
+
+/// Whether the chunk is among the new ones, and which.
+bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number);
+/// Makes a chunk known that was written without the first pass: it takes the next number, and is found by its id.
+pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error);
 
 // MARK: - For the two first passes
 

@@ -12,6 +12,14 @@ typedef struct version_walk {
   pks__mapped_paths mapped;
 } version_walk;
 
+/// Whether the file is a map asset: the caller knows, or the layout does.
+static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
+  const pks__version_request *request = walk->request;
+  if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return false; }
+  if (request->is_mapped) { return request->is_mapped(request->context, entry->path, entry->path_length); }
+  return pks__mapped_paths_has(&walk->mapped, entry->path, entry->path_length);
+}
+
 // MARK: - Chunks
 
 static pks_status fail_chunk(const pks__catalog_entry *entry, pks_error *error) {
@@ -88,7 +96,7 @@ static pks_status take_entry(version_walk *walk, const pks__catalog_entry *entry
     .path_length = (uint32_t)entry->path_length,
     .kind = (uint8_t)entry->kind,
     .executable = entry->executable,
-    .mapped = is_file && entry->size > 0 && pks__mapped_paths_has(&walk->mapped, entry->path, entry->path_length),
+    .mapped = is_mapped(walk, entry),
   };
   pks_status status = pks__listing_append(listing, &item, entry->path, entry->target, error);
   if (status) { return status; }
@@ -121,7 +129,7 @@ static pks_status walk_catalog(
   version_walk walk = {.request = request};
   pks__chunk_fetch nothing = {.fetch = no_chunk};
   pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, map);
-  pks__mapped_paths_open(&walk.mapped, request->pages, &request->layout);
+  if (!request->is_mapped) { pks__mapped_paths_open(&walk.mapped, request->pages, &request->layout); }
   pks_status status =
     pks__first_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
   if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
@@ -133,9 +141,9 @@ static pks_status walk_catalog(
   return status;
 }
 
-pks_status pks__ingest_version(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
-  pks_error *error
+pks_status pks__ingest_version_open(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, uint32_t thread_count,
+  bool sync, pks_error *error
 ) {
   pks_add_request add = request->encoding ? *request->encoding : (pks_add_request){0};
   add.pack = request->pack;
@@ -154,13 +162,28 @@ pks_status pks__ingest_version(
   out->info.chunk_average = info.chunk_average;
   out->files_expected = info.file_count;
   out->bytes_expected = info.logical_bytes;
-  status = pks__ingest_open_parts(out, sync, error);
-  if (!status) { status = walk_catalog(out, request, &map, error); }
-  bool is_whole = !status && pks__id_equal(&out->catalog_id, &request->catalog);
+  out->thread_count = thread_count;
+  return pks__ingest_open_parts(out, sync, error);
+}
+
+pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks__catalog_info info;
+  pks__tree map;
+  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (!status) { status = walk_catalog(ingest, request, &map, error); }
+  bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {
     return pks__fail(
       error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET
     );
   }
   return status;
+}
+
+pks_status pks__ingest_version(
+  pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, bool sync,
+  pks_error *error
+) {
+  pks_status status = pks__ingest_version_open(out, session, base, request, session->store->thread_count, sync, error);
+  return status ? status : pks__ingest_version_walk(out, request, error);
 }

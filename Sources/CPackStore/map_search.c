@@ -163,6 +163,18 @@ static void add_laid_out(pks__map_search *search, const pks__id *first) {
   }
 }
 
+static void add_written(pks__map_search *search, const pks__id *first) {
+  const pks__written_chunks *written = &search->written;
+  uint64_t probe = 0;
+  uint32_t number;
+  for (uint32_t copies = 0; copies < COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX; copies++) {
+    if (written->count == 0 || !written->next(written->context, first, &probe, &number)) { return; }
+    if (number >= written->count || !written->begins(written->context, number)) { continue; }
+    search->places[search->place_count++] =
+      (pks__map_place){.new_first = number, .new_end = written->count, .is_written = true};
+  }
+}
+
 /// A stretch is not noted once as many begin with its first chunk as are ever tried.
 pks_status pks__map_search_note(pks__map_search *search, uint32_t first, uint32_t count, pks_error *error) {
   const pks__id *id = new_id(search, first);
@@ -186,13 +198,15 @@ pks_status pks__map_search_begin(
   pks_status status = add_kept(search, path, length, first, error);
   if (!status) { status = add_copies(search, first, error); }
   if (!status) { add_laid_out(search, first); }
+  if (!status) { add_written(search, first); }
   return status;
 }
 
 /// Whether the chunk comes next at a place of this add.
 static bool new_goes_on(const pks__map_search *search, const pks__map_place *place, const pks__id *id) {
-  uint32_t number = place->new_first + search->chunk_count;
-  return number < place->new_end && pks__id_equal(new_id(search, number), id);
+  uint64_t number = (uint64_t)place->new_first + search->chunk_count;
+  if (number >= place->new_end || !pks__id_equal(new_id(search, (uint32_t)number), id)) { return false; }
+  return !place->is_written || search->written.follows(search->written.context, (uint32_t)number);
 }
 
 /// Whether the chunk comes next at a place of the store, raw and without a gap.

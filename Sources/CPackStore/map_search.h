@@ -6,7 +6,7 @@
 /// afresh.
 ///
 /// Places are tried in this order, and the first that is left is taken: where the pack's current version has the path;
-/// where the store has the first chunk, newest run first; what this add laid out. Of the last two only a few are tried,
+/// where the store has the first chunk, newest run first; what this add laid out, or wrote. Of these only a few are tried,
 /// so that content that begins like much else costs no more. One thread at a time.
 #ifndef PKS_MAP_SEARCH_H
 #define PKS_MAP_SEARCH_H
@@ -23,7 +23,18 @@ typedef struct pks__map_place {
   uint32_t frame;        ///< in the segment: of the last chunk
   uint64_t next_offset;  ///< in the segment file: where the next chunk must begin
   bool is_kept;          ///< the pack's current version has the path here, as a map asset
+  bool is_written;       ///< of new chunks: they were written before, not laid out
 } pks__map_place;
+
+/// New chunks that were written before the search, and not as map assets that it was told of. Some may lie as one does.
+typedef struct pks__written_chunks {
+  void *context;
+  uint32_t count;  ///< numbers below; 0: there are none
+  /// the next of them with that id; zero `*probe`
+  bool (*next)(void *context, const pks__id *id, uint64_t *probe, uint32_t *number);
+  bool (*begins)(void *context, uint32_t number);   ///< whether it lies raw and begins at a page
+  bool (*follows)(void *context, uint32_t number);  ///< whether it lies raw, right behind the one before it
+} pks__written_chunks;
 
 typedef struct pks__map_search {
   pks__view *base;
@@ -31,6 +42,7 @@ typedef struct pks__map_search {
   const pks__scratch *new_ids;  ///< pks__id by number of the new chunk
   pks__scratch laid_out;        ///< stretches of new chunks, each a map asset
   pks__map laid_out_by_first;   ///< prefix of the first chunk's id -> index in `laid_out`
+  pks__written_chunks written;
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
   uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all

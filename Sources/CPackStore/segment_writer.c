@@ -7,24 +7,61 @@
 /// Columns begin at multiples of a cache line.
 enum { COLUMN_ALIGNMENT = 64 };
 
+/// Begins with the header. Takes over the writer, whose file is open.
+static pks_status begin(
+  pks__segment_writer *out, pks__segment_writer *writer, pks__scratch_folder *home, pks_error *error
+) {
+  pks__scratch_init(&writer->frames, home);
+  pks__scratch_init(&writer->ids, home);
+  pks__scratch_init(&writer->ends, home);
+  pks__segment_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .kind = pks__put32((uint32_t)writer->kind)};
+  memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
+  pks_status status = pks__file_writer_append(&writer->file, &header, sizeof header, error);
+  if (status) {
+    pks__segment_writer_abandon(writer);
+    return status;
+  }
+  *out = *writer;
+  return PKS_OK;
+}
+
 pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
 ) {
   pks__segment_writer writer = {.kind = kind};
   pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, error);
-  if (status) { return status; }
-  pks__scratch_init(&writer.frames, home);
-  pks__scratch_init(&writer.ids, home);
-  pks__scratch_init(&writer.ends, home);
-  pks__segment_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .kind = pks__put32((uint32_t)kind)};
-  memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
-  status = pks__file_writer_append(&writer.file, &header, sizeof header, error);
+  return status ? status : begin(out, &writer, home, error);
+}
+
+pks_status pks__segment_writer_resume(
+  pks__segment_writer *out, pks__scratch_folder *home, pks__file file, const char *path, pks__segment_kind kind,
+  pks_error *error
+) {
+  pks__segment_writer writer = {.kind = kind};
+  pks__file_info info;
+  int failure = home->vfs->info_of(home->vfs->context, file, &info);
+  pks_status status = failure ? pks__fail_system(error, failure, "cannot examine", path)
+                              : pks__file_writer_adopt(&writer.file, home->vfs, file, path, error);
   if (status) {
-    pks__segment_writer_abandon(&writer);
+    home->vfs->close(home->vfs->context, file);
     return status;
   }
-  *out = writer;
-  return PKS_OK;
+  writer.old_length = info.size;
+  return begin(out, &writer, home, error);
+}
+
+pks_status pks__segment_writer_restore(
+  pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+) {
+  uint64_t begin = pks__place_offset(pks__get64(row->place)), end = begin + pks__get32(row->stored_length);
+  *fits = begin >= writer->file.length && end <= writer->old_length
+    && pks__get32(row->first_chunk) == pks__segment_writer_chunk_count(writer);
+  if (!*fits) { return PKS_OK; }
+  pks_status status = pks__file_writer_skip(&writer->file, end, error);
+  if (!status) { status = pks__scratch_append(&writer->frames, row, sizeof *row, error); }
+  if (!status) { status = pks__scratch_append(&writer->ids, ids, chunk_count * sizeof *ids, error); }
+  return status ? status : pks__scratch_append(&writer->ends, ends, chunk_count * sizeof *ends, error);
 }
 
 uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer) {
@@ -84,11 +121,23 @@ static pks_status build_body(pks__segment_writer *writer, pks__scratch *body, pk
   return status;
 }
 
+/// Zeros over what an earlier process left behind the frames, so that the file ends where the table does.
+static pks_status clear_rest(pks__segment_writer *writer, pks_error *error) {
+  static const uint8_t zeros[4096];
+  pks_status status = PKS_OK;
+  while (!status && writer->file.length < writer->old_length) {
+    uint64_t left = writer->old_length - writer->file.length;
+    status = pks__file_writer_append(&writer->file, zeros, (size_t)pks__min64(left, sizeof zeros), error);
+  }
+  return status;
+}
+
 static pks_status append_table(
   pks__segment_writer *writer, pks_sha256 *sha256, pks__scratch *body, pks__scratch *tail, pks__segment_id *id,
   pks_error *error
 ) {
   pks_status status = build_body(writer, body, error);
+  if (!status) { status = clear_rest(writer, error); }
   if (!status) { status = pks__file_writer_align(&writer->file, PKS__PAGE, error); }
   if (!status) { status = pks__table_finish(body, writer->file.length, PKS__TABLE_SEGMENT, tail, error); }
   if (!status) { status = pks__file_writer_append(&writer->file, body->bytes, (size_t)body->length, error); }

@@ -16,11 +16,25 @@ typedef struct pks__segment_writer {
   pks__scratch frames;  ///< pks__frame_row
   pks__scratch ids;     ///< pks__id
   pks__scratch ends;    ///< le32
+  uint64_t old_length;  ///< of the file when it was taken up again: what lies beyond the frames is not ours
 } pks__segment_writer;
 
 /// Creates the file `path` in the scratch folder's session.
 pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
+);
+
+/// Takes up a file that is open for reading and writing, be it empty or what an earlier process left of a segment, and
+/// takes it over. Frames that it has already are said by `pks__segment_writer_restore`; what lies behind them is written
+/// over, by zeros in the end.
+pks_status pks__segment_writer_resume(
+  pks__segment_writer *out, pks__scratch_folder *home, pks__file file, const char *path, pks__segment_kind kind,
+  pks_error *error
+);
+/// Says that the frame of `row` lies in the file. False when it cannot come next.
+pks_status pks__segment_writer_restore(
+  pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
 );
 
 /// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of

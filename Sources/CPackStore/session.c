@@ -185,7 +185,26 @@ void pks__segment_series_free(pks__segment_series *series) {
   *series = (pks__segment_series){0};
 }
 
+const char *pks__segment_series_path(const pks__segment_series *series) {
+  return series->keeper ? series->keeper->path : series->session->path;
+}
+
+/// Opens the file of the next segment with its keeper.
+static pks_status open_kept(pks__segment_series *series, pks_error *error) {
+  pks__file file = PKS__NO_FILE;
+  (void)snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->sealed_count);
+  pks_status status = series->keeper->open(series->keeper->context, series->sealed_count, &file, error);
+  if (!status) {
+    status = pks__segment_writer_resume(
+      &series->writer, &series->session->scratch, file, series->working_name, series->kind, error
+    );
+  }
+  series->is_open = status == PKS_OK;
+  return status;
+}
+
 static pks_status open_segment(pks__segment_series *series, pks_error *error) {
+  if (series->keeper) { return open_kept(series, error); }
   (void
   )snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->session->scratch.next_number++);
   pks_status status =
@@ -220,7 +239,65 @@ static pks_status make_room(pks__segment_series *series, pks_error *error) {
   return PKS_OK;
 }
 
-/// Writes the table, gives the file its final name within the session, and starts the sync.
+pks_status pks__segment_series_restore(
+  pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+) {
+  pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
+  if (!status) { status = pks__segment_writer_restore(&series->writer, row, ids, ends, chunk_count, fits, error); }
+  if (!status && *fits) { series->stored_bytes += pks__get32(row->stored_length); }
+  return status;
+}
+
+static void start_sync(pks__segment_series *series, pks__sealed_segment *sealed) {
+  series->sealed[series->sealed_count++] = sealed;
+  if (series->sync) {
+    pks__pool_submit(series->session->syncs, &sealed->task);
+  } else {
+    sealed->vfs->close(sealed->vfs->context, sealed->file);
+    sealed->file = PKS__NO_FILE;
+  }
+}
+
+pks_status pks__segment_series_restore_sealed(
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks_error *error
+) {
+  PKS_ASSERT(!series->is_open);
+  const pks_vfs *vfs = series->session->store->vfs;
+  pks_status status = make_room(series, error);
+  pks__sealed_segment *sealed = status ? NULL : pks__allocate_zeroed(1, sizeof *sealed);
+  if (!sealed) {
+    vfs->close(vfs->context, file);
+    return status ? status : pks__fail_memory(error);
+  }
+  *sealed = (pks__sealed_segment){.task.run = run_sync, .info = *info, .file = file, .vfs = vfs};
+  series->stored_bytes += stored_bytes;
+  start_sync(series, sealed);
+  return PKS_OK;
+}
+
+pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error) {
+  *file = series->is_open ? series->writer.file.file : PKS__NO_FILE;
+  return series->is_open ? pks__file_writer_flush(&series->writer.file, error) : PKS_OK;
+}
+
+/// Gives the file of a segment that is complete its final name, where it lies.
+static pks_status name_sealed(pks__segment_series *series, const pks__segment_id *id, pks_error *error) {
+  const pks_vfs *vfs = series->session->store->vfs;
+  const pks__segment_keeper *keeper = series->keeper;
+  const char *folder = pks__segment_series_path(series);
+  char name[PKS__SEGMENT_NAME], from[2 * PKS__INDEX_NAME], to[2 * PKS__INDEX_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(from, sizeof from, "%s/%s", folder, series->working_name);
+  (void)snprintf(to, sizeof to, "%s/%s", folder, name);
+  pks_status status = keeper ? keeper->seal(keeper->context, series->sealed_count, id, error) : PKS_OK;
+  if (status) { return status; }
+  int failure = vfs->rename(vfs->context, series->session->store->root, from, to);
+  return failure ? pks__fail_system(error, failure, "cannot rename", name) : PKS_OK;
+}
+
+/// Writes the table, gives the file its final name within its folder, and starts the sync.
 static pks_status seal(pks__segment_series *series, pks_error *error) {
   pks__session *session = series->session;
   const pks_vfs *vfs = session->store->vfs;
@@ -234,24 +311,13 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   status = pks__segment_writer_seal(
     &series->writer, session->store->sha256, &sealed->info.id, &sealed->info.file_length, &sealed->file, error
   );
-  char name[PKS__SEGMENT_NAME];
-  if (!status) {
-    pks__segment_name(&sealed->info.id, name);
-    int failure = vfs->rename(vfs->context, session->folder, series->working_name, name);
-    if (failure) { status = pks__fail_system(error, failure, "cannot rename", name); }
-  }
+  if (!status) { status = name_sealed(series, &sealed->info.id, error); }
   if (status) {
     if (sealed->file != PKS__NO_FILE) { vfs->close(vfs->context, sealed->file); }
     pks__free(sealed);
     return status;
   }
-  series->sealed[series->sealed_count++] = sealed;
-  if (series->sync) {
-    pks__pool_submit(session->syncs, &sealed->task);
-  } else {
-    vfs->close(vfs->context, sealed->file);
-    sealed->file = PKS__NO_FILE;
-  }
+  start_sync(series, sealed);
   return PKS_OK;
 }
 

@@ -40,11 +40,22 @@ typedef struct pks__sealed_segment {
   int sync_failure;
 } pks__sealed_segment;
 
+/// Where a series keeps its segments, if not in the session's folder: somewhere that outlasts the session.
+typedef struct pks__segment_keeper {
+  void *context;
+  /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
+  pks_status (*open)(void *context, uint32_t number, pks__file *out, pks_error *error);
+  /// Told that segment `number` is complete, before its file gets its final name.
+  pks_status (*seal)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
+  const char *path;  ///< of the folder, in the store
+} pks__segment_keeper;
+
 /// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
 /// does not lie raw in one piece may be cut anywhere once the segment is much larger. One that does is never cut.
 typedef struct pks__segment_series {
   pks__session *session;
   pks__segment_kind kind;
+  const pks__segment_keeper *keeper;  ///< NULL: the session
   bool sync;
   bool is_open;
   pks__segment_writer writer;
@@ -70,6 +81,20 @@ pks_status pks__segment_series_append(
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
   pks__frame_row *row, pks_error *error
 );
+/// Takes up a frame of the open segment that its keeper has already. `*fits` false: it cannot come next.
+pks_status pks__segment_series_restore(
+  pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+);
+/// Takes up a sealed segment that its keeper has, as the next of the series. `file` is open, and taken over.
+pks_status pks__segment_series_restore_sealed(
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks_error *error
+);
+/// The file of the open segment, with all that was appended in it; PKS__NO_FILE when none is open.
+pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error);
+/// The folder of its files, in the store.
+const char *pks__segment_series_path(const pks__segment_series *series);
 /// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.
 pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error);
 /// Seals the open segment and waits for all syncs.

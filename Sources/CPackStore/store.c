@@ -12,13 +12,11 @@
 
 #define NO_CONTROL_TEXT "the control file is gone of what was a store"
 
-enum { DEFAULT_CHUNK_AVERAGE = 16384 };
-
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE,       PKS__CONTROL_FILE, PKS__INDEX_FOLDER,
-                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,  PKS__CONTROL_FILE,    PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER,
+                                      PKS__TMP_FOLDER, PKS__INCOMING_FOLDER, "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
@@ -246,7 +244,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     // Before anything is made: a folder that holds something else is left as it is.
     pks_status status = check_vacant(store, path, error);
     if (!status) { status = open_lock(store, true, error); }
-    uint32_t average = options->chunk_average ? options->chunk_average : DEFAULT_CHUNK_AVERAGE;
+    uint32_t average = options->chunk_average ? options->chunk_average : PKS__CHUNK_AVERAGE_DEFAULT;
     if (!status) { status = create(store, average, error); }
     if (status) { return status; }
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);

@@ -34,6 +34,7 @@
 #include "watch.h"
 
 #define PKS__TMP_FOLDER "tmp"
+#define PKS__INCOMING_FOLDER "incoming"
 
 typedef struct pks__open_run {
   pks__run run;
@@ -48,6 +49,12 @@ typedef struct pks__open_run {
 bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame);
 void pks__open_run_set_checked(pks__open_run *open, uint32_t frame);  ///< forgets it when memory is short
 
+/// A segment that a transaction is to bring.
+typedef struct pks__staged_segment {
+  pks__segment *segment;
+  char folder[PKS__INDEX_NAME];  ///< where its file lies until the commit
+} pks__staged_segment;
+
 typedef struct pks__view_run {
   pks__open_run *open;
   uint32_t *ranks;  ///< per pack of the run: its index in the generation, UINT32_MAX when it was removed
@@ -61,7 +68,7 @@ struct pks_snapshot {
   pks__generation generation;
   uint32_t run_count;
   pks__view_run *runs;         ///< oldest first
-  const pks__scratch *staged;  ///< of a transaction's view: pks__segment *, its own, which no collection takes
+  const pks__scratch *staged;  ///< of a transaction's view: pks__staged_segment, its own, which no collection takes
   pks_snapshot *next;          ///< in the store's list
 };
 typedef struct pks_snapshot pks__view;
@@ -139,7 +146,8 @@ pks_status pks__store_read_generation(
 pks_status pks__view_create(
   pks__view **out, pks_store *store, pks__generation *generation, pks__file session, pks_error *error
 );
-void pks__view_release(pks__view *view);  ///< NULL is fine
+pks__view *pks__view_retain(pks__view *view);  ///< one more reference
+void pks__view_release(pks__view *view);       ///< NULL is fine
 
 /// The open segment that run number `run` of the view knows as `index`. It stays open as long as the view.
 pks_status pks__view_segment(pks__view *view, uint32_t run, uint32_t index, pks__segment **out, pks_error *error);

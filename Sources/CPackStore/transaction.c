@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "glob.h"
+#include "incoming.h"
 #include "memory.h"
 
 enum { DEFAULT_KEEP = 2 };
@@ -29,6 +30,7 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   txn->options = options ? *options : defaults;
   if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
   status = pks__session_open(&txn->session, store, error);
+  if (!status) { pks__incoming_sweep(store); }
   if (!status) { status = pks__view_open_current(&txn->base, store, error); }
   if (status) {
     pks_txn_abort(txn);
@@ -47,8 +49,8 @@ void pks_txn_abort(pks_txn *txn) {
     return;
   }
   pks__view_release(txn->view);
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
-    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
   pks__scratch_free(&txn->segments);
   pks__scratch_free(&txn->changes);
@@ -189,11 +191,14 @@ static pks_status choose_number(
 static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
   for (uint32_t i = 0; i < series->sealed_count; i++) {
     pks__segment *segment;
+    pks__staged_segment staged = {0};
     const pks__segment_id *id = &series->sealed[i]->info.id;
-    char name[PKS__SEGMENT_NAME];
+    char name[PKS__SEGMENT_NAME], path[2 * PKS__INDEX_NAME];
     pks__segment_name(id, name);
-    pks_status status = pks__scratch_reserve(&txn->segments, sizeof segment, error);
-    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->session.folder, name, id, error); }
+    (void)snprintf(staged.folder, sizeof staged.folder, "%s", pks__segment_series_path(series));
+    (void)snprintf(path, sizeof path, "%s/%s", staged.folder, name);
+    pks_status status = pks__scratch_reserve(&txn->segments, sizeof staged, error);
+    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->store->root, path, id, error); }
     if (status) { return status; }
     (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
     status = pks__store_add_segment(txn->store, &segment, error);
@@ -201,17 +206,18 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
       pks__segment_close(segment);
       return status;
     }
-    (void)pks__scratch_append(&txn->segments, &segment, sizeof segment, NULL);
+    staged.segment = segment;
+    (void)pks__scratch_append(&txn->segments, &staged, sizeof staged, NULL);
   }
   return PKS_OK;
 }
 
 /// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
 static void disown_segments(pks_txn *txn, uint64_t kept) {
-  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__segment *); i++) {
-    pks__store_release_segment(txn->store, *PKS__SCRATCH_AT(&txn->segments, pks__segment *, i));
+  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
-  txn->segments.length = kept * sizeof(pks__segment *);
+  txn->segments.length = kept * sizeof(pks__staged_segment);
 }
 
 /// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
@@ -227,7 +233,7 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 ) {
   const pks_add_request *request = &ingest->request;
-  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__segment *);
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment);
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;

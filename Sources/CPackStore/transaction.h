@@ -34,7 +34,7 @@ struct pks_txn {
   pks__view *view;  ///< base and what is staged
   pks__session session;
   pks__scratch changes;   ///< pks__staged_change
-  pks__scratch segments;  ///< pks__segment *: staged, one reference each
+  pks__scratch segments;  ///< pks__staged_segment: one reference each
 };
 
 /// What the transaction sees: its base and what is staged.

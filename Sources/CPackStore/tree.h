@@ -119,6 +119,23 @@ static inline const char *pks__tree_cursor_key(const pks__tree_cursor *cursor, s
   return (const char *)cursor->places[0].key.bytes;
 }
 
+/// An item of one page: `body` is its value or row in a leaf, and a child above. On loan until the visitor returns.
+typedef struct pks__tree_item {
+  const uint8_t *key;  ///< maps
+  size_t key_length;
+  const uint8_t *body;
+  size_t body_length;
+} pks__tree_item;
+
+/// Visits the items of one page by itself, which lies at `level` of its tree. `page` is used, and is as it was afterwards.
+/// CORRUPT when it is no such page.
+pks_status pks__tree_visit_items(
+  pks__scratch *page, const pks__id *id, pks__tree_kind kind, uint16_t row_size, uint32_t level,
+  pks_status (*visit)(void *context, const pks__tree_item *item, pks_error *error), void *context, pks_error *error
+);
+/// The page that a child leads to.
+pks__id pks__tree_child(const pks__tree_item *item);
+
 /// Calls `visit` for every page of the tree, inner pages included.
 pks_status pks__tree_visit_pages(
   pks__page_source source, const pks__id *root, uint32_t height,

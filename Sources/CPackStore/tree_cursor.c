@@ -23,15 +23,13 @@ static pks_status corrupt_page(const pks__id *id, pks_error *error) {
   return pks__fail(error, PKS_CORRUPT, "bad catalog page", name, PKS_NO_OFFSET);
 }
 
-/// Fetches a page to the place of its level and checks its header.
-static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks__id *id, pks_error *error) {
+/// Begins with the page that lies at the place of its level: checks its header.
+static pks_status begin_page(pks__tree_cursor *cursor, uint32_t level, const pks__id *id, pks_error *error) {
   pks__tree_place *place = &cursor->places[level];
-  pks_status status = cursor->source.get(cursor->source.context, id, &place->page, error);
-  if (status) { return status; }
   // A leaf of which nothing was read, as it was refused, has no key: the one before it still counts.
   if (level == 0 && cursor->kind == PKS__TREE_MAP && place->key.length > 0) {
     cursor->last_key.length = 0;
-    status = pks__scratch_append(&cursor->last_key, place->key.bytes, place->key.length, error);
+    pks_status status = pks__scratch_append(&cursor->last_key, place->key.bytes, place->key.length, error);
     if (status) { return status; }
   }
   place->reader = pks__reader_make(place->page.bytes, (size_t)place->page.length);
@@ -43,6 +41,12 @@ static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks_
   bool fits = !place->reader.failed && kind == cursor->kind && stored_level == level && row_size == cursor->row_size
     && place->page.length <= PKS__TREE_PAGE_LIMIT;
   return fits ? PKS_OK : corrupt_page(id, error);
+}
+
+/// Fetches a page to the place of its level and begins with it.
+static pks_status load_page(pks__tree_cursor *cursor, uint32_t level, const pks__id *id, pks_error *error) {
+  pks_status status = cursor->source.get(cursor->source.context, id, &cursor->places[level].page, error);
+  return status ? status : begin_page(cursor, level, id, error);
 }
 
 /// Whether a key that has `shared` bytes in common with `before`, and goes on as `further`, comes after it. The shared
@@ -150,6 +154,34 @@ pks_status pks__tree_cursor_next(pks__tree_cursor *cursor, bool *more, pks_error
   pks_status status = descend(cursor, more, error);
   if (status || !*more) { return status; }
   return next_in_page(cursor, 0, &cursor->value, &cursor->value_length, error);
+}
+
+pks_status pks__tree_visit_items(
+  pks__scratch *page, const pks__id *id, pks__tree_kind kind, uint16_t row_size, uint32_t level,
+  pks_status (*visit)(void *context, const pks__tree_item *item, pks_error *error), void *context, pks_error *error
+) {
+  if (level >= PKS__TREE_LEVELS) { return corrupt_page(id, error); }
+  pks__tree_cursor cursor = {.kind = kind, .row_size = row_size, .root = *id};
+  pks__tree_place *place = &cursor.places[level];
+  place->page = *page;
+  pks_status status = begin_page(&cursor, level, id, error);
+  while (!status && place->left > 0) {
+    pks__tree_item item = {0};
+    status = next_in_page(&cursor, level, &item.body, &item.body_length, error);
+    item.key = place->key.bytes;
+    item.key_length = (size_t)place->key.length;
+    if (!status) { status = visit(context, &item, error); }
+  }
+  place->page = (pks__scratch){0};
+  pks__tree_cursor_free(&cursor);
+  return status;
+}
+
+pks__id pks__tree_child(const pks__tree_item *item) {
+  pks__id id;
+  PKS_ASSERT(item->body_length == CHILD_SIZE);
+  memcpy(&id, item->body, sizeof id);
+  return id;
 }
 
 /// Visits the children of one page, which lie at `level - 1`.

@@ -194,6 +194,13 @@ static void view_close(pks__view *view) {
   pks__free(view);
 }
 
+pks__view *pks__view_retain(pks__view *view) {
+  pks__mutex_lock(view->store->mutex);
+  view->references++;
+  pks__mutex_unlock(view->store->mutex);
+  return view;
+}
+
 void pks__view_release(pks__view *view) {
   if (!view) { return; }
   pks_store *store = view->store;
@@ -340,8 +347,8 @@ pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t num
 /// A segment that the view's transaction has staged. Another commit may have collected a file of the same content: then
 /// the one object of both says that it is gone, and this transaction has the bytes nevertheless.
 static pks__segment *find_staged(const pks__view *view, const pks__segment_id *id) {
-  for (uint64_t i = 0; view->staged && i < PKS__SCRATCH_COUNT(view->staged, pks__segment *); i++) {
-    pks__segment *segment = *PKS__SCRATCH_AT(view->staged, pks__segment *, i);
+  for (uint64_t i = 0; view->staged && i < PKS__SCRATCH_COUNT(view->staged, pks__staged_segment); i++) {
+    pks__segment *segment = PKS__SCRATCH_AT(view->staged, pks__staged_segment, i)->segment;
     if (pks__segment_id_equal(&segment->id, id)) { return segment; }
   }
   return NULL;

@@ -53,6 +53,17 @@ extension Digest256: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 }
 
+/// A SHA-256 of bytes that come piece by piece.
+package struct DigestBuilder {
+  private var hash = SHA256()
+
+  package init() {}
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+
+  package func finish() -> Digest256 { hash.finalize().withUnsafeBytes { Digest256(copying: $0) } }
+}
+
 extension [UInt8] {
   /// Reads `count` bytes as hexadecimal digits, in either case, and nothing besides.
   init?(hex: some StringProtocol, count: Int) {

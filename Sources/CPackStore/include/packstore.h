@@ -111,7 +111,7 @@ typedef struct pks_options {
   pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
   bool read_only;      ///< nothing in the store's directory changes
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
-  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
   /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
@@ -579,6 +579,96 @@ pks_status pks_snapshot_frame_table(
   const pks_snapshot *snapshot, const uint8_t segment[16],
   bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 );
+
+// MARK: - Versions from elsewhere
+
+/// A segment of a site, as a signed manifest names it.
+typedef struct pks_site_segment {
+  uint8_t id[16];
+  uint64_t file_length;  ///< bytes of the segment file
+  bool is_metadata;
+  uint8_t table_digest[32];  ///< SHA-256 of its frame table
+  uint32_t table_length;     ///< bytes of its frame table
+} pks_site_segment;
+
+/// A version that is to come from elsewhere. From a manifest whose signature was checked. Zero-initialise.
+typedef struct pks_delivery_request {
+  const char *pack;
+  uint64_t version;
+  uint8_t catalog[32], layout[32];
+  int64_t committed_at_ns;  ///< nanoseconds since 1970
+  bool set_priority;
+  int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
+  const pks_site_segment
+    *segments;  ///< copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
+  uint32_t segment_count;
+} pks_delivery_request;
+
+typedef struct pks_delivery pks_delivery;
+
+/// Begins a delivery into `txn`, or goes on with one that was interrupted: what is kept of it in the store's `incoming/`
+/// counts as delivered. Relative to what the transaction sees now. A kept version that is not current becomes so again,
+/// without being held; nothing is wanted for it. `*needed` false: the transaction shows this very version as the pack's
+/// current one, and `*out` is NULL. A delivery belongs to one thread at a time, the one of its transaction. It ends before
+/// its transaction does, unless it was staged. Errors: INVALID_ARGUMENT, HELD, EXISTS (the number is that of other
+/// content), BUSY (somebody is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY,
+/// CORRUPT.
+pks_status pks_delivery_open(
+  pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
+);
+
+/// Bytes that are wanted.
+typedef struct pks_want {
+  uint32_t segment;  ///< index in the request's segments
+  bool is_table;     ///< its whole frame table; else bytes of the segment file
+  uint64_t offset;   ///< in the segment file; 0 for a table
+  uint32_t length;
+} pks_want;
+
+typedef enum pks_next {
+  PKS_NEXT_WANT,
+  PKS_NEXT_WAIT,  ///< for what is outstanding: give it first
+  PKS_NEXT_DONE,  ///< all is there: stage it
+} pks_next;
+
+/// The next bytes to fetch. Any number may be outstanding; they are given in the order in which they were handed out. As
+/// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
+/// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
+/// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
+
+/// Gives the bytes of the oldest outstanding want. They are checked by SHA-256 before they are decoded, and each chunk
+/// after. What was given is kept across a crash of the process, but for some chunks of frames that are only needed in part:
+/// up to a frame's worth of them is gathered before it is written.
+///
+/// CORRUPT with `*is_final` false: these are not the bytes that the signed manifest leads to; the want stays outstanding,
+/// and others may be given. Any other error is final: the delivery is good for nothing but `pks_delivery_close`. CORRUPT
+/// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on where
+/// this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was wanted.
+pks_status pks_delivery_give(
+  pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error
+);
+
+typedef struct pks_delivery_totals {
+  bool is_planned;          ///< all metadata is there: the totals are known
+  uint64_t bytes_total;     ///< stored bytes of frames, as the site has them; of resumed ones, as they are here
+  uint64_t bytes_done;      ///< of them, those that are here
+  uint64_t bytes_resumed;   ///< of those, what an earlier attempt had left
+  uint64_t metadata_bytes;  ///< tables and pages that were given so far
+  uint64_t chunks_total, chunks_done;  ///< that the base does not have
+  uint64_t raw_bytes;                  ///< of those chunks
+} pks_delivery_totals;
+pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery);
+
+/// Stages the version, when all was given: what the store had and what came. Nothing is encoded again. Whatever it returns,
+/// the delivery is then good for nothing but `pks_delivery_close`; what came is kept until that discards it. Errors:
+/// INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the pack since), CORRUPT (the version
+/// makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error);
+
+/// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
+/// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
+void pks_delivery_close(pks_delivery *delivery, bool discard);
 
 // MARK: - Deltas
 

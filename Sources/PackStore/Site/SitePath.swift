@@ -11,7 +11,7 @@ package enum SitePath: Hashable, Sendable {
   case delta(Digest256)
 
   /// The folders that a site has beside those of a store.
-  package static let folders = ["frames", "versions", "deltas"]
+  package static let folders = ["versions", "frames", "deltas"]
 }
 
 extension SitePath: LosslessStringConvertible {

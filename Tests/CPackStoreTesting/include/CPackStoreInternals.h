@@ -16,6 +16,7 @@
 #include "../../../Sources/CPackStore/memory.h"
 #include "../../../Sources/CPackStore/pieces.h"
 #include "../../../Sources/CPackStore/pins.h"
+#include "../../../Sources/CPackStore/records.h"
 #include "../../../Sources/CPackStore/run.h"
 #include "../../../Sources/CPackStore/run_writer.h"
 #include "../../../Sources/CPackStore/scratch.h"

@@ -1,0 +1,175 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+/// What a delivery asks for.
+struct Want: Hashable, CustomStringConvertible, Sendable {
+  var segment: Int
+  var isTable: Bool
+  var offset: Int
+  var length: Int
+
+  var description: String { isTable ? "table \(segment)" : "\(segment)[\(offset)..<\(offset + length)]" }
+}
+
+/// A version of a pack at another store, as a publisher would offer it: bytes and nothing else.
+final class Site {
+  var pack: String
+  var version: pks_version
+  var segments: [PublishedSegment]
+  var tables: [[UInt8]]
+  var files: [[UInt8]]
+
+  /// `disk` holds the store; the version is the pack's current one unless it is said.
+  init(_ disk: Disk, pack: String = "p", version number: UInt64? = nil) throws {
+    let snapshot = try Store(disk).snapshot()
+    let index = UInt32(snapshot.packs.firstIndex { String(cString: $0.name) == pack }!)
+    let found = snapshot.packs[Int(index)]
+    let versions = (0..<found.version_count).map { pks_snapshot_version(snapshot.raw, index, $0) }
+    self.pack = pack
+    version = versions.first { number == nil || $0.number == number }!
+    segments = try snapshot.segments(of: index, version: version.number)
+    tables = try segments.map { try snapshot.frameTable(of: $0.id) }
+    files = segments.map { disk.read("/store/segments/\(hex($0.id))")! }
+  }
+
+  func bytes(_ want: Want) -> [UInt8] {
+    want.isTable ? tables[want.segment] : Array(files[want.segment][want.offset..<want.offset + want.length])
+  }
+
+  func isMetadata(_ want: Want) -> Bool { want.isTable || segments[want.segment].isMetadata }
+
+  /// The request for it. `table digests` are those of the tables as they are now.
+  fileprivate func withRequest<Result>(
+    _ adjust: (inout pks_delivery_request) -> Void, _ body: (inout pks_delivery_request) throws -> Result
+  ) throws -> Result {
+    let list = zip(segments, tables).map { segment, table in
+      var row = pks_site_segment()
+      withUnsafeMutableBytes(of: &row.id) { $0.copyBytes(from: segment.id) }
+      row.file_length = segment.length
+      row.is_metadata = segment.isMetadata
+      withUnsafeMutableBytes(of: &row.table_digest) { $0.copyBytes(from: pks__id(of: table).array) }
+      row.table_length = UInt32(table.count)
+      return row
+    }
+    return try pack.withCString { name in
+      try list.withUnsafeBufferPointer { list in
+        var request = pks_delivery_request()
+        request.pack = name
+        request.version = version.number
+        request.catalog = version.catalog
+        request.layout = version.layout
+        request.committed_at_ns = version.committed_at_ns
+        request.segments = list.baseAddress
+        request.segment_count = UInt32(list.count)
+        adjust(&request)
+        return try body(&request)
+      }
+    }
+  }
+}
+
+/// A delivery into a transaction, which it does not outlive unless it was staged.
+final class Delivery {
+  let site: Site
+  private var raw: OpaquePointer?
+  private(set) var outstanding: [Want] = []
+  /// All that was ever handed out, in order.
+  private(set) var wanted: [Want] = []
+
+  /// `nil` when the store has the version already.
+  init?(_ site: Site, into transaction: Transaction, adjust: (inout pks_delivery_request) -> Void = { _ in }) throws {
+    self.site = site
+    var needed = false
+    try site.withRequest(adjust) { request in
+      try attempt { pks_delivery_open(&raw, &needed, transaction.raw, &request, $0) }
+    }
+    if !needed { return nil }
+  }
+
+  deinit { pks_delivery_close(raw, false) }
+
+  enum Step { case want(Want), wait, done }
+
+  func next() throws -> Step {
+    var want = pks_want(), next = PKS_NEXT_WAIT
+    try attempt { pks_delivery_next(raw, &want, &next, $0) }
+    switch next {
+    case PKS_NEXT_WANT:
+      let want = Want(
+        segment: Int(want.segment), isTable: want.is_table, offset: Int(want.offset), length: Int(want.length))
+      outstanding.append(want)
+      wanted.append(want)
+      return .want(want)
+    case PKS_NEXT_WAIT: return .wait
+    default: return .done
+    }
+  }
+
+  /// Gives bytes for the oldest want. `isFinal` is set when it fails.
+  func give(_ bytes: [UInt8], isFinal: inout Bool) throws {
+    try bytes.withUnsafeBytes { bytes in
+      try attempt { pks_delivery_give(raw, bytes.baseAddress, bytes.count, &isFinal, $0) }
+    }
+    outstanding.removeFirst()
+  }
+
+  func give(_ bytes: [UInt8]) throws {
+    var isFinal = false
+    try give(bytes, isFinal: &isFinal)
+  }
+
+  /// Fetches and gives until all is there, or `limit` wants were given: then it is false. Up to `window` wants are
+  /// outstanding at a time.
+  @discardableResult
+  func run(limit: Int = .max, window: Int = 1) throws -> Bool {
+    var given = 0
+    while true {
+      var isWaiting = false
+      while outstanding.count < window && !isWaiting {
+        switch try next() {
+        case .want: break
+        case .wait: isWaiting = true
+        case .done: return true
+        }
+      }
+      if given == limit { return false }
+      try give(site.bytes(outstanding[0]))
+      given += 1
+    }
+  }
+
+  @discardableResult
+  func stage() throws -> pks_add_result {
+    var result = pks_add_result()
+    try attempt { pks_delivery_stage(raw, &result, $0) }
+    return result
+  }
+
+  var totals: pks_delivery_totals { pks_delivery_measure(raw) }
+
+  func close(discard: Bool) {
+    pks_delivery_close(raw, discard)
+    raw = nil
+  }
+}
+
+extension Store {
+  /// Brings a version here: delivers, stages, commits, clears up. What was wanted; `nil` when the store had it.
+  @discardableResult
+  func pull(_ site: Site, _ durability: pks_durability = PKS_DURABLE, window: Int = 4) throws -> Pull? {
+    let transaction = try begin(durability)
+    guard let delivery = try Delivery(site, into: transaction) else { return nil }
+    try delivery.run(window: window)
+    let totals = delivery.totals, result = try delivery.stage()
+    _ = try transaction.commit()
+    delivery.close(discard: true)
+    return Pull(wants: delivery.wanted, totals: totals, result: result)
+  }
+
+  struct Pull {
+    var wants: [Want]
+    var totals: pks_delivery_totals
+    var result: pks_add_result
+  }
+}
