@@ -158,6 +158,22 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// Applies a delta that another store made.
+  static let delta = Change(
+    name: "applies a delta",
+    prepare: { disk in
+      try install(disk)
+      let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
+      try origin.commit { try $0.add("p", "/one") }
+      try origin.commit { try $0.add("p", "/two", map: ["large"]) }
+      let delta = try origin.snapshot().delta(of: "p", from: 1, to: 2)
+      sim_put_file(disk.raw, "/delta", delta.bytes, delta.bytes.count)
+    },
+    perform: { disk in
+      let delta = disk.read("/delta")!
+      try Store(disk).commit { try $0.apply(delta) }
+    })
+
   /// Clears up behind a writer that died in the middle of its commit.
   static let afterDeath = Change(
     name: "after a writer's death",
@@ -261,7 +277,7 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
-    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, atomic, durableOnAtomic,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
   ]
   static let durable = all.filter(\.isDurable)
