@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Foundation
 import Testing
 
 extension Core {

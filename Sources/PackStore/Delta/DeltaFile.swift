@@ -76,7 +76,7 @@ extension DeltaFile {
           ) -> Int32 = { context, offset, out, count, got in
             let descriptor = FileDescriptor(rawValue: context!.load(as: Int32.self))
             let buffer = UnsafeMutableRawBufferPointer(start: out, count: count)
-            do {
+            do throws(Errno) {
               got!.pointee = try DeltaFile.read(descriptor, at: Int64(clamping: offset), into: buffer)
               return 0
             } catch {
@@ -112,7 +112,7 @@ extension DeltaFile {
   ) throws(PackStoreError) -> [UInt8] {
     var failure: Errno?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      do {
+      do throws(Errno) {
         filled = try read(descriptor, at: Int64(offset), into: UnsafeMutableRawBufferPointer(buffer))
       } catch {
         failure = error
