@@ -307,6 +307,21 @@ static void put_changes(void) {
   }
 }
 
+/// Sites of each kind for stores of each kind, unchanged and with a change here and there.
+static void put_deliveries(void) {
+  for (unsigned which = 0; which < 16; which++) {
+    for (unsigned page = 0; page < 4; page++) {
+      seed seed = {0};
+      append_number(&seed, which, 1);
+      for (unsigned i = 0; i < page; i++) {
+        append_number(&seed, i == 2 ? 200 : 3 * i + which, 1);
+        append_number(&seed, 7919u * (page + i) % 60000u, 4);
+      }
+      put(&seed, "delivery");
+    }
+  }
+}
+
 int main(int count, char **arguments) {
   if (count != 2) {
     (void)fprintf(stderr, "usage: seeds FOLDER\n");
@@ -318,5 +333,6 @@ int main(int count, char **arguments) {
   put_chunks();
   put_cache_files();
   put_changes();
+  put_deliveries();
   return 0;
 }
