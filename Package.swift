@@ -28,12 +28,22 @@ let package = Package(
   products: [
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
+    .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
+    .library(name: "PackDelivery", targets: ["PackDelivery"]),
     // For benchmarks only: lets a package beside this one measure PackStore's peers with the same commands.
     .library(name: "BenchmarkKit", targets: ["BenchmarkKit"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
   ],
+  traits: [
+    .default(enabledTraits: ["Delivery"]),
+    .trait(
+      name: "Delivery",
+      description: "PackDelivery fetches from sites by HTTP. Without, it fetches from folders and archives."),
+  ],
   dependencies: [
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -51,9 +61,32 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "PackAuthoring",
+      dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
+    // What needs HTTP is guarded by the trait, so that nothing of it is resolved where the trait is off.
+    .target(
+      name: "PackDelivery",
+      dependencies: [
+        "PackStore", "CPackStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     .executableTarget(
       name: "packstore-cli",
-      dependencies: ["PackStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "PackStore", "PackAuthoring", "PackDelivery",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: swiftSettings
     ),
     .target(
@@ -88,6 +121,22 @@ let package = Package(
     .testTarget(
       name: "PackStoreTests",
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackAuthoringTests",
+      dependencies: ["PackAuthoring", "PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackDeliveryTests",
+      dependencies: [
+        "PackDelivery", "PackAuthoring", "PackStore",
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),

@@ -58,7 +58,7 @@ static pks_status apply_rollback(const pks__staged_change *change, pks__generati
   pks__staged_change present = *change;
   present.version.pinned = to->packs[pack].versions[version].pinned;
   status = push(&present, to, pack, UINT32_MAX, error);
-  if (!status && change->kind == PKS__CHANGE_ROLLBACK) { to->packs[pack].held = true; }
+  to->packs[pack].held = change->kind == PKS__CHANGE_ROLLBACK;
   return status;
 }
 
@@ -107,6 +107,13 @@ static pks_status apply_pin(const pks__staged_change *change, pks__generation *t
   return PKS_OK;
 }
 
+static pks_status apply_trim(const pks__staged_change *change, pks__generation *to, pks_error *error) {
+  pks__pack_state *pack = find_any(change, to);
+  if (!pack) { return fail_pack(change, error); }
+  pks__pack_trim(pack, change->count);
+  return PKS_OK;
+}
+
 pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error) {
   pks_status status = PKS_OK;
   switch (change->kind) {
@@ -115,6 +122,7 @@ pks_status pks__change_apply(const pks__staged_change *change, pks__generation *
     case PKS__CHANGE_RETURN: status = apply_rollback(change, to, error); break;
     case PKS__CHANGE_LAYOUT: status = apply_layout(change, to, error); break;
     case PKS__CHANGE_REMOVE: return apply_remove(change, to, error);
+    case PKS__CHANGE_TRIM: return apply_trim(change, to, error);
     case PKS__CHANGE_PRIORITY: return apply_priority(change, to, error);
     case PKS__CHANGE_HOLD:
     case PKS__CHANGE_PIN:

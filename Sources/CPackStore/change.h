@@ -15,6 +15,7 @@ typedef enum pks__change_kind {
   PKS__CHANGE_HOLD,   ///< at the current version
   PKS__CHANGE_PIN,    ///< a version is kept
   PKS__CHANGE_UNPIN,  ///< none is, and the pack is not held
+  PKS__CHANGE_TRIM,   ///< only the versions that were current last are kept, and pinned ones
 } pks__change_kind;
 
 typedef struct pks__staged_change {
@@ -26,6 +27,7 @@ typedef struct pks__staged_change {
   pks__run_name run;     ///< where there is a layout
   bool has_shadows;      ///< likewise
   bool keep_history;     ///< PKS__CHANGE_REMOVE
+  uint32_t count;        ///< PKS__CHANGE_TRIM: of versions, >= 1
 } pks__staged_change;
 
 /// Whether the change brings a layout, and so needs segments.
@@ -35,7 +37,8 @@ static inline bool pks__change_has_layout(const pks__staged_change *change) {
 
 /// Whether the change may be applied though another writer changed the pack meanwhile.
 static inline bool pks__change_is_independent(const pks__staged_change *change) {
-  return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN;
+  return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
+    || change->kind == PKS__CHANGE_TRIM;
 }
 
 /// Applies a staged change to a generation. NOT_FOUND when pack or version are not there to be changed.

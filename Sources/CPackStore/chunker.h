@@ -22,6 +22,7 @@
 enum {
   PKS__CHUNK_AVERAGE_MIN = 1024,
   PKS__CHUNK_AVERAGE_MAX = 1024 * 1024,
+  PKS__CHUNK_AVERAGE_DEFAULT = 8192,  ///< of a new store
   PKS__GEAR_WINDOW = 32,
 };
 

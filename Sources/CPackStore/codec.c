@@ -170,6 +170,29 @@ size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, vo
   return worth_it ? encoded_length : 0;
 }
 
+// The window has to reach back over the whole prefix, whatever the level would have it be.
+static bool set_prefix(ZSTD_CCtx *context, const void *prefix, size_t prefix_length, size_t raw_length) {
+  int window_log = ZSTD_WINDOWLOG_MIN;
+  while (((size_t)1 << window_log) < prefix_length + raw_length) { window_log++; }
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log))
+    && !ZSTD_isError(ZSTD_CCtx_refPrefix(context, prefix, prefix_length));
+}
+
+size_t pks__encode_after(
+  pks__encoder *encoder, const void *prefix, size_t prefix_length, const void *raw, size_t raw_length, void *out,
+  size_t capacity
+) {
+  PKS_ASSERT(prefix_length <= PKS__FRAME_RAW_MAX && raw_length <= PKS__FRAME_RAW_MAX - prefix_length);
+  if (raw_length == 0) { return 0; }
+  if (!set_prefix(encoder->context, prefix, prefix_length, raw_length)) { return SIZE_MAX; }
+  size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
+  size_t encoded_length = ZSTD_compress2(encoder->context, out, room, raw, raw_length);
+  if (ZSTD_isError(encoded_length)) {
+    return ZSTD_getErrorCode(encoded_length) == ZSTD_error_memory_allocation ? SIZE_MAX : 0;
+  }
+  return encoded_length < raw_length ? encoded_length : 0;
+}
+
 // MARK: Decoding
 
 pks__decoder *pks__decoder_create(void) {
@@ -210,7 +233,16 @@ static bool is_expected_frame(const uint8_t *encoded, size_t encoded_length, siz
 }
 
 bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length) {
+  return pks__decode_after(decoder, NULL, 0, encoded, encoded_length, out, raw_length);
+}
+
+bool pks__decode_after(
+  pks__decoder *decoder, const void *prefix, size_t prefix_length, const void *encoded, size_t encoded_length,
+  void *out, size_t raw_length
+) {
   if (raw_length == 0 || raw_length > PKS__FRAME_RAW_MAX) { return false; }
   if (!is_expected_frame(encoded, encoded_length, raw_length)) { return false; }
+  // A prefix counts for one frame, be it decoded or not.
+  if (prefix_length > 0 && ZSTD_isError(ZSTD_DCtx_refPrefix(decoder->context, prefix, prefix_length))) { return false; }
   return ZSTD_decompressDCtx(decoder->context, out, raw_length, encoded, encoded_length) == raw_length;
 }

@@ -217,6 +217,15 @@ pks_status pks__generation_push_version(
   return PKS_OK;
 }
 
+void pks__pack_trim(pks__pack_state *pack, uint32_t keep) {
+  PKS_ASSERT(keep >= 1);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    if (count < keep || pack->versions[i].pinned) { pack->versions[count++] = pack->versions[i]; }
+  }
+  pack->version_count = count;
+}
+
 pks_version pks__version_public(const pks__version *version) {
   pks_version out = {
     .number = version->number,

@@ -93,6 +93,8 @@ void pks__generation_sort(pks__generation *generation);
 pks_status pks__generation_push_version(
   pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error
 );
+/// Drops versions but for those that are pinned or among the `keep` that were current last.
+void pks__pack_trim(pks__pack_state *pack, uint32_t keep);
 /// Adds a run as the newest; takes a copy of the numbers.
 pks_status pks__generation_add_run(
   pks__generation *generation, const pks__run_name *name, const uint32_t *pack_numbers, uint32_t pack_count,

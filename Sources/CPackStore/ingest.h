@@ -108,6 +108,7 @@ pks_status pks__ingest_folder(
 /// What `pks__ingest_version` is to do.
 typedef struct pks__version_request {
   const char *pack;
+  const pks_add_request *encoding;  ///< level, layout, sizes of frames, and priority; NULL: the defaults
   pks__id catalog;
   /// says which files are map assets; where it cannot be read, none is
   pks__id layout;

@@ -2,44 +2,22 @@
 #include <string.h>
 
 #include "first_pass.h"
+#include "mapped_paths.h"
 
-/// Both trees of the version, walked side by side.
 typedef struct version_walk {
   pks__first_pass pass;
   const pks__version_request *request;
-  pks__tree_cursor entries, layout;
+  pks__tree_cursor entries;
   bool more;
-  bool has_layout;  ///< the layout's cursor stands at an entry
+  pks__mapped_paths mapped;
 } version_walk;
 
-// MARK: - Layout
-
-/// Moves the layout to `path` or past it, and says whether it has the path as a map asset. A layout that cannot be read
-/// any more promises nothing.
-static bool is_mapped(version_walk *walk, const char *path, size_t length) {
+/// Whether the file is a map asset: the caller knows, or the layout does.
+static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
   const pks__version_request *request = walk->request;
-  if (request->is_mapped) { return request->is_mapped(request->context, path, length); }
-  while (walk->has_layout) {
-    size_t key_length;
-    const char *key = pks__tree_cursor_key(&walk->layout, &key_length);
-    int order = memcmp(key, path, pks__min_size(key_length, length));
-    if (order == 0) { order = (key_length > length) - (key_length < length); }
-    if (order > 0) { return false; }
-    if (order == 0) { return walk->layout.value_length > 0 && (walk->layout.value[0] & PKS__ENTRY_MAPPED); }
-    if (pks__tree_cursor_next(&walk->layout, &walk->has_layout, NULL)) { walk->has_layout = false; }
-  }
-  return false;
-}
-
-static void open_layout(version_walk *walk) {
-  const pks__version_request *request = walk->request;
-  pks__layout_root root;
-  pks__scratch segments = {0};
-  if (!pks__layout_read_root(request->pages, &request->layout, &root, &segments, NULL)) {
-    pks__tree_cursor_init(&walk->layout, request->pages, PKS__TREE_MAP, 0, &root.map);
-    if (pks__tree_cursor_next(&walk->layout, &walk->has_layout, NULL)) { walk->has_layout = false; }
-  }
-  pks__scratch_free(&segments);
+  if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return false; }
+  if (request->is_mapped) { return request->is_mapped(request->context, entry->path, entry->path_length); }
+  return pks__mapped_paths_has(&walk->mapped, entry->path, entry->path_length);
 }
 
 // MARK: - Chunks
@@ -118,7 +96,7 @@ static pks_status take_entry(version_walk *walk, const pks__catalog_entry *entry
     .path_length = (uint32_t)entry->path_length,
     .kind = (uint8_t)entry->kind,
     .executable = entry->executable,
-    .mapped = is_file && entry->size > 0 && is_mapped(walk, entry->path, entry->path_length),
+    .mapped = is_mapped(walk, entry),
   };
   pks_status status = pks__listing_append(listing, &item, entry->path, entry->target, error);
   if (status) { return status; }
@@ -151,7 +129,7 @@ static pks_status walk_catalog(
   version_walk walk = {.request = request};
   pks__chunk_fetch nothing = {.fetch = no_chunk};
   pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, map);
-  if (!request->is_mapped) { open_layout(&walk); }
+  if (!request->is_mapped) { pks__mapped_paths_open(&walk.mapped, request->pages, &request->layout); }
   pks_status status =
     pks__first_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
   if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
@@ -159,7 +137,7 @@ static pks_status walk_catalog(
   if (!status) { status = pks__first_pass_finish(&walk.pass, error); }
   pks__first_pass_close(&walk.pass);
   pks__tree_cursor_free(&walk.entries);
-  pks__tree_cursor_free(&walk.layout);
+  pks__mapped_paths_close(&walk.mapped);
   return status;
 }
 
@@ -167,7 +145,10 @@ pks_status pks__ingest_version_open(
   pks__ingest *out, pks__session *session, pks__view *base, const pks__version_request *request, uint32_t thread_count,
   bool sync, pks_error *error
 ) {
-  pks_add_request add = {.pack = request->pack, .progress = request->progress, .context = request->context};
+  pks_add_request add = request->encoding ? *request->encoding : (pks_add_request){0};
+  add.pack = request->pack;
+  add.progress = request->progress;
+  add.context = request->context;
   pks__catalog_info info;
   pks__tree map;
   pks__ingest_init(out, session, base, &add);

@@ -6,8 +6,6 @@
 #include "memory.h"
 #include "repair.h"
 
-enum { DEFAULT_CHUNK_AVERAGE = 16384 };
-
 // MARK: - Control file
 
 /// A slot that does not count still says which generation there was.
@@ -267,7 +265,7 @@ void pks__repair_find_average(pks__repair *repair) {
       if (pks__chunk_average_is_valid(info.chunk_average)) { *average = info.chunk_average; }
     }
   }
-  if (*average == 0) { *average = DEFAULT_CHUNK_AVERAGE; }
+  if (*average == 0) { *average = PKS__CHUNK_AVERAGE_DEFAULT; }
   repair->store->chunk_average = *average;
 }
 

@@ -81,6 +81,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_CORRUPT: return "corrupt";
     case PKS_NEWER_FORMAT: return "newer format";
     case PKS_PURGED: return "purged";
+    case PKS_UNTRUSTED: return "untrusted";
   }
   return "unknown";
 }

@@ -12,8 +12,6 @@
 
 #define NO_CONTROL_TEXT "the control file is gone of what was a store"
 
-enum { DEFAULT_CHUNK_AVERAGE = 16384 };
-
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
@@ -246,7 +244,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     // Before anything is made: a folder that holds something else is left as it is.
     pks_status status = check_vacant(store, path, error);
     if (!status) { status = open_lock(store, true, error); }
-    uint32_t average = options->chunk_average ? options->chunk_average : DEFAULT_CHUNK_AVERAGE;
+    uint32_t average = options->chunk_average ? options->chunk_average : PKS__CHUNK_AVERAGE_DEFAULT;
     if (!status) { status = create(store, average, error); }
     if (status) { return status; }
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
@@ -411,6 +409,8 @@ static void close_files(pks_store *store) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
   }
 }
+
+void pks_store_id(const pks_store *store, uint8_t id[16]) { memcpy(id, store->store_id, sizeof store->store_id); }
 
 void pks_store_close(pks_store *store) {
   if (!store) { return; }

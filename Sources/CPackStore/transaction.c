@@ -65,6 +65,12 @@ pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
   return pks__generation_pack(&pks__txn_view(txn)->generation, index);
 }
 
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version) {
+  const pks__pack_state *state = pks__generation_any_pack(&pks__txn_view(txn)->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  return pks__version_public(&state->versions[version]);
+}
+
 // MARK: - Changes
 
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_error *error) {
@@ -117,6 +123,14 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
   return stage_named(txn, &change, pack, error);
 }
 
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error) {
+  if (count == 0) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack keeps one version at least", pack, PKS_NO_OFFSET);
+  }
+  pks__staged_change change = {.kind = PKS__CHANGE_TRIM, .count = count};
+  return stage_named(txn, &change, pack, error);
+}
+
 // MARK: - Adding a folder
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {
@@ -127,21 +141,26 @@ static pks_status check_globs(const pks_add_request *request, pks_error *error) 
   return PKS_OK;
 }
 
-static pks_status check_request(const pks_add_request *request, pks_error *error) {
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error) {
   const char *text = NULL;
   bool bad_frame =
     request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
     text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
-  } else if (!request->folder) {
-    text = "no folder given";
   } else if (request->level < 0 || request->level > 22) {
     text = "the level is not in 1 ... 22";
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
-              : check_globs(request, error);
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+}
+
+static pks_status check_request(const pks_add_request *request, pks_error *error) {
+  pks_status status = pks__txn_check_encoding(request, error);
+  if (!status && !request->folder) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no folder given", request->pack, PKS_NO_OFFSET);
+  }
+  return status ? status : check_globs(request, error);
 }
 
 /// The version's number, and whether it may be used.
@@ -250,8 +269,7 @@ static pks_status stage_new(
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
-/// Says that the pack is as it was. Another place of its map assets, or a new priority, is staged all the same.
-static pks_status stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
+pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   const pks__pack_state *pack = &pks__txn_view(txn)->generation.packs[ingest->base_pack];
   if (!pks__ingest_is_idle(ingest)) {
@@ -275,7 +293,7 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
-    status = stage_unchanged(txn, &ingest, result, error);
+    status = pks__txn_stage_unchanged(txn, &ingest, result, error);
   } else if (!status) {
     status = choose_number(&view->generation, request, &number, error);
     if (!status) { status = stage_new(txn, &ingest, number, result, error); }

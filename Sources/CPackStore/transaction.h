@@ -43,10 +43,23 @@ static inline pks__view *pks__txn_view(const pks_txn *txn) { return txn->view ? 
 /// Stages a change: on success the transaction sees it, on failure it is as before.
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_change *change, pks_error *error);
 
+/// INVALID_ARGUMENT for a pack's name, a level or sizes of frames that cannot be.
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);
+
 /// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.
 /// Of the change, pack, priority, run and the version's layout are set here.
 pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
+);
+
+/// Stages nothing but where map assets lie now, and a priority, for what was ingested turned out to be the current
+/// version's content.
+pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error);
+
+/// Stages what was ingested as `version`, which is known by number, date and content. One that is kept here becomes current
+/// again. Errors: EXISTS (a kept version has the number and other content), HELD, and those of staging.
+pks_status pks__txn_stage_known(
+  pks_txn *txn, pks__ingest *ingest, const pks__version *version, pks_add_result *result, pks_error *error
 );
 
 /// How `pks__txn_replace` commits.

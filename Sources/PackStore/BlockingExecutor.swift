@@ -4,19 +4,26 @@ import Dispatch
 /// disk.
 ///
 /// The caller's task moves here and back, so `Task.isCancelled` and task-local values hold inside as they do outside.
-final class BlockingExecutor: TaskExecutor {
+package final class BlockingExecutor: TaskExecutor {
   private static let shared = BlockingExecutor()
   private let queue = DispatchQueue(label: "PackStore.blocking", attributes: .concurrent)
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
   /// Runs `body` on a thread that may block.
-  static func run<Result: Sendable, Failure: Error>(
+  package static func run<Result: Sendable, Failure: Error>(
     _ body: @Sendable () throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     try await withTaskExecutorPreference(shared) { () async throws(Failure) -> Result in try body() }
+  }
+
+  /// Runs `body`, and what it calls, on threads that may block wherever it does not suspend itself.
+  package static func runAsync<Result: Sendable>(
+    _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await withTaskExecutorPreference(shared) { try await body() }
   }
 }

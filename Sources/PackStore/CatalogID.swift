@@ -2,7 +2,9 @@
 ///
 /// Equal folders give equal catalogs, whatever the store held before, on any machine.
 public struct CatalogID: Hashable, Sendable {
-  let digest: Digest256
+  package let digest: Digest256
+
+  package init(digest: Digest256) { self.digest = digest }
 
   /// The 32 bytes of the identity.
   public var bytes: [UInt8] { digest.bytes }

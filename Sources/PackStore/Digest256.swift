@@ -1,14 +1,14 @@
 import Crypto
 
 /// 32 bytes that name something: what ``ChunkID`` and ``CatalogID`` are made of. Ordered bytewise.
-struct Digest256: Hashable, Sendable {
-  static let byteCount = 32
+package struct Digest256: Hashable, Sendable {
+  package static let byteCount = 32
 
   /// Big-endian words, so that comparing words compares bytes.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
   /// Copies the first 32 of `bytes`, which has at least as many.
-  init(copying bytes: UnsafeRawBufferPointer) {
+  package init(copying bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count >= Self.byteCount)
     func word(_ index: Int) -> UInt64 {
       UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
@@ -17,38 +17,60 @@ struct Digest256: Hashable, Sendable {
   }
 
   /// The SHA-256 of `bytes`.
-  init(hashing bytes: UnsafeRawBufferPointer) {
+  package init(hashing bytes: UnsafeRawBufferPointer) {
     var hash = SHA256()
     hash.update(bufferPointer: bytes)
     self = hash.finalize().withUnsafeBytes { Self(copying: $0) }
   }
 
+  /// The SHA-256 of `bytes`.
+  package init(hashing bytes: [UInt8]) { self = bytes.withUnsafeBytes { Self(hashing: $0) } }
+
   /// Reads 64 hexadecimal digits, in either case.
-  init?(hex: some StringProtocol) {
-    let digits = hex.utf8.compactMap { UInt8(hexDigit: $0) }
-    guard hex.utf8.count == 2 * Self.byteCount, digits.count == 2 * Self.byteCount else { return nil }
-    let bytes = (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
+  package init?(hex: some StringProtocol) {
+    guard let bytes = [UInt8](hex: hex, count: Self.byteCount) else { return nil }
     self = bytes.withUnsafeBytes { Self(copying: $0) }
   }
 
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     [words.0, words.1, words.2, words.3].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
   }
 
-  var hex: String { [words.0, words.1, words.2, words.3].map(Self.hex).joined() }
+  package var hex: String { [words.0, words.1, words.2, words.3].map(Self.hex).joined() }
 
   private static func hex(_ word: UInt64) -> String {
     let digits = String(word, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+  package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(words.0) }  // a digest's first word is as good as all of it
+  /// A digest's first word is as good as all of it.
+  package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
 extension Digest256: Comparable {
-  static func < (left: Self, right: Self) -> Bool { left.words < right.words }
+  package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
+}
+
+/// A SHA-256 of bytes that come piece by piece.
+package struct DigestBuilder {
+  private var hash = SHA256()
+
+  package init() {}
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+
+  package func finish() -> Digest256 { hash.finalize().withUnsafeBytes { Digest256(copying: $0) } }
+}
+
+extension [UInt8] {
+  /// Reads `count` bytes as hexadecimal digits, in either case, and nothing besides.
+  init?(hex: some StringProtocol, count: Int) {
+    let digits = hex.utf8.compactMap { UInt8(hexDigit: $0) }
+    guard hex.utf8.count == 2 * count, digits.count == 2 * count else { return nil }
+    self = (0..<count).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
+  }
 }
 
 extension UInt8 {

@@ -61,6 +61,31 @@ func withRequest<Result>(
   }
 }
 
+/// Lends the core's form of what to copy. Stops when the surrounding task is cancelled.
+func withRequest<Result>(
+  _ pack: PackID, _ version: UInt64?, _ source: OpaquePointer, _ options: CopyOptions,
+  _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_copy_request>) -> Result
+) -> Result {
+  var request = pks_copy_request()
+  request.source = source
+  request.version = version ?? 0
+  request.set_priority = options.priority != nil
+  request.priority = options.priority ?? 0
+  request.level = options.level ?? 0
+  request.layout = options.layout.core
+  request.progress = { context, progress in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    return !Task.isCancelled
+  }
+  return withContext(&observer) { context in
+    pack.name.withCString { pack in
+      request.pack = pack
+      request.context = context
+      return body(&request)
+    }
+  }
+}
+
 /// Lends texts as C strings, each up to its first NUL.
 private func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result

@@ -30,7 +30,10 @@ public struct PackStoreError: Error, Sendable {
   /// With ``Code/refused``: what could not be stored, at most the first 1,000.
   public var notices: [InstallNotice] = []
 
-  init(_ code: Code, _ reason: String, file: String? = nil, systemError: Errno? = nil) {
+  /// What to do about it, where what ``code`` suggests is of no help.
+  package var remedy: String?
+
+  package init(_ code: Code, _ reason: String, file: String? = nil, systemError: Errno? = nil) {
     self.code = code
     self.reason = reason
     self.file = file
@@ -100,6 +103,9 @@ extension PackStoreError {
     public static let newerFormat = Self(PKS_NEWER_FORMAT)
     /// The data was purgeable and is gone.
     public static let purged = Self(PKS_PURGED)
+    /// What came from a site or an archive is not signed, not by a key that is trusted, expired, or older than what was
+    /// seen before; or a secret key is open to others.
+    public static let untrusted = Self(PKS_UNTRUSTED)
   }
 }
 
@@ -124,7 +130,8 @@ extension PackStoreError: CustomStringConvertible {
   private var cause: String? { systemError?.description }
 
   private var advice: String? {
-    switch code {
+    if let remedy { return remedy }
+    return switch code {
     case .readOnly: systemError == nil ? "open the store for writing" : "see who owns it and how its disk is mounted"
     case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
     case .noSpace: neededByteCount.map { "make room for \($0) bytes" } ?? "make room on the disk"

@@ -28,6 +28,12 @@ public struct PackVersion: Hashable, Sendable {
   /// The sum of the files' sizes, in bytes.
   public let byteCount: Int
 
+  /// The id of the root page of its layout, which depends on what the store held before.
+  package let layout: Digest256
+
+  /// ``committedAt``, in nanoseconds since 1970.
+  package let committedAtNanoseconds: Int64
+
   /// It is kept whatever the number of versions to keep.
   public let isPinned: Bool
 
@@ -41,6 +47,8 @@ public struct PackVersion: Hashable, Sendable {
     folderCount = Int(clamping: version.folder_count)
     byteCount = Int(clamping: version.logical_bytes)
     isPinned = version.pinned
+    layout = withUnsafeBytes(of: version.layout) { Digest256(copying: $0) }
+    committedAtNanoseconds = version.committed_at_ns
   }
 }
 

@@ -55,7 +55,7 @@ extension Store {
     public var createsIfMissing = true
 
     /// For a store made now: the average length of a chunk in bytes, a power of two from 1,024 to 1,048,576. By default
-    /// 16,384.
+    /// 8,192.
     ///
     /// Smaller chunks find more of what versions have in common, and cost more memory and time to install.
     public var averageChunkByteCount: Int?

@@ -9,7 +9,7 @@ import SystemPackage
 #endif
 
 // The only system calls of this module: extraction writes files relative to a folder's descriptor, and never through a
-// link.
+// link. Those of other modules go through `systemCall`, too.
 
 /// The descriptor of a folder that is written to.
 struct OutputFolder: ~Copyable, Sendable {
@@ -99,7 +99,13 @@ private func create(
   }
 }
 
-/// Runs a system call until no signal interrupts it, and throws its errno.
+/// Runs a system call until no signal interrupts it, and throws its errno as an error about `path`.
+package func systemCall<Result: SignedInteger>(
+  _ reason: String, _ path: @autoclosure () -> String, _ body: () -> Result
+) throws(PackStoreError) -> Result {
+  try call(reason, path(), body)
+}
+
 private func call<Result: SignedInteger>(
   _ reason: String, _ path: @autoclosure () -> String, needed: Int? = nil, _ body: () -> Result
 ) throws(PackStoreError) -> Result {

@@ -6,7 +6,7 @@ public import SystemPackage
 /// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile.
 /// Staging takes no lock; the commit holds the writer's lock for milliseconds.
 public struct Transaction: ~Copyable {
-  private let hold: TransactionHold
+  let hold: TransactionHold
 
   init(_ hold: TransactionHold) { self.hold = hold }
 
@@ -73,6 +73,44 @@ public struct Transaction: ~Copyable {
     return PackVersion(now, of: pack)
   }
 
+  /// Stages a version of another store, or of this one, as the pack's current version here: with its number, its date and
+  /// its content.
+  ///
+  /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
+  /// say. Map assets stay map assets. A version that is kept here becomes current again; unlike after ``rollBack(_:to:)``
+  /// the pack is not held.
+  ///
+  /// - Parameters:
+  ///   - version: the number of a version that `source` keeps; by default its current one.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the same
+  ///   number has other content here; `held`; `cancelled` when the surrounding task is; `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`.
+  /// - Complexity: linear in the chunks of the version.
+  @discardableResult
+  public mutating func copy(
+    _ pack: PackID, version: UInt64? = nil, from source: borrowing Snapshot, options: CopyOptions = .init(),
+    progress: ((InstallProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> InstallResult {
+    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the copy was cancelled") }
+    if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
+    var observer = InstallObserver(progress: progress)
+    var result = pks_add_result()
+    let origin = source.pointer
+    try check { error in
+      withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(pointer, $0, &result, error) }
+    }
+    return InstallResult(result, of: pack, notices: [])
+  }
+
+  /// Stages that of a pack's versions only the `count` that were current last are kept, the present one included, and those
+  /// that are pinned.
+  ///
+  /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
+  public mutating func trim(_ pack: PackID, to count: Int) throws(PackStoreError) {
+    try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) }
+  }
+
   /// Stages that a version is kept, whatever the number of versions to keep.
   ///
   /// - Throws: `notFound` when there is no such pack or version.
@@ -96,6 +134,16 @@ public struct Transaction: ~Copyable {
 
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Pack] { (0..<pks_txn_pack_count(pointer)).map { Pack(pks_txn_pack(pointer, $0)) } }
+
+  /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such pack.
+  public func versions(of id: PackID) -> [PackVersion] {
+    guard let index = (0..<pks_txn_pack_count(pointer)).first(where: { Pack(pks_txn_pack(pointer, $0)).id == id })
+    else {
+      return []
+    }
+    let count = pks_txn_pack(pointer, index).version_count
+    return (0..<count).map { PackVersion(pks_txn_version(pointer, index, $0), of: id) }
+  }
 
   /// Commits everything as one atomic switch; a durable one waits until it is on disk.
   ///

@@ -24,6 +24,17 @@ func requireFolder(_ path: String) throws {
   }
 }
 
+/// Fails unless there is a file at `path`, or a link to one.
+func requireArchive(_ path: String) throws {
+  var info = stat()
+  guard stat(path, &info) == 0 else {
+    throw Failure("cannot read the archive '\(escaped(path))': \(systemErrorText())")
+  }
+  guard info.st_mode & S_IFMT != S_IFDIR else {
+    throw Failure("'\(escaped(path))' is a folder: 'packstore pull' takes sites in folders")
+  }
+}
+
 /// Fails if `folder` is the store or lies in it: what is written there would lie among the store's own files.
 func requireOutside(_ folder: String, of store: String) throws {
   guard let resolvedStore = realPath(store), let resolved = realPath(folder) else { return }

@@ -1,6 +1,7 @@
 /// The command line of PackStore.
 
 import ArgumentParser
+import PackDelivery
 import PackStore
 
 #if canImport(Darwin)
@@ -29,9 +30,9 @@ struct Packstore: ParsableCommand {
       'packstore --version' prints the version.
       """,
     subcommands: [
-      Add.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self, Extract.self, Stat.self,
-      Log.self, Conflicts.self, Diff.self,
-      Verify.self, Repair.self,
+      Add.self, Pull.self, Import.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self,
+      Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self, Publish.self,
+      Package.self, Keygen.self,
     ]
   )
 }
@@ -64,9 +65,15 @@ enum Main {
     case is CancellationError:
       complain("cancelled")
       return 130
+    case let interruption as Interruption:
+      complain(interruption.sentence)
+      return 130
     case let error as PackStoreError:
       complain(sentence(error))
       return error.code == .invalidArgument ? 2 : 1
+    case let error as DeliveryError:
+      complain(escaped(error.description))
+      return error.code == .invalidLocation ? 2 : 1
     case let failure as Failure:
       complain(failure.sentence)
       return 1

@@ -24,6 +24,12 @@ struct Failure: Error {
   init(_ sentence: String) { self.sentence = sentence }
 }
 
+/// Somebody cancelled what can be gone on with: a sentence that says how. The process exits with 130.
+struct Interruption: Error {
+  let sentence: String
+  init(_ sentence: String) { self.sentence = sentence }
+}
+
 /// Whoever read our standard output went away. The process ends as quietly as any filter does.
 struct BrokenPipe: Error {}
 

@@ -1,5 +1,6 @@
 /// How far a long operation is: a bar where somebody watches, an occasional line where nobody does.
 
+import PackDelivery
 import PackStore
 import Synchronization
 
@@ -31,6 +32,21 @@ extension Progress {
       self.init(
         activity: activity, bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount,
         filesDone: progress.fileCount)
+    case .commit: self.init(activity: "committing")
+    }
+  }
+}
+
+extension Progress {
+  /// A pull.
+  init(_ progress: PullProgress) {
+    let pack = progress.pack.map { " \($0)" } ?? ""
+    switch progress.phase {
+    case .connect: self.init(activity: "connecting")
+    case .wait: self.init(activity: "waiting for another process")
+    case .plan: self.init(activity: "comparing" + pack)
+    case .fetch:
+      self.init(activity: "fetching" + pack, bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount)
     case .commit: self.init(activity: "committing")
     }
   }

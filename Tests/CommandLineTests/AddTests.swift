@@ -106,24 +106,24 @@ import Testing
   // MARK: - Map assets
 
   @Test func mapAssets() throws {
-    try playground.write(repeatElement(UInt8(ascii: "a"), count: 100_000), to: "folder/sub/a.map")
-    try playground.write(repeatElement(UInt8(ascii: "b"), count: 100_000), to: "folder/b")
+    try playground.write(repeatElement(UInt8(ascii: "a"), count: 30_000), to: "folder/sub/a.map")
+    try playground.write(repeatElement(UInt8(ascii: "b"), count: 30_000), to: "folder/b")
     try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
     let listed = try playground.packstore("ls", "store", "-lR").lines.map(\.maskedSizes)
     #expect(
-      listed == ["file     <size>  zstd         <size>  A  b", "file     <size>  zstd         <size>  A  sub/a.map"])
+      listed == ["file      <size>  zstd         <size>  A  b", "file      <size>  zstd         <size>  A  sub/a.map"])
 
     let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "*.map", "--map", "*.mpa")
     #expect(
       run.output == """
         A is unchanged at version 1
-          mapped  1 file, 1 of them unchanged and stored afresh; 100.0 kB written
+          mapped  1 file, 1 of them unchanged and stored afresh; 30.0 kB written
 
         """)
     #expect(run.errors == "packstore: warning: '*.mpa' means no file of the folder\n")
     #expect(
       try playground.packstore("ls", "store", "sub", "-l").lines == [
-        "file     100.0 kB  map      100.0 kB  A  sub/a.map"
+        "file      30.0 kB  map       30.0 kB  A  sub/a.map"
       ])
     let entry = try playground.packstore("ls", "store", "sub", "--json").jsonLines[0]
     #expect(entry["mapped"] as? Bool == true && entry["form"] as? String == "map")

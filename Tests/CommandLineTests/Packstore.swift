@@ -163,8 +163,8 @@ let packstoreURL: URL = {
 }()
 
 /// Bytes that do not compress, the same each time.
-func noise(_ count: Int) -> [UInt8] {
-  var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+func noise(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
+  var state: UInt64 = 0x9e37_79b9_7f4a_7c15 &+ seed &* 0xbf58_476d_1ce4_e5b9
   return (0..<count).map { _ in
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return UInt8(truncatingIfNeeded: state >> 56)

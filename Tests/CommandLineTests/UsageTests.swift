@@ -2,8 +2,8 @@ import Testing
 
 @Suite struct UsageTests {
   private static let commands = [
-    "add", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts", "diff", "verify",
-    "repair",
+    "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
+    "diff", "verify", "repair", "publish", "package", "keygen",
   ]
 
   let playground = try! Playground()
@@ -41,6 +41,11 @@ import Testing
     ["cat", "store", "a", "--range", "+1-4"], ["ls", "store", "-l", "-0"], ["diff", "a"],
     ["diff", "a", "b", "c", "--store", "d"],
     ["diff", "store", "Tutorial@0", "Tutorial"], ["diff", "store", "Tutorial", "./folder"], ["remove", "store"],
+    ["publish", "store"], ["publish", "store", "site", "P@0"], ["publish", "store", "site", "P@x"],
+    ["publish", "store", "site", "P", "P@1"], ["publish", "store", "site", "--level", "23"],
+    ["publish", "store", "site", "--keep", "0"], ["publish", "store", "site", "--expires", "0"],
+    ["package", "store", "P"], ["package", "store", "a/b", "-o", "x"], ["import", "store"],
+    ["import", "store", "x", "--trust", "abc"],
   ])
   func wrongUsageExitsWith2(arguments: [String]) throws {
     let run = try playground.packstore(arguments)

@@ -2,12 +2,13 @@
 
 import PackageDescription
 
-/// Somebody else's package, which embeds PackStore and nothing else. `run` builds it and looks at what had to be resolved for it.
+/// Somebody else's package, which embeds PackStore and nothing else. `run` builds it and looks at what had to be resolved for it:
+/// without the trait `Delivery` that is nothing for HTTP or TLS.
 let package = Package(
   name: "Embedding",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "embedding", targets: ["Embedding"])],
-  dependencies: [.package(name: "PackStore", path: "../..")],
+  dependencies: [.package(name: "PackStore", path: "../..", traits: [])],
   targets: [
     .executableTarget(name: "Embedding", dependencies: [.product(name: "PackStore", package: "PackStore")]),
     .misuse("KeptSpan"),

@@ -1279,7 +1279,7 @@ def main(arguments):
     parser.add_argument("--cuts", action="store_true", help="cut assets anew and compare")
     parser.add_argument("--boot-id", metavar="HEX", help="boot id of the machine; by default this one's")
     parser.add_argument("--catalog", metavar="FOLDER", help="print the catalog's id of a folder")
-    parser.add_argument("--average", type=int, default=16384)
+    parser.add_argument("--average", type=int, default=8192)
     options = parser.parse_args(arguments)
     if options.catalog:
         print(catalog_of_folder(options.catalog, options.average).hex())

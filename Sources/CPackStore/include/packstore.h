@@ -71,6 +71,8 @@ typedef enum pks_status {
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
+  /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
+  PKS_UNTRUSTED = 303,
 } pks_status;
 
 #define PKS_NO_OFFSET UINT64_MAX
@@ -109,7 +111,7 @@ typedef struct pks_options {
   pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
   bool read_only;      ///< nothing in the store's directory changes
   bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
-  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 16384
+  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
   /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
@@ -124,6 +126,9 @@ typedef struct pks_options {
 /// Opens the store in the directory `path`. O(1) in assets and bytes stored.
 /// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+
+/// What tells this store from others: drawn when it was made, 16 bytes.
+void pks_store_id(const pks_store *store, uint8_t id[16]);
 
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
 void pks_store_close(pks_store *store);
@@ -393,6 +398,36 @@ typedef struct pks_add_result {
 /// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
+/// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
+typedef struct pks_copy_request {
+  const pks_snapshot *source;  ///< of another store, or of this one; open until the call returns
+  const char *pack;            ///< its name in the source, and here
+  uint64_t version;            ///< number of a kept version; 0: the current one
+  bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_copy_request;
+
+/// Stages a version of the source as the pack's current version here, with its number, its date and its content. Chunks
+/// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
+/// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
+/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
+/// transaction stays as it was before the call. Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
+pks_status pks_txn_copy_version(
+  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+);
+
+/// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
+/// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+
 /// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
 pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
@@ -417,6 +452,8 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
+/// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
 
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
 /// or the base one when nothing was staged. Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old
@@ -632,6 +669,83 @@ pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pk
 /// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
 /// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
 void pks_delivery_close(pks_delivery *delivery, bool discard);
+
+// MARK: - Deltas
+
+/// A delta that somebody else has: a file, or whatever can be read like one. Plain data, copied.
+typedef struct pks_delta_source {
+  void *context;
+  /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the caller's
+  /// thread alone
+  int (*read)(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got);
+  const char *name;  ///< for messages; NULL: "delta"
+} pks_delta_source;
+
+/// What a delta says of itself.
+typedef struct pks_delta_info {
+  char pack[129];  ///< name of the pack, NUL-terminated
+  uint64_t from_version, to_version;
+  uint8_t from_catalog[32], to_catalog[32];
+  uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of the version that it leads to
+  uint64_t new_bytes;                                            ///< raw bytes of chunks that it brings
+  uint32_t header_length;  ///< bytes at its beginning whose SHA-256 names it: what is signed
+  uint8_t header_digest[32];
+  uint64_t length;  ///< bytes that belong to the delta; what follows is not looked at
+} pks_delta_info;
+
+/// Reads and checks the header of a delta. `sha256` as in `pks_options`. Errors: CORRUPT (also: no delta), NEWER_FORMAT,
+/// IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
+
+/// A delta to apply. Zero-initialise, then set `delta`.
+typedef struct pks_apply_request {
+  pks_delta_source delta;
+  const uint8_t *header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
+  bool set_priority;             ///< else a pack that is not current gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for the new chunks
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_apply_request;
+
+/// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
+/// version that the delta begins with must be kept here; of its chunks nothing is stored again, nor read unless the delta
+/// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header need
+/// not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
+/// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On an
+/// error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it begins
+/// with is not kept; `pks_error.file` names it), EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT,
+/// NEWER_FORMAT, PURGED.
+pks_status pks_txn_apply_delta(
+  pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error
+);
+
+enum {
+  PKS_DELTA_LEVEL_FAST = 9,
+  PKS_DELTA_LEVEL = 18,  ///< smaller than `zstd -19 --patch-from` in a third of its time
+  PKS_DELTA_LEVEL_MAX = 22,
+};
+
+/// A delta to build. Zero-initialise, then set `pack`, the versions, and `write`.
+typedef struct pks_delta_request {
+  const char *pack;   ///< of the snapshot; a removed one, too
+  uint64_t from, to;  ///< numbers of kept versions
+  int32_t level;      ///< 1 to 22; 0: PKS_DELTA_LEVEL
+  void *context;      ///< for the callbacks, which are called on the caller's thread
+  /// Takes bytes of the file. 0, or an errno. They come in no particular order: the header last
+  int (*write)(void *context, uint64_t offset, const void *bytes, size_t byte_count);
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);  ///< may be NULL; false cancels
+} pks_delta_request;
+
+/// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
+/// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
+/// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
+pks_status pks_delta_build(
+  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
+);
 
 // MARK: - Repair
 

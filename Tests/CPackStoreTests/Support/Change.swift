@@ -137,6 +137,27 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// Copies versions of another store: one that is new, and one that is current again.
+  static let copy = Change(
+    name: "copies",
+    prepare: { disk in
+      try install(disk)
+      let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
+      try origin.commit { try $0.add("p", "/one") }
+      try origin.commit { try $0.add("p", "/two") }
+      try origin.commit { try $0.add("r", "/other", map: ["large"]) }
+      let snapshot = try origin.snapshot()
+      try Store(disk).commit { try $0.copy("p", from: snapshot) }
+    },
+    perform: { disk in
+      let snapshot = try Store("/origin", vfs: disk.vfs, home: disk).snapshot()
+      try Store(disk).commit {
+        try $0.copy("p", from: snapshot, version: 1)
+        try $0.copy("r", from: snapshot)
+        try $0.trim("p", 1)
+      }
+    })
+
   /// Clears up behind a writer that died in the middle of its commit.
   static let afterDeath = Change(
     name: "after a writer's death",
@@ -240,7 +261,7 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
-    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, atomic, durableOnAtomic,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
   ]
   static let durable = all.filter(\.isDurable)

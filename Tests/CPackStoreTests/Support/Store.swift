@@ -121,6 +121,21 @@ final class Transaction {
     try attempt { pks_txn_rollback(raw, pack, version, &now, $0) }
     return now
   }
+  @discardableResult
+  func copy(
+    _ pack: String, from source: Snapshot, version: UInt64 = 0, adjust: (inout pks_copy_request) -> Void = { _ in }
+  ) throws -> pks_add_result {
+    var request = pks_copy_request(), result = pks_add_result()
+    try pack.withCString { pack in
+      request.source = source.raw
+      request.pack = pack
+      request.version = version
+      adjust(&request)
+      try attempt { pks_txn_copy_version(raw, &request, &result, $0) }
+    }
+    return result
+  }
+  func trim(_ pack: String, _ count: UInt32) throws { try attempt { pks_txn_trim(raw, pack, count, $0) } }
   func pin(_ pack: String, _ version: UInt64) throws { try attempt { pks_txn_pin(raw, pack, version, $0) } }
   func unpin(_ pack: String) throws { try attempt { pks_txn_unpin(raw, pack, $0) } }
   func prioritise(_ pack: String, _ priority: Int32) throws {

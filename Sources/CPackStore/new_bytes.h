@@ -1,0 +1,55 @@
+/// The new bytes of a delta: groups are decoded ahead on all threads, cut and hashed, and consumed in order.
+///
+/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function of how
+/// large the header says they are.
+#ifndef PKS_NEW_BYTES_H
+#define PKS_NEW_BYTES_H
+
+#include "chunker.h"
+#include "delta_file.h"
+#include "threads.h"
+#include "version_list.h"
+
+/// A chunk, on loan until the next call.
+typedef struct pks__new_chunk {
+  const uint8_t *bytes;
+  uint32_t length;
+  pks__id id;
+} pks__new_chunk;
+
+typedef struct pks__new_group pks__new_group;
+
+typedef struct pks__new_bytes {
+  const pks__delta_file *file;
+  const pks__version_list *from;
+  const pks__scratch *ends;  ///< uint64_t: where chunks end whatever they hold, among the new bytes
+  pks__chunker chunker;
+  pks__pool *pool;
+  pks__scratch_folder *home;
+  uint32_t stored_max;
+  pks__new_group *groups;  ///< ring: read and not yet consumed ones, in order
+  uint32_t ring_size, oldest, count;
+  uint32_t next_group;     ///< to be read
+  uint64_t next_offset;    ///< of its block in the file
+  uint64_t next_position;  ///< of its first byte among the new bytes
+  uint32_t next_chunk;     ///< of the oldest group
+  pks__new_group *again;   ///< for `pks__new_bytes_read`; NULL until it is called
+} pks__new_bytes;
+
+/// What is given outlives it, and it must not move. To be closed, also after an error.
+pks_status pks__new_bytes_open(
+  pks__new_bytes *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
+  pks__pool *pool, pks__scratch_folder *home, pks_error *error
+);
+void pks__new_bytes_close(pks__new_bytes *bytes);  ///< a zeroed one is fine
+
+/// The next chunk. CORRUPT after the last one, as for all that is wrong with a block.
+pks_status pks__new_bytes_next(pks__new_bytes *bytes, pks__new_chunk *out, pks_error *error);
+
+/// Copies `length` of the new bytes from `position` on, whatever was consumed; they are to lie in one group, or are CORRUPT.
+/// Decodes a group unless it is the one that was asked for last.
+pks_status pks__new_bytes_read(
+  pks__new_bytes *bytes, uint64_t position, uint8_t *out, uint32_t length, pks_error *error
+);
+
+#endif

@@ -1,0 +1,106 @@
+public import PackStore
+public import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What became an archive.
+public struct ArchiveResult: Hashable, Sendable {
+  public let version: PackVersion
+
+  /// What clients are told to trust.
+  public let publicKey: SitePublicKey
+
+  /// Of the file.
+  public let byteCount: Int
+}
+
+extension Store {
+  /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
+  ///
+  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file comes
+  /// last, whole, and takes the place of one that is there.
+  ///
+  /// - Parameters:
+  ///   - options: the number of versions to keep means nothing here.
+  ///   - progress: called on a thread that may block.
+  /// - Throws: `notFound` when there is no such pack or version; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`.
+  public func package(
+    _ pack: PublishedPack, to file: FilePath, signedBy key: SiteKey, options: PublishOptions = .init(),
+    progress: (@Sendable (PublishProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> ArchiveResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      try Archive(of: pack, from: self, file: file).make(key, options, progress)
+    }
+  }
+
+  /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
+  public func package(
+    _ pack: PublishedPack, to file: String, signedBy key: SiteKey, options: PublishOptions = .init(),
+    progress: (@Sendable (PublishProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> ArchiveResult {
+    try await package(pack, to: FilePath(file), signedBy: key, options: options, progress: progress)
+  }
+}
+
+/// An archive that is being made, by way of a site of its own.
+struct Archive {
+  private let pack: PublishedPack
+  private let source: Store
+  private let file: FilePath
+  private let workFolder: FilePath
+
+  init(of pack: PublishedPack, from source: Store, file: FilePath) {
+    self.pack = pack
+    self.source = source
+    self.file = file
+    workFolder = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+  }
+
+  func make(
+    _ key: SiteKey, _ options: PublishOptions, _ progress: (@Sendable (PublishProgress) -> Void)?
+  ) throws(PackStoreError) -> ArchiveResult {
+    defer { try? FileManager.default.removeItem(atPath: workFolder.string) }
+    try makeFolder(workFolder)
+    let site = try Site(at: workFolder.appending("site"))
+    var publication = Publication(site: site, source: source, key: key, options: options, progress: progress)
+    // All archives of a pack are one site to those who take them: a later one is newer, and one key signs them.
+    publication.identity = Publication.Identity(
+      site: source.archiveID(of: pack.pack), sequence: UInt64(max(publication.now, 1)))
+    let result = try publication.run([pack])
+    let draft = workFolder.appending("archive")
+    let byteCount = try write(site.folder, to: draft)
+    try rename(draft, to: file)
+    try syncFolder(file.removingLastComponent())
+    return ArchiveResult(
+      version: result.packs[0].version, publicKey: key.publicKey, byteCount: Int(clamping: byteCount))
+  }
+
+  /// Writes the files of a site one after another, those first that a client wants first.
+  private func write(_ site: SiteFolder, to draft: FilePath) throws(PackStoreError) -> UInt64 {
+    guard let root = try site.readRoot()?.root, let version = root.packs.first?.versions.first else {
+      preconditionFailure("a site that was published has a root, and what was published")
+    }
+    let manifest = try version.openManifest(
+      try site.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.pack)
+    let segments = manifest.segments.filter { $0.kind == .metadata } + manifest.segments.filter { $0.kind == .data }
+    let paths =
+      [.root, .version(version.manifest)] + segments.map { SitePath.frames($0.id) }
+      + segments.map { SitePath.segment($0.id) }
+    let writer = TarWriter(try NewFile(draft), modifiedAt: UInt64(max(root.madeAt / 1_000_000_000, 0)))
+    for path in paths { try writer.add(path.description, from: OldFile(site.path(of: path))) }
+    return try writer.finish()
+  }
+}
+
+extension Store {
+  /// What tells archives of this store's packs from those of others.
+  fileprivate func archiveID(of pack: PackID) -> SiteID {
+    let digest = Digest256(hashing: Array("packstore archive".utf8) + id.id.bytes + Array(pack.name.utf8))
+    return SiteID(ID128(copying: digest.bytes.prefix(ID128.byteCount)))
+  }
+}

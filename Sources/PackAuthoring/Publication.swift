@@ -1,0 +1,213 @@
+import PackStore
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// One publication, from the publisher's lock to the root.
+///
+/// Invariant: whatever the root names is there. A commit of the site's store takes files away, but none that the
+/// generation before it needs; so there is never a commit but when the root describes the present generation. A publisher
+/// that died between its commit and its root left a root that describes an older one: the next writes a root first.
+///
+/// 1. The root is brought up to date with the store, if need be.
+/// 2. Versions are copied to the site's store, those beyond the number to keep are dropped: one durable commit.
+/// 3. Frame tables and manifests that are missing are made, then the root.
+/// 4. What the root does not need goes: files of the site at once, segments with commits that change nothing else.
+struct Publication {
+  let site: Site
+  let source: Store
+  let key: SiteKey
+  let options: PublishOptions
+  let progress: (@Sendable (PublishProgress) -> Void)?
+
+  /// The site's, in which tests end a publication where they want.
+  var folder: SiteFolder
+
+  /// What the root calls the site, and its first number: by default the site's store, and 1.
+  struct Identity {
+    var site: SiteID
+    var sequence: UInt64
+  }
+  var identity: Identity
+
+  /// Nanoseconds since 1970.
+  let now = Int64(Date().timeIntervalSince1970 * 1e9)
+  private var root: SiteRoot?
+  private var rootByteCount: UInt64 = 0
+
+  /// Bytes of files beside those of the store that were made.
+  private var newByteCount: UInt64 = 0
+
+  init(
+    site: Site, source: Store, key: SiteKey, options: PublishOptions,
+    progress: (@Sendable (PublishProgress) -> Void)?
+  ) {
+    self.site = site
+    self.source = source
+    self.key = key
+    self.options = options
+    self.progress = progress
+    folder = site.folder
+    identity = Identity(site: site.store.id, sequence: 1)
+  }
+
+  /// Publishes what is wanted; nil: the current version of each pack of the source.
+  mutating func run(_ wanted: [PublishedPack]?) throws(PackStoreError) -> PublishResult {
+    guard source.id != site.store.id else {
+      throw PackStoreError(.invalidArgument, "a store cannot be published to itself", file: source.path.string)
+    }
+    guard options.keptVersionCount >= 1 else {
+      throw PackStoreError(.invalidArgument, "a site keeps one version of a pack at least")
+    }
+    let snapshot = try source.makeSnapshot()
+    let wanted = wanted ?? snapshot.packs.map { PublishedPack($0.id) }
+    try Self.check(wanted, in: snapshot)
+    let lock = try PublisherLock(folder.lockFile, waits: options.waitsForOthers)
+    defer { withExtendedLifetime(lock) {} }
+    return try publish(wanted, from: snapshot)
+  }
+
+  private static func check(_ wanted: [PublishedPack], in snapshot: borrowing Snapshot) throws(PackStoreError) {
+    for pack in wanted {
+      guard let current = snapshot.pack(pack.pack) else {
+        throw PackStoreError(.notFound, "no such pack", file: pack.pack.name)
+      }
+      let number = pack.version ?? current.version.number
+      guard snapshot.version(number, of: pack.pack) != nil else {
+        throw PackStoreError(.notFound, "that version of the pack is not kept", file: "\(pack.pack)@\(number)")
+      }
+    }
+  }
+
+  // MARK: - Steps
+
+  private mutating func publish(
+    _ wanted: [PublishedPack], from snapshot: borrowing Snapshot
+  ) throws(PackStoreError) -> PublishResult {
+    try folder.makeFolders()
+    root = try readRoot()
+    let first = root
+    let (previous, filesBefore) = try settle()
+    let (results, dropped) = try change(wanted, from: snapshot, previous)
+    let files = try finish()
+    if !dropped.isEmpty { try collect() }
+    for (file, byteCount) in files where filesBefore[file] == nil {
+      if case .segment = file { newByteCount += byteCount }
+    }
+    return PublishResult(
+      sequence: root!.sequence, isUnchanged: root == first, publicKey: key.publicKey,
+      expiresAt: root!.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }, packs: results,
+      droppedVersions: dropped, newByteCount: Int(clamping: newByteCount),
+      byteCount: Int(clamping: files.values.reduce(rootByteCount, +)))
+  }
+
+  /// Brings the root up to date with the store as it is.
+  ///
+  /// - Returns: the versions that are current, and the files that the root leads to.
+  private mutating func settle() throws(PackStoreError) -> ([PackID: PackVersion], [SitePath: UInt64]) {
+    let snapshot = try site.store.makeSnapshot()
+    let packs = snapshot.packs
+    guard root != nil || !packs.isEmpty else { return ([:], [:]) }
+    let files = try bringUpToDate(with: snapshot, expiresAt: root?.expiresAt)
+    return (Dictionary(uniqueKeysWithValues: packs.map { ($0.id, $0.version) }), files)
+  }
+
+  /// Describes what was committed, and removes what nothing leads to any more.
+  private mutating func finish() throws(PackStoreError) -> [SitePath: UInt64] {
+    let expiresAt = options.expiresAfter.map { now + Int64($0 / .nanoseconds(1)) }
+    let files = try bringUpToDate(with: try site.store.makeSnapshot(), expiresAt: expiresAt)
+    try folder.removeAll(but: files.keys)
+    return files
+  }
+
+  private mutating func readRoot() throws(PackStoreError) -> SiteRoot? {
+    guard let signed = try folder.readRoot() else { return nil }
+    guard signed.publicKey == key.publicKey else {
+      var error = PackStoreError(.untrusted, "the site is signed by another key", file: site.path.string)
+      error.remedy = "publish with the key that signed it: its clients would refuse any other"
+      throw error
+    }
+    rootByteCount = try folder.byteCount(of: .root) ?? 0
+    return signed.root
+  }
+
+  /// Copies what is wanted to the site's store, and drops what is beyond the number to keep.
+  private func change(
+    _ wanted: [PublishedPack], from snapshot: borrowing Snapshot, _ previous: [PackID: PackVersion]
+  ) throws(PackStoreError) -> ([PublishResult.Pack], [PackVersion]) {
+    // What is kept is decided here, for all packs that are meant, be their versions new or not.
+    var transaction = try site.store.makeTransaction(options: .init(keptVersionCount: Int(Int32.max)))
+    var results: [PublishResult.Pack] = []
+    var dropped: [PackVersion] = []
+    for pack in wanted {
+      let result = try copy(pack, from: snapshot, to: &transaction)
+      let versions = transaction.versions(of: pack.pack)
+      let surplus = versions.dropFirst(options.keptVersionCount).filter { !$0.isPinned }
+      if !surplus.isEmpty { try transaction.trim(pack.pack, to: options.keptVersionCount) }
+      dropped += surplus
+      results.append(
+        PublishResult.Pack(
+          version: result.version, previous: previous[pack.pack], isUnchanged: result.isUnchanged,
+          newByteCount: result.newByteCount, newStoredByteCount: result.newStoredByteCount))
+    }
+    progress?(.commit)
+    try folder.checkpoint("commit")
+    try transaction.commit()
+    try folder.checkpoint("committed")
+    return (results, dropped)
+  }
+
+  private func copy(
+    _ pack: PublishedPack, from snapshot: borrowing Snapshot, to transaction: inout Transaction
+  ) throws(PackStoreError) -> InstallResult {
+    var copyOptions = CopyOptions()
+    copyOptions.level = options.level
+    copyOptions.layout = options.layout
+    copyOptions.priority = snapshot.pack(pack.pack)!.priority
+    return try transaction.copy(pack.pack, version: pack.version, from: snapshot, options: copyOptions) { [progress] in
+      progress?(.store(pack.pack, $0))
+    }
+  }
+
+  /// Writes a root that describes the present generation of the site's store, unless there is one.
+  ///
+  /// - Returns: the files that the root leads to, without itself, and their lengths.
+  private mutating func bringUpToDate(
+    with snapshot: borrowing Snapshot, expiresAt: Int64?
+  ) throws(PackStoreError) -> [SitePath: UInt64] {
+    let description = try SiteDescription(of: snapshot, in: folder, current: root) { [progress] done, total in
+      progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
+    }
+    newByteCount += description.newByteCount
+    if let root, root.packs == description.packs, expiresAt == nil || expiresAt == root.expiresAt {
+      return description.files
+    }
+    let next = SiteRoot(
+      sequence: root.map { $0.sequence + 1 } ?? identity.sequence, madeAt: now, expiresAt: expiresAt,
+      site: identity.site,
+      packs: description.packs)
+    let bytes = try next.encode(signedBy: key)
+    progress?(.commit)
+    try folder.writeRoot(bytes)
+    root = next
+    rootByteCount = UInt64(bytes.count)
+    newByteCount += rootByteCount
+    return description.files
+  }
+
+  /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
+  /// generation that it may fall back to does, and none that is read.
+  private func collect() throws(PackStoreError) {
+    for _ in 0..<2 {
+      try folder.checkpoint("collect")
+      var transaction = try site.store.makeTransaction()
+      guard let pack = transaction.packs.first else { return }
+      try transaction.trim(pack.id, to: pack.keptVersionCount)
+      try transaction.commit()
+    }
+  }
+}

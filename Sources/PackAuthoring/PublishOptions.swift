@@ -1,0 +1,44 @@
+public import PackStore
+
+/// How versions are published.
+public struct PublishOptions: Hashable, Sendable {
+  /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download.
+  public var level: Int32 = 12
+
+  /// How apps will read the assets.
+  public var layout: InstallOptions.Layout = .random
+
+  /// How many versions of a pack stay on the site, the current one included.
+  public var keptVersionCount = 3
+
+  /// After how long clients refuse the site unless it was published again. Nil: never.
+  public var expiresAfter: Duration?
+
+  /// Waits while somebody else publishes to the site; otherwise that is `busy`.
+  public var waitsForOthers = true
+
+  public init() {}
+}
+
+/// Which version of a pack to publish.
+public struct PublishedPack: Hashable, Sendable {
+  public var pack: PackID
+
+  /// The number of a version that the store keeps; nil: the current one.
+  public var version: UInt64?
+
+  public init(_ pack: PackID, version: UInt64? = nil) {
+    self.pack = pack
+    self.version = version
+  }
+}
+
+/// How far a publication has come.
+public enum PublishProgress: Sendable {
+  /// Copying a version to the site.
+  case store(PackID, InstallProgress)
+  /// Describing the frames of new segments: bytes of segments that were read, and of all.
+  case describe(byteCount: Int, totalByteCount: Int)
+  /// Making it visible.
+  case commit
+}

@@ -1,0 +1,66 @@
+public import PackStore
+public import SystemPackage
+
+/// A folder from which any web server, or none at all, gives clients the packs of a store: a store of its own, made for
+/// small downloads, with signed files beside it.
+///
+///     let site = try Site(at: "public/packs")
+///     let (key, _) = try SiteKey.readOrMake("site.key")
+///     try await site.publish(from: store, signedBy: key)
+///
+/// - One root names all that clients see, and is replaced as a whole: they see the site as it was, or as it is, whenever
+///   they look and whatever became of the publisher.
+/// - Whoever has the key says what clients believe; the folder may be on anybody's server.
+/// - Any number of processes may publish to a site; one waits for the other.
+public final class Site: Sendable {
+  /// The directory, as it was given.
+  public var path: FilePath { store.path }
+
+  /// What the site offers, as a store: for reading.
+  public let store: Store
+
+  let folder: SiteFolder
+
+  /// Opens the site in the directory `path`, or makes one there.
+  ///
+  /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what ``Store/init(at:options:)``
+  ///   throws.
+  public init(at path: FilePath) throws(PackStoreError) {
+    store = try Store(at: path)
+    folder = SiteFolder(path: path)
+    if try !folder.isSite {
+      let snapshot = try store.makeSnapshot()
+      guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
+        throw PackStoreError(.notAStore, "the folder is a store of its own, and no site", file: path.string)
+      }
+      try folder.makeFolders()
+    }
+  }
+
+  /// Opens the site in the directory `path`, or makes one there.
+  public convenience init(at path: String) throws(PackStoreError) { try self.init(at: FilePath(path)) }
+
+  /// Publishes versions of a store's packs: they become current on the site.
+  ///
+  /// Only what the site lacks is encoded and written. A version that is older than the site's current one becomes current
+  /// all the same: clients go back to it. Packs that are not meant stay as they are. When there is nothing new, nothing is
+  /// written.
+  ///
+  /// - Parameters:
+  ///   - packs: by default the current versions of all packs of the store.
+  ///   - key: the one that signed the site before.
+  ///   - progress: called on a thread that may block.
+  /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another key;
+  ///   `exists` when the site has another version of the same number; `held`; `busy`; `cancelled`; `invalidArgument`;
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
+  @discardableResult
+  public func publish(
+    _ packs: [PublishedPack]? = nil, from source: Store, signedBy key: SiteKey, options: PublishOptions = .init(),
+    progress: (@Sendable (PublishProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> PublishResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      var publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
+      return try publication.run(packs)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+public import PackStore
+public import SystemPackage
+
+extension SiteKey {
+  /// More than any key file has.
+  private static let fileByteCountLimit = 4096
+
+  /// Reads a key file.
+  ///
+  /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it holds
+  ///   something else; `ioError`.
+  public init(contentsOf file: FilePath) throws(PackStoreError) {
+    let opened = try OldFile(file)
+    guard try !opened.isOpenToOthers else {
+      var error = PackStoreError(.untrusted, "others can read the secret key", file: file.string)
+      error.remedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
+      throw error
+    }
+    let bytes = try opened.read(upTo: Self.fileByteCountLimit)
+    guard let key = Self(fileText: String(decoding: bytes, as: UTF8.self)) else {
+      var error = PackStoreError(.corrupt, "this is no key file", file: file.string)
+      error.remedy = "name the file that 'packstore keygen' made"
+      throw error
+    }
+    self = key
+  }
+
+  /// Writes the key to a new file that its owner alone may read, and makes the folders above it if need be.
+  ///
+  /// - Throws: `exists` when there is a file of that name: it stays as it is; `ioError`, `noSpace`.
+  public func write(to file: FilePath) throws(PackStoreError) {
+    let folder = file.removingLastComponent()
+    if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
+    let draft = FilePath("\(file).\(UInt64.random(in: 0 ... .max))")
+    defer { try? removeFile(draft) }
+    let opened = try NewFile(draft, isSecret: true)
+    try opened.write(Array(fileText.utf8))
+    try opened.sync()
+    do {
+      try linkFile(draft, to: file)
+    } catch  where error.code == .exists {
+      throw PackStoreError(.exists, "there is a file already", file: file.string)
+    }
+    try syncFolder(folder)
+  }
+
+  /// Reads a key file, or makes a key and its file where there is none.
+  ///
+  /// - Returns: the key, and whether it is new.
+  /// - Throws: what reading and writing throw.
+  public static func readOrMake(_ file: FilePath) throws(PackStoreError) -> (key: SiteKey, isNew: Bool) {
+    do { return (try SiteKey(contentsOf: file), false) } catch  where error.code == .notFound {}
+    let key = SiteKey()
+    do {
+      try key.write(to: file)
+      return (key, true)
+    } catch  where error.code == .exists {
+      return (try SiteKey(contentsOf: file), false)  // another process was faster
+    }
+  }
+
+  /// Where the key lies if nobody says otherwise: `$XDG_CONFIG_HOME/packstore/site.key`, or
+  /// `~/.config/packstore/site.key`.
+  ///
+  /// - Returns: nil when the environment names neither.
+  public static func defaultFile(environment: [String: String]) -> FilePath? {
+    if let folder = environment["XDG_CONFIG_HOME"], FilePath(folder).isAbsolute {
+      return FilePath(folder).appending("packstore").appending("site.key")
+    }
+    guard let home = environment["HOME"], !home.isEmpty else { return nil }
+    return FilePath(home).appending(".config").appending("packstore").appending("site.key")
+  }
+}

@@ -1,0 +1,48 @@
+import PackStore
+
+/// Writes a tar file of plain files, from front to back.
+final class TarWriter {
+  private static let bufferByteCount = 1 << 20
+
+  private let output: NewFile
+  private let modifiedAt: UInt64
+  private var byteCount: UInt64 = 0
+
+  /// - Parameter modifiedAt: the time of all members, in seconds since 1970.
+  init(_ output: NewFile, modifiedAt: UInt64) {
+    self.output = output
+    self.modifiedAt = modifiedAt
+  }
+
+  /// Adds a file under a name of at most 100 bytes.
+  ///
+  /// - Throws: `sourceChanged` when the file shrinks meanwhile.
+  func add(_ name: String, from file: OldFile) throws(PackStoreError) {
+    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the archive was not made") }
+    let header = TarHeader(name: name, byteCount: try file.byteCount, modifiedAt: modifiedAt)
+    try write(header.encode())
+    var left = header.byteCount
+    while left > 0 {
+      let bytes = try file.read(upTo: Int(min(left, UInt64(Self.bufferByteCount))))
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name) }
+      try write(bytes)
+      left -= UInt64(bytes.count)
+    }
+    let padding = TarHeader.paddedByteCount(header.byteCount)! - header.byteCount
+    try write([UInt8](repeating: 0, count: Int(padding)))
+  }
+
+  /// Ends the archive and makes it durable.
+  ///
+  /// - Returns: its length in bytes.
+  func finish() throws(PackStoreError) -> UInt64 {
+    try write([UInt8](repeating: 0, count: 2 * TarHeader.byteCount))
+    try output.sync()
+    return byteCount
+  }
+
+  private func write(_ bytes: [UInt8]) throws(PackStoreError) {
+    try output.write(bytes)
+    byteCount += UInt64(bytes.count)
+  }
+}

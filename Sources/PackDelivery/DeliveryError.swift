@@ -1,0 +1,83 @@
+/// Why something could not be brought from a site, where, and what to do about it.
+///
+/// What the store itself refuses is a `PackStoreError`.
+public struct DeliveryError: Error, Hashable, Sendable {
+  public var code: Code
+
+  /// What went wrong, in a few English words.
+  public var reason: String
+
+  /// The URL or path of the file concerned, or of the site.
+  public var location: String?
+
+  /// Where in the file, in bytes.
+  public var offset: UInt64?
+
+  package init(_ code: Code, _ reason: String, at location: String? = nil, offset: UInt64? = nil) {
+    self.code = code
+    self.reason = reason
+    self.location = location
+    self.offset = offset
+  }
+}
+
+extension DeliveryError {
+  /// The kind of an error. More may come.
+  public struct Code: Hashable, Sendable {
+    private let name: String
+
+    /// The place makes no sense: neither a URL that can be fetched nor a folder.
+    public static let invalidLocation = Self(name: "invalidLocation")
+    /// There is no site at this place.
+    public static let noSite = Self(name: "noSite")
+    /// The site has no such pack.
+    public static let noPack = Self(name: "noPack")
+    /// No answer, or none that could be used, as often as was tried: the network or the server is down.
+    public static let unreachable = Self(name: "unreachable")
+    /// A file of this machine cannot be read or written.
+    public static let ioError = Self(name: "ioError")
+    /// The server would not: a status of 400 to 499.
+    public static let denied = Self(name: "denied")
+    /// The server, or something between, does not keep to HTTP.
+    public static let badResponse = Self(name: "badResponse")
+    /// The site changed while it was read, twice.
+    public static let siteChanged = Self(name: "siteChanged")
+    /// The bytes that came are not those that the signed root leads to.
+    public static let corrupt = Self(name: "corrupt")
+    /// The site was made by a later version of this library.
+    public static let newerFormat = Self(name: "newerFormat")
+    /// The root's signature is wrong, or there is none where one is needed.
+    public static let badSignature = Self(name: "badSignature")
+    /// The root is signed by another key than the one that is trusted.
+    public static let otherKey = Self(name: "otherKey")
+    /// The root is older than one that was seen.
+    public static let olderRoot = Self(name: "olderRoot")
+    /// The root's time is over.
+    public static let expired = Self(name: "expired")
+  }
+}
+
+extension DeliveryError.Code: CustomStringConvertible {
+  /// A short name, such as `corrupt`.
+  public var description: String { name }
+}
+
+extension DeliveryError: CustomStringConvertible {
+  /// One sentence: what, where, and what to do.
+  public var description: String {
+    let place = location.map { " at \($0)" + (offset.map { ", byte \($0)" } ?? "") } ?? ""
+    return reason + place + (advice.map { ": \($0)" } ?? "")
+  }
+
+  private var advice: String? {
+    switch code {
+    case .unreachable: "try again later; what came so far is kept"
+    case .siteChanged: "try again when the site is complete"
+    case .corrupt: "try again; if it stays so, tell whoever runs the site"
+    case .newerFormat: "update PackStore"
+    case .otherKey: "ask the publisher; --trust takes the new key"
+    case .expired: "ask the publisher for a newer one"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package import PackStore
+
+/// Who wants bytes and takes them: a version on its way into a store. Blocks; one task at a time.
+package protocol Incoming {
+  func next() throws -> NextWant
+  /// Gives the bytes of the oldest want that is outstanding.
+  func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome
+}
+
+extension Delivery: Incoming {}
+
+/// Where a segment's bytes lie on a site.
+package struct SegmentFiles: Hashable, Sendable {
+  package let segment: SiteFile
+  package let table: SiteFile
+  package let isMetadata: Bool
+
+  package init(segment: SiteFile, table: SiteFile, isMetadata: Bool) {
+    self.segment = segment
+    self.table = table
+    self.isMetadata = isMetadata
+  }
+}
+
+/// What came over the wire, retries and gaps included.
+package struct FetchTally: Hashable, Sendable {
+  package var requestCount = 0
+  /// Of frame tables and of frames with catalog and layout pages.
+  package var metadataByteCount = 0
+  /// Of frames with chunks.
+  package var frameByteCount = 0
+
+  package init() {}
+
+  static func += (left: inout Self, right: Self) {
+    left.requestCount += right.requestCount
+    left.metadataByteCount += right.metadataByteCount
+    left.frameByteCount += right.frameByteCount
+  }
+}

@@ -1,0 +1,71 @@
+/// Memory that is being filled. It belongs to one task at a time; whoever lent the memory keeps it until the task ended.
+package final class TransferBuffer: @unchecked Sendable {
+  package let bytes: UnsafeMutableRawBufferPointer
+
+  /// How many bytes are there, from the beginning.
+  package private(set) var filledCount = 0
+
+  /// Bytes that came over the wire for it, also those that were thrown away.
+  package var wireByteCount = 0
+
+  /// Requests that were made for it.
+  package var requestCount = 0
+
+  package init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+
+  package var count: Int { bytes.count }
+  package var isFull: Bool { filledCount == bytes.count }
+  package var missingCount: Int { bytes.count - filledCount }
+
+  /// What is missing, to be written to; say with `didFill` how much was.
+  package var rest: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: bytes[filledCount...]) }
+
+  package func didFill(_ count: Int) {
+    precondition(count <= missingCount)
+    filledCount += count
+  }
+
+  /// Appends bytes, at most as many as are missing.
+  package func append(_ source: UnsafeRawBufferPointer) {
+    rest.copyMemory(from: source)
+    didFill(source.count)
+  }
+
+  package func clear() { filledCount = 0 }
+}
+
+/// A ring of memory from which buffers are taken, and given back in the order in which they were taken. What is
+/// outstanding is bounded by its size, and nothing is allocated while bytes flow.
+package struct TransferRing: ~Copyable {
+  private let memory: UnsafeMutableRawBufferPointer
+  /// Begin and end of each buffer that is out, oldest first; buffers do not wrap around.
+  private var taken: [Range<Int>] = []
+
+  package init(byteCount: Int) {
+    memory = .allocate(byteCount: byteCount, alignment: 16)
+  }
+
+  deinit { memory.deallocate() }
+
+  package var byteCount: Int { memory.count }
+
+  /// - Returns: nil when there is no room now.
+  package mutating func take(_ count: Int) -> UnsafeMutableRawBufferPointer? {
+    guard let begin = place(for: count) else { return nil }
+    taken.append(begin..<begin + count)
+    return UnsafeMutableRawBufferPointer(rebasing: memory[begin..<begin + count])
+  }
+
+  private func place(for count: Int) -> Int? {
+    guard let oldest = taken.first, let newest = taken.last else { return count <= memory.count ? 0 : nil }
+    let end = newest.upperBound
+    guard newest.lowerBound >= oldest.lowerBound else {  // wrapped around
+      return count <= oldest.lowerBound - end ? end : nil
+    }
+    if count <= memory.count - end { return end }
+    return count <= oldest.lowerBound ? 0 : nil
+  }
+
+  /// Gives the oldest buffer back.
+  package mutating func returnOldest() { taken.removeFirst() }
+}

@@ -1,0 +1,372 @@
+#if Delivery
+  import AsyncHTTPClient
+  import NIOCore
+  import NIOHTTP1
+  import Synchronization
+
+  /// A site on a web server.
+  ///
+  /// Asks for one range with each request and keeps connections. A request that failed in a way that may pass is made again
+  /// for what is still missing; see ``RetryPolicy``. Nothing is believed of a server: what comes is cut where it should
+  /// end, and compared by the caller with what was signed.
+  package final class HTTPSource: SiteSource {
+    package struct Options: Sendable {
+      /// A transfer in which no byte came for this long is given up and tried again.
+      package var stallLimit: Duration = .seconds(20)
+      package var connectLimit: Duration = .seconds(15)
+      /// How many connections there are at most.
+      package var connectionCount = 6
+      package var redirectionLimit = 5
+      package var retry = RetryPolicy()
+      package var clock = TransferClock.system
+      package var pace = Pace()
+      /// Names the proxies.
+      package var environment: [String: String] = [:]
+
+      package init() {}
+    }
+
+    /// What is known of the server.
+    struct Knowledge {
+      /// Where the site is now; a server may have redirected there.
+      var base: SiteURL
+      /// Nil: no range was asked for yet.
+      var hasRanges: Bool?
+      /// Of files of which a part came.
+      var validators: [String: Validator] = [:]
+      var ignoresValidators = false
+    }
+
+    package let location: String
+    package let isLocal = false
+    let options: Options
+    let clients: HTTPClients
+    let knowledge: Mutex<Knowledge>
+
+    /// - Throws: `invalidLocation`.
+    package init(_ url: String, options: Options = Options()) throws(DeliveryError) {
+      let base = try SiteURL(url)
+      location = base.canonical
+      self.options = options
+      knowledge = Mutex(Knowledge(base: base))
+      clients = HTTPClients(
+        proxies: ProxySettings(environment: options.environment), connectLimit: options.connectLimit,
+        connectionCount: options.connectionCount)
+    }
+
+    package var hasRanges: Bool { knowledge.withLock { $0.hasRanges ?? true } }
+
+    package func place(of path: String) -> String { knowledge.withLock { $0.base.file(path) } }
+
+    package func restart(ignoringValidators: Bool) {
+      knowledge.withLock { knowledge in
+        knowledge.validators = [:]
+        knowledge.ignoresValidators = knowledge.ignoresValidators || ignoringValidators
+      }
+    }
+
+    package func close() async { await clients.shutdown() }
+  }
+
+  // MARK: - Whole small files
+
+  extension HTTPSource {
+    /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
+    package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
+      var retry = Retry(options.retry, options.clock)
+      while true {
+        let received = Mutex<[UInt8]>([])
+        do {
+          try await withStallWatch(options.stallLimit, options.clock) { [self] pulse in
+            let bytes = try await readWholeOnce(path, upTo: limit, pulse)
+            received.withLock { $0 = bytes }
+          }
+          return received.withLock { $0 }
+        } catch {
+          let fault = try transient(error, path)
+          try await retry.wait(after: fault.error, demanded: fault.demandedDelay)
+        }
+      }
+    }
+
+    private func readWholeOnce(_ path: String, upTo limit: Int, _ pulse: Pulse) async throws -> [UInt8] {
+      let response = try await get(
+        path, fields: [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")], pulse)
+      var expected = response.headers.contentLength
+      switch response.status {
+      case .ok:
+        // A server may have ranges and none for a range that is all.
+        let mayHaveRanges = response.header("Accept-Ranges").lowercased() == "bytes"
+        knowledge.withLock { $0.hasRanges = mayHaveRanges ? nil : false }
+      case .partialContent:
+        guard let range = ContentRange(response.header("Content-Range")), range.range.lowerBound == 0,
+          range.total == nil || range.total == range.range.upperBound || range.range.upperBound == UInt64(limit)
+        else { throw bad(path, "it sent another range than it was asked for") }
+        if let total = range.total, total > UInt64(limit) { throw tooLong(path, limit) }
+        expected = UInt64(range.range.count)
+        knowledge.withLock { $0.hasRanges = true }
+      case .notFound, .gone: throw DeliveryError(.noSite, "there is no site: no file '\(path)'", at: location)
+      case .rangeNotSatisfiable: throw DeliveryError(.noSite, "the file '\(path)' is empty", at: location)
+      default: throw refusal(response, path)
+      }
+      if let expected, expected > UInt64(limit) { throw tooLong(path, limit) }
+      var bytes: [UInt8] = []
+      for try await buffer in response.body {
+        pulse.beat()
+        bytes += buffer.readableBytesView
+        guard bytes.count <= limit else { throw tooLong(path, limit) }
+        try await pulse.hold { try await options.pace.pay(buffer.readableBytes) }
+      }
+      try Task.checkCancellation()
+      if let expected, UInt64(bytes.count) != expected { throw bad(path, "the connection ended early") }
+      return bytes
+    }
+
+    private func tooLong(_ path: String, _ limit: Int) -> DeliveryError {
+      DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: place(of: path))
+    }
+  }
+
+  // MARK: - Parts
+
+  extension HTTPSource {
+    package func read(
+      _ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool
+    ) async throws {
+      buffer.clear()
+      var retry = Retry(options.retry, options.clock)
+      while !buffer.isFull {
+        let before = buffer.filledCount
+        do {
+          try await withStallWatch(options.stallLimit, options.clock) { [self] pulse in
+            try await readOnce(file, at: offset, into: buffer, isFresh: isFresh, pulse)
+          }
+        } catch SourceFault.noRanges where UInt64(buffer.count) == file.byteCount {
+          // Its end was asked for after a break; the next attempt asks for all of it.
+        } catch {
+          let fault = try transient(error, file.path)
+          if buffer.filledCount > before { retry.madeProgress() }
+          try await retry.wait(after: fault.error, demanded: fault.demandedDelay)
+        }
+      }
+    }
+
+    /// Asks for what is missing in `buffer`, and appends what comes.
+    private func readOnce(
+      _ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool, _ pulse: Pulse
+    ) async throws {
+      let isWhole = offset == 0 && UInt64(buffer.count) == file.byteCount
+      if isWhole, !hasRanges { buffer.clear() }
+      // A whole file needs no range, which some servers serve faster and caches keep.
+      if isWhole, buffer.filledCount == 0 {
+        return try await request(file, nil, into: buffer, isFresh: isFresh, pulse)
+      }
+      guard hasRanges else { throw SourceFault.noRanges }
+      let first = offset + UInt64(buffer.filledCount)
+      try await request(file, first..<offset + UInt64(buffer.count), into: buffer, isFresh: isFresh, pulse)
+    }
+
+    private func request(
+      _ file: SiteFile, _ range: Range<UInt64>?, into buffer: TransferBuffer, isFresh: Bool, _ pulse: Pulse
+    ) async throws {
+      var fields: [(String, String)] = isFresh ? [("Cache-Control", "no-cache")] : []
+      let known = knowledge.withLock { $0.ignoresValidators ? nil : $0.validators[file.path] }
+      if let range {
+        fields.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
+        if let known { fields.append(("If-Range", known.value)) }
+      }
+      buffer.requestCount += 1
+      guard isFresh else {
+        let response = try await get(file.path, fields: fields, pulse)
+        return try await receive(response, file, range, known, into: buffer, pulse)
+      }
+      let url = knowledge.withLock { $0.base }
+      try await clients.withFreshClient(for: url) { client in
+        let response = try await get(file.path, fields: fields, with: client, pulse)
+        try await receive(response, file, range, known, into: buffer, pulse)
+      }
+    }
+
+    /// Appends the body of a response to what was filled.
+    private func receive(
+      _ response: HTTPClientResponse, _ file: SiteFile, _ range: Range<UInt64>?, _ known: Validator?,
+      into buffer: TransferBuffer, _ pulse: Pulse
+    ) async throws {
+      var expected: Int
+      if let range {
+        let given = try partialRange(response, file, range, known)
+        expected = given.count
+        knowledge.withLock { $0.hasRanges = true }
+      } else {
+        try checkWhole(response, file)
+        expected = buffer.count
+      }
+      remember(response.headers, file)
+      for try await bytes in response.body {
+        pulse.beat()
+        buffer.wireByteCount += bytes.readableBytes
+        guard bytes.readableBytes <= expected else {
+          throw DeliveryError(.badResponse, "the server sent more than it was asked for", at: place(of: file.path))
+        }
+        bytes.withUnsafeReadableBytes { buffer.append($0) }
+        expected -= bytes.readableBytes
+        try await pulse.hold { try await options.pace.pay(bytes.readableBytes) }
+      }
+      try Task.checkCancellation()
+      if expected > 0 { throw bad(file.path, "the connection ended early") }
+    }
+
+    /// What a response to a request for `range` brings: all of it, or its beginning.
+    private func partialRange(
+      _ response: HTTPClientResponse, _ file: SiteFile, _ range: Range<UInt64>, _ known: Validator?
+    ) throws -> Range<UInt64> {
+      switch response.status {
+      case .partialContent: break
+      case .ok:
+        // If-Range failed, or there are no ranges. The tag tells which.
+        if let known, Validator(response.headers) != known { throw changed(file, "the file changed") }
+        if let length = response.headers.contentLength, length != file.byteCount {
+          throw changed(file, "the file has another length")
+        }
+        knowledge.withLock { $0.hasRanges = false }
+        throw SourceFault.noRanges
+      case .rangeNotSatisfiable: throw changed(file, "the file is shorter than the site says")
+      default: throw fileRefusal(response, file)
+      }
+      guard let given = ContentRange(response.header("Content-Range")) else {
+        throw bad(file.path, "it did not say which range it sent")
+      }
+      if let total = given.total, total != file.byteCount { throw changed(file, "the file has another length") }
+      guard given.range.lowerBound == range.lowerBound, given.range.upperBound <= range.upperBound else {
+        throw bad(file.path, "it sent another range than it was asked for")
+      }
+      // Servers that do not know If-Range ignore it.
+      if let known, known.isTag, let tag = Validator(response.headers), tag.isTag, tag != known {
+        throw changed(file, "the file changed")
+      }
+      return given.range
+    }
+
+    /// That a response is the whole of a file.
+    func checkWhole(_ response: HTTPClientResponse, _ file: SiteFile) throws {
+      guard response.status == .ok else { throw fileRefusal(response, file) }
+      if let length = response.headers.contentLength, length != file.byteCount {
+        throw changed(file, "the file has another length")
+      }
+    }
+
+    private func remember(_ headers: HTTPHeaders, _ file: SiteFile) {
+      guard let validator = Validator(headers) else { return }
+      knowledge.withLock { $0.validators[file.path] = validator }
+    }
+  }
+
+  // MARK: - Requests
+
+  extension HTTPSource {
+    /// One request, and more where the server redirects. The body is still to come.
+    ///
+    /// Whoever drops the response ends the transfer.
+    func get(
+      _ path: String, fields: [(String, String)], with client: HTTPClient? = nil, _ pulse: Pulse
+    ) async throws -> HTTPClientResponse {
+      try await pulse.hold { try await options.pace.pass() }
+      var url = try SiteURL(place(of: path))
+      var headers = HTTPHeaders(fields)
+      headers.add(name: "Accept-Encoding", value: "identity")
+      headers.add(name: "User-Agent", value: "PackStore")
+      for redirections in 0... {
+        let response = try await clients.get(url, headers, fresh: client)
+        pulse.beat()
+        guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
+        else {
+          if redirections > 0 { adopt(url, path) }
+          guard response.headers.isIdentity else {
+            throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
+          }
+          return response
+        }
+        guard redirections < options.redirectionLimit else {
+          throw DeliveryError(
+            .badResponse, "the server redirects more than \(options.redirectionLimit) times", at: url.text)
+        }
+        guard let target = response.headers.first(name: "Location") else {
+          throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
+        }
+        url = try url.redirected(to: target)
+      }
+      preconditionFailure("unreachable: the loop has no end")
+    }
+
+    /// The site moved as a whole if a file of it did: later requests go there at once.
+    private func adopt(_ url: SiteURL, _ path: String) {
+      guard let folder = url.folder(of: path) else { return }
+      knowledge.withLock { $0.base = folder }
+    }
+  }
+
+  // MARK: - Errors
+
+  /// What may pass when it is tried again.
+  struct TransientFault: Error {
+    let error: DeliveryError
+    var demandedDelay: Duration?
+  }
+
+  extension HTTPSource {
+    /// The server breaks a rule, or the connection broke: worth another attempt.
+    func bad(_ path: String, _ what: String) -> TransientFault {
+      TransientFault(
+        error: DeliveryError(.badResponse, "the server gave no proper answer: \(what)", at: place(of: path)))
+    }
+
+    func changed(_ file: SiteFile, _ what: String) -> SourceFault {
+      .siteChanged(DeliveryError(.siteChanged, what, at: place(of: file.path)))
+    }
+
+    /// What a status other than the one that was hoped for means.
+    func refusal(_ response: HTTPClientResponse, _ path: String) -> any Error {
+      let status = response.status
+      let text = "the server answered \(status.code) \(status.reasonPhrase)"
+      switch status.code {
+      case 408, 425, 429, 500...599:
+        return TransientFault(
+          error: DeliveryError(.unreachable, text, at: place(of: path)), demandedDelay: response.headers.retryAfter)
+      case 400...499: return DeliveryError(.denied, text, at: place(of: path))
+      default: return DeliveryError(.badResponse, text, at: place(of: path))
+      }
+    }
+
+    /// The same for a file that a signed root leads to.
+    func fileRefusal(_ response: HTTPClientResponse, _ file: SiteFile) -> any Error {
+      switch response.status {
+      case .notFound, .gone: changed(file, "there is no such file")
+      case .preconditionFailed: changed(file, "the file changed")
+      default: refusal(response, file.path)
+      }
+    }
+
+    /// - Throws: `error` when another attempt makes no sense.
+    func transient(_ error: any Error, _ path: String) throws -> TransientFault {
+      try Task.checkCancellation()
+      switch error {
+      case let fault as TransientFault: return fault
+      case is SourceFault, is DeliveryError, is CancellationError: throw error
+      case is Stall:
+        return TransientFault(
+          error: DeliveryError(.unreachable, "no byte came for \(options.stallLimit)", at: place(of: path)))
+      default:
+        return TransientFault(
+          error: DeliveryError(.unreachable, "the connection failed (\(describe(error)))", at: place(of: path)))
+      }
+    }
+
+    private func describe(_ error: any Error) -> String {
+      (error as? HTTPClientError)?.shortDescription ?? (error as? IOError)?.description ?? "\(error)"
+    }
+  }
+
+  extension HTTPClientResponse {
+    fileprivate func header(_ name: String) -> String { headers.first(name: name) ?? "" }
+  }
+#endif

@@ -1,0 +1,95 @@
+#if Delivery
+  /// A proxy.
+  struct ProxyServer: Hashable, Sendable {
+    enum Kind: Hashable, Sendable { case http, socks }
+    var kind: Kind
+    var host: String
+    var port: Int
+    var user: String?
+    var password = ""
+  }
+
+  /// Which proxy the environment asks for: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the latter three in
+  /// capitals, too. (`HTTP_PROXY` in capitals is left out: a web server hands it to the programs it starts from a request's
+  /// header.)
+  struct ProxySettings: Sendable {
+    private let environment: [String: String]
+
+    init(environment: [String: String]) { self.environment = environment }
+
+    /// - Throws: `invalidLocation` for a proxy that makes no sense.
+    func proxy(for url: SiteURL) throws(DeliveryError) -> ProxyServer? {
+      guard let text = setting(for: url.scheme), !isExcepted(url) else { return nil }
+      return try Self.parse(text)
+    }
+
+    private func setting(for scheme: String) -> String? {
+      let names = scheme == "http" ? ["http_proxy"] : ["https_proxy", "HTTPS_PROXY"]
+      return value(of: names + ["all_proxy", "ALL_PROXY"])
+    }
+
+    private func value(of names: [String]) -> String? {
+      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+
+    /// `no_proxy` is a list of hosts and domains, perhaps with ports, or `*`.
+    private func isExcepted(_ url: SiteURL) -> Bool {
+      let port = url.port ?? (url.scheme == "https" ? 443 : 80)
+      return (value(of: ["no_proxy", "NO_PROXY"]) ?? "").split { $0 == "," || $0 == " " }.contains { entry in
+        if entry == "*" { return true }
+        var name = entry.lowercased()
+        if let match = name.wholeMatch(of: /(?<name>[^:]+|\[.*\]):(?<port>[0-9]+)/) {
+          guard Int(match.port) == port else { return false }
+          name = String(match.name)
+        }
+        if name.hasPrefix(".") { name.removeFirst() }
+        return url.host == name || url.host.hasSuffix("." + name)
+      }
+    }
+
+    /// `http://user:password@host:port`, `socks5://host:port`, or `host:port`.
+    private static func parse(_ text: String) throws(DeliveryError) -> ProxyServer {
+      let pattern =
+        /(?:(?<scheme>[a-zA-Z0-9]+):\/\/)?(?:(?<user>[^@]*)@)?(?<host>\[[0-9a-fA-F:.]+\]|[^:\/@\[\]]+)(?::(?<port>[0-9]+))?\/?/
+      guard let match = text.wholeMatch(of: pattern) else { throw refusal("is no URL") }
+      let host = String(match.host).trimmingBrackets
+      let port = match.port.map { Int($0) ?? 0 }
+      if let port, !(1...65_535).contains(port) { throw refusal("has no valid port") }
+      switch match.scheme?.lowercased() ?? "http" {
+      case "http":
+        let parts = match.user?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
+        return ProxyServer(
+          kind: .http, host: host, port: port ?? 80, user: parts.first.map(decoded),
+          password: parts.count > 1 ? decoded(parts[1]) : "")
+      case "socks5", "socks5h": return ProxyServer(kind: .socks, host: host, port: port ?? 1080)
+      default: throw refusal("is of a kind that is not known")
+      }
+    }
+
+    private static func refusal(_ why: String) -> DeliveryError {
+      DeliveryError(.invalidLocation, "the proxy that the environment names \(why)")
+    }
+
+    /// With `%40` and the like as what they stand for.
+    private static func decoded(_ text: Substring) -> String {
+      var bytes: [UInt8] = []
+      var rest = text.utf8
+      while let byte = rest.popFirst() {
+        let digits = rest.prefix(2)
+        if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
+          bytes.append(value)
+          rest = rest.dropFirst(2)
+        } else {
+          bytes.append(byte)
+        }
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  extension String {
+    fileprivate var trimmingBrackets: String {
+      hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    }
+  }
+#endif

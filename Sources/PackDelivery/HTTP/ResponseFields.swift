@@ -1,0 +1,74 @@
+#if Delivery
+  import NIOHTTP1
+
+  /// `Content-Range: bytes 0-499/1234`, the total may be `*`.
+  struct ContentRange: Hashable {
+    let range: Range<UInt64>
+    let total: UInt64?
+
+    init?(_ text: String) {
+      guard
+        let match = text.wholeMatch(of: /bytes (?<first>[0-9]{1,19})-(?<last>[0-9]{1,19})\/(?<total>[0-9]{1,19}|\*)/),
+        let first = UInt64(match.first), let last = UInt64(match.last), last >= first
+      else { return nil }
+      total = UInt64(match.total)
+      if let total, last >= total { return nil }
+      range = first..<last + 1
+    }
+  }
+
+  /// How a server names the state of a file, so that parts of different states are not mixed.
+  struct Validator: Hashable {
+    /// For `If-Range`.
+    let value: String
+    let isTag: Bool
+
+    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak tags name no bytes, and are not used.
+    init?(_ headers: HTTPHeaders) {
+      if let tag = headers.first(name: "ETag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") {
+        value = tag
+        isTag = true
+      } else if let time = headers.first(name: "Last-Modified"), !time.isEmpty {
+        value = time
+        isTag = false
+      } else {
+        return nil
+      }
+    }
+  }
+
+  extension HTTPHeaders {
+    /// The length that the body is said to have.
+    var contentLength: UInt64? { first(name: "Content-Length").flatMap { UInt64($0) } }
+
+    /// Whether the body is as it is stored.
+    var isIdentity: Bool {
+      self[canonicalForm: "Content-Encoding"].allSatisfy { $0.isEmpty || $0.lowercased() == "identity" }
+    }
+
+    /// For how long the server wants to be left alone: seconds, or a time by the server's own clock.
+    var retryAfter: Duration? {
+      guard let text = first(name: "Retry-After") else { return nil }
+      if let seconds = UInt32(text) { return .seconds(Int(seconds)) }
+      guard let then = httpSeconds(text), let now = first(name: "Date").flatMap(httpSeconds) else { return nil }
+      return .seconds(then > now ? then - now : 0)
+    }
+  }
+
+  /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the form that HTTP's senders must use.
+  func httpSeconds(_ text: String) -> Int? {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let form = /[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT/
+    guard let match = text.wholeMatch(of: form)?.output, let month = months.firstIndex(of: String(match.2)) else {
+      return nil
+    }
+    guard let day = Int(match.1), let year = Int(match.3), let hour = Int(match.4), let minute = Int(match.5),
+      let second = Int(match.6)
+    else { return nil }
+    // Days since 1 March of the year 0, so that leap days come last; 719,468 of them were before 1970.
+    let shifted = month < 2 ? year - 1 : year
+    let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1
+    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    return ((days * 24 + hour) * 60 + minute) * 60 + second
+  }
+#endif

@@ -1,0 +1,92 @@
+#if Delivery
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// A URL that files are fetched from: `http` or `https`, with a host, without user name and password.
+  struct SiteURL: Hashable, Sendable {
+    let text: String
+    let scheme: String
+    let host: String
+    let port: Int?
+
+    /// - Throws: `invalidLocation`.
+    init(_ text: String) throws(DeliveryError) {
+      guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+        throw DeliveryError(.invalidLocation, "this is no URL", at: text)
+      }
+      guard scheme == "http" || scheme == "https" else {
+        throw DeliveryError(.invalidLocation, "only http and https can be fetched", at: text)
+      }
+      guard url.user == nil, url.password == nil else {
+        throw DeliveryError(
+          .invalidLocation, "a URL with a user's name or password is refused",
+          at: text.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1))
+      }
+      guard let host = url.host, !host.isEmpty else {
+        throw DeliveryError(.invalidLocation, "the URL has no host", at: text)
+      }
+      self.text = String(text.prefix { $0 != "#" })
+      self.scheme = scheme
+      self.host = host.lowercased()
+      port = url.port
+    }
+
+    /// Of a file below this folder; a query stays at the end.
+    func file(_ path: String) -> String {
+      let (folder, query) = parts
+      return (folder.hasSuffix("/") ? folder : folder + "/") + path + query
+    }
+
+    /// The folder of which `path` is a file, if it is one.
+    func folder(of path: String) -> SiteURL? {
+      let (file, query) = parts
+      guard file.hasSuffix("/" + path) else { return nil }
+      return try? SiteURL(String(file.dropLast(path.count)) + query)
+    }
+
+    /// The URL without a slash at its end, with the query if there is one: where a site is, however it was typed.
+    var canonical: String {
+      var (folder, query) = parts
+      while folder.hasSuffix("/") { folder.removeLast() }
+      return folder + query
+    }
+
+    /// `host`, or `host:port`.
+    var authority: String { port.map { "\(bracketedHost):\($0)" } ?? bracketedHost }
+
+    private var bracketedHost: String { host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host }
+
+    /// What comes after the host: a path, perhaps with a query.
+    var target: Substring {
+      let rest = text.drop { $0 != ":" }.dropFirst(3)
+      return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+    }
+
+    private var parts: (path: String, query: String) {
+      guard let mark = text.firstIndex(of: "?") else { return (text, "") }
+      return (String(text[..<mark]), String(text[mark...]))
+    }
+
+    /// Where a redirection leads.
+    ///
+    /// - Throws: `badResponse` when it leads nowhere or to a place that is less safe.
+    func redirected(to location: String) throws(DeliveryError) -> SiteURL {
+      guard let base = URL(string: text), let target = URL(string: location, relativeTo: base)?.absoluteURL else {
+        throw DeliveryError(.badResponse, "the server redirects to what is no URL", at: text)
+      }
+      let url: SiteURL
+      do {
+        url = try SiteURL(target.absoluteString)
+      } catch {
+        throw DeliveryError(.badResponse, "the server redirects to a URL that is refused (\(error.reason))", at: text)
+      }
+      guard scheme != "https" || url.scheme == "https" else {
+        throw DeliveryError(.badResponse, "the server redirects from https to http, which is refused", at: text)
+      }
+      return url
+    }
+  }
+#endif

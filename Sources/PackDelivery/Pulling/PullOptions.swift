@@ -1,0 +1,39 @@
+public import PackStore
+
+/// How versions are pulled.
+public struct PullOptions: Sendable {
+  /// The key that must have signed the site. By default the one that was pinned at first contact; without any, the one
+  /// that is found is pinned.
+  public var trustedKey: SitePublicKey?
+
+  /// Takes a site that is not signed, from a folder or archive only.
+  public var allowsUnsigned = false
+
+  /// How fast bytes may come, in bytes per second.
+  public var byteRateLimit: Int?
+
+  /// Holds the pull up and lets it go on.
+  public var pause: PullPause?
+
+  /// A transfer in which no byte came for this long is tried again.
+  public var stallLimit: Duration = .seconds(20)
+
+  /// How often in a row a transfer may fail without a new byte.
+  public var attemptLimit = 8
+
+  public var durability: Durability = .durable
+
+  /// Waits at the commit while another writer holds the lock; otherwise the commit fails with `busy`.
+  public var waitsForWriters = true
+
+  /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
+  public var keptVersionCount: Int?
+
+  /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`. By default the process's.
+  public var environment: [String: String]?
+
+  /// Other time than the world's, for tests.
+  package var clock = TransferClock.system
+
+  public init() {}
+}

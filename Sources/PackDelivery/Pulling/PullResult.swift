@@ -1,0 +1,73 @@
+public import PackStore
+
+/// What a pull did, or would do.
+public struct PullResult: Hashable, Sendable {
+  /// In order of names.
+  public internal(set) var packs: [PulledPack] = []
+
+  /// Who signed the site; nil: nobody.
+  public internal(set) var key: SitePublicKey?
+
+  /// The key was pinned now: nobody vouched for it. Compare it with what the publisher says.
+  public internal(set) var isFirstContact = false
+
+  /// What came over the wire in all, roots and manifests included, in bytes.
+  public internal(set) var wireByteCount = 0
+
+  public internal(set) var requestCount = 0
+}
+
+/// What became of one pack.
+public struct PulledPack: Hashable, Sendable {
+  public let pack: PackID
+
+  public internal(set) var outcome: Outcome
+
+  /// The version before; nil: the store did not have the pack.
+  public internal(set) var from: UInt64?
+
+  /// The version that shows now, or that the site offers where it was not taken; nil: the site has none.
+  public internal(set) var to: UInt64?
+
+  /// What came over the wire of tables, catalog and layout, in bytes.
+  public internal(set) var metadataByteCount = 0
+
+  /// What came over the wire of frames, in bytes.
+  public internal(set) var frameByteCount = 0
+
+  public internal(set) var requestCount = 0
+
+  /// Bytes of frames that an interrupted pull had left.
+  public internal(set) var resumedByteCount = 0
+
+  /// Bytes of frames that were new: those that came and those that an interrupted pull had left. For a dry run, what would
+  /// be fetched is ``remainingByteCount``.
+  public internal(set) var totalByteCount = 0
+
+  /// New chunks.
+  public internal(set) var newChunkCount = 0
+
+  /// Bytes that were written to segments; 0 for a dry run.
+  public internal(set) var newStoredByteCount = 0
+
+  /// What a pull would fetch yet.
+  public internal(set) var remainingByteCount = 0
+
+  public enum Outcome: String, Hashable, Sendable {
+    /// Another version shows now.
+    case updated
+    /// The store has what the site offers.
+    case unchanged
+    /// The pack is held at its version since a rollback, and was left there.
+    case held
+    /// The site has no such pack any more; it was left alone.
+    case absent
+  }
+
+  init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {
+    self.pack = pack
+    self.outcome = outcome
+    self.from = from
+    self.to = to
+  }
+}

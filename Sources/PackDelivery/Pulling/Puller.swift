@@ -1,0 +1,321 @@
+import PackStore
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// One pull: root, trust, versions, a delivery for each pack, one commit.
+///
+/// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull goes on
+/// with it; so beginning anew is the answer to all that changes meanwhile.
+final class Puller {
+  private static let roundLimit = 5
+
+  private let store: Store
+  private let source: any SiteSource
+  private let packs: [PackID]?
+  private let options: PullOptions
+  private let isPlan: Bool
+  private let report: (@Sendable (PullProgress) -> Void)?
+
+  private var result = PullResult()
+  private var progress = PullProgress(phase: .connect)
+  private var rate = RateMeter()
+  /// What packs cost in all rounds, and what was left of an interrupted pull in the first.
+  private var costs: [PackID: (tally: FetchTally, resumedByteCount: Int)] = [:]
+  private var manifests: [Digest256: VersionManifest] = [:]
+
+  init(
+    into store: Store, from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool,
+    report: (@Sendable (PullProgress) -> Void)?
+  ) {
+    self.store = store
+    self.source = source
+    self.packs = packs
+    self.options = options
+    self.isPlan = isPlan
+    self.report = report
+  }
+
+  /// Reads the root once more when the site turns out to have changed.
+  func run() async throws -> PullResult {
+    let root = try await readRoot()
+    do {
+      return try await pull(root)
+    } catch SourceFault.siteChanged {
+      source.restart(ignoringValidators: false)
+    }
+    let newer = try await readRoot()
+    // The same root again: what seemed to have changed has another validator only, or is really gone.
+    source.restart(ignoringValidators: newer.digest == root.digest)
+    do {
+      return try await pull(newer)
+    } catch SourceFault.siteChanged(let error) {
+      throw error
+    }
+  }
+
+  // MARK: - Root and trust
+
+  private func readRoot() async throws -> SignedSiteRoot {
+    show(.connect)
+    let path = SitePath.root.description
+    let bytes = try await source.readWhole(path, upTo: SiteRoot.byteCountLimit)
+    result.wireByteCount += bytes.count
+    result.requestCount += 1
+    let root: SignedSiteRoot
+    do {
+      root = try SignedSiteRoot(decoding: bytes, file: path)
+    } catch {
+      throw DeliveryError(error, at: source.place(of: path))
+    }
+    let verdict = try admit(RootClaims(root))
+    result.key = root.publicKey
+    result.isFirstContact = result.isFirstContact || verdict == .pinned
+    return root
+  }
+
+  /// A plan trusts by the same rules, and pins nothing.
+  private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
+    let file = TrustFile(inStore: store.path.string)
+    let policy = TrustPolicy(key: options.trustedKey, allowsUnsigned: options.allowsUnsigned)
+    let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
+    func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
+      try book.admit(claims, at: source.location, isLocal: source.isLocal, policy, now: now)
+    }
+    guard isPlan else { return try file.update(admit) }
+    var book = try file.read()
+    return try admit(&book)
+  }
+
+  // MARK: - Packs
+
+  /// Pulls what a root names, in one commit. Begins anew while other processes are in the way.
+  private func pull(_ root: SignedSiteRoot) async throws -> PullResult {
+    let chosen = try choose(root.root)
+    var conflictCount = 0
+    var waiting = Wait(options.clock)
+    while true {
+      do {
+        return try await pullOnce(chosen)
+      } catch is VersionIsBusy {
+        show(.wait)
+        try await waiting.next()
+      } catch let error as PackStoreError where error.code == .conflict {
+        conflictCount += 1
+        guard conflictCount < Self.roundLimit else { throw error }
+      }
+    }
+  }
+
+  /// What was asked for: nil versions for packs that the site does not have any more.
+  private func choose(_ root: SiteRoot) throws -> [(pack: PackID, offer: SiteRoot.Pack?)] {
+    guard let packs else { return root.packs.map { ($0.id, $0) } }
+    return try Set(packs).sorted().map { pack in
+      let offer = root.packs.first { $0.id == pack }
+      guard try offer != nil || version(of: pack) != nil else {
+        throw DeliveryError(.noPack, "the site has no pack '\(pack)'", at: source.location)
+      }
+      return (pack, offer)
+    }
+  }
+
+  private func version(of pack: PackID) throws -> PackVersion? {
+    try store.read { snapshot in snapshot.pack(pack)?.version }
+  }
+
+  /// One transaction: all packs or none.
+  private func pullOnce(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) async throws -> PullResult {
+    let transaction = try store.makeTransaction(
+      options: .init(
+        durability: options.durability, waitsForWriters: options.waitsForWriters,
+        keptVersionCount: options.keptVersionCount))
+    var deliveries: [Delivery] = []
+    // Before the transaction ends without a commit.
+    defer { for delivery in deliveries { delivery.close(discarding: false) } }
+    var result = self.result
+    for (pack, offer) in chosen {
+      let before = transaction.packs.first { $0.id == pack }
+      let current = before.flatMap { $0.isRemoved ? nil : $0.version }
+      guard let offer else {
+        result.packs.append(PulledPack(pack, .absent, from: current?.number, to: nil))
+        continue
+      }
+      let version = offer.versions[0]
+      var pulled = PulledPack(pack, .unchanged, from: current?.number, to: version.number)
+      defer {
+        pulled.take(costs[pack])
+        result.packs.append(pulled)
+      }
+      if current?.number == version.number, current?.catalog == version.catalog { continue }
+      if before?.isHeld == true {
+        pulled.outcome = .held
+        continue
+      }
+      let manifest = try await manifest(of: version, pack)
+      guard let delivery = try open(manifest, priority: offer.priority, in: transaction) else { continue }
+      deliveries.append(delivery)
+      pulled.outcome = .updated
+      try await fetch(manifest, delivery, &pulled)
+      if !isPlan {
+        let staged = try delivery.stage()
+        pulled.newChunkCount = staged.newChunkCount
+        pulled.newStoredByteCount = staged.newStoredByteCount
+      }
+    }
+    show(.commit)
+    if !isPlan {
+      try transaction.commit()
+      for delivery in deliveries { delivery.close(discarding: true) }
+    }
+    result.wireByteCount = self.result.wireByteCount
+    result.requestCount = self.result.requestCount
+    return result
+  }
+
+  private func manifest(of version: SiteRoot.Version, _ pack: PackID) async throws -> VersionManifest {
+    if let known = manifests[version.manifest] { return known }
+    let file = SiteFile(SitePath.version(version.manifest).description, byteCount: UInt64(version.manifestByteCount))
+    let memory = OwnedMemory(Int(version.manifestByteCount))
+    let buffer = TransferBuffer(memory.bytes)
+    var isFresh = false
+    while true {
+      try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
+      count(buffer)
+      do {
+        let manifest = try version.openManifest(Array(memory.bytes), of: pack)
+        manifests[version.manifest] = manifest
+        return manifest
+      } catch {
+        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != version.manifest else {
+          throw DeliveryError(error, at: source.place(of: file.path))
+        }
+        isFresh = true
+      }
+    }
+  }
+
+  private func count(_ buffer: TransferBuffer) {
+    result.wireByteCount += buffer.wireByteCount
+    result.requestCount += buffer.requestCount
+    buffer.wireByteCount = 0
+    buffer.requestCount = 0
+  }
+
+  private func open(
+    _ manifest: VersionManifest, priority: Int32, in transaction: borrowing Transaction
+  ) throws -> Delivery? {
+    do {
+      return try Delivery.open(manifest, priority: priority, in: transaction)
+    } catch {
+      throw error.code == .busy ? VersionIsBusy() : error
+    }
+  }
+
+  // MARK: - Bytes
+
+  private func fetch(_ manifest: VersionManifest, _ delivery: Delivery, _ pulled: inout PulledPack) async throws {
+    rate = RateMeter()
+    progress.pack = manifest.pack
+    let incoming: any Incoming = isPlan ? Planning(delivery) : delivery
+    let fetcher = Fetcher(
+      source: source, incoming: incoming, files: manifest.segments.map(SegmentFiles.init),
+      spoolFolder: "\(store.path.string)/tmp"
+    ) { self.show(delivery.totals) }
+    show(delivery.totals)
+    defer { pay(fetcher.tally, for: manifest.pack, resumed: delivery.totals.resumedByteCount) }
+    try await fetcher.run()
+    let totals = delivery.totals
+    pulled.totalByteCount = totals.totalByteCount
+    pulled.newChunkCount = totals.totalChunkCount
+    pulled.remainingByteCount = totals.totalByteCount - totals.byteCount
+  }
+
+  private func pay(_ tally: FetchTally, for pack: PackID, resumed: Int) {
+    result.wireByteCount += tally.metadataByteCount + tally.frameByteCount
+    result.requestCount += tally.requestCount
+    costs[pack, default: (FetchTally(), resumed)].tally += tally
+  }
+
+  // MARK: - Progress
+
+  private func show(_ phase: PullProgress.Phase) {
+    progress = PullProgress(phase: phase)
+    report?(progress)
+  }
+
+  private func show(_ totals: DeliveryTotals) {
+    if totals.isPlanned { rate.record(totals.byteCount, at: options.clock.now()) }
+    progress.phase = totals.isPlanned ? .fetch : .plan
+    progress.byteCount = totals.byteCount
+    progress.totalByteCount = totals.isPlanned ? totals.totalByteCount : 0
+    progress.chunkCount = totals.chunkCount
+    progress.totalChunkCount = totals.isPlanned ? totals.totalChunkCount : 0
+    progress.bytesPerSecond = rate.bytesPerSecond
+    report?(progress)
+  }
+}
+
+extension PulledPack {
+  fileprivate mutating func take(_ cost: (tally: FetchTally, resumedByteCount: Int)?) {
+    guard let cost else { return }
+    metadataByteCount = cost.tally.metadataByteCount
+    frameByteCount = cost.tally.frameByteCount
+    requestCount = cost.tally.requestCount
+    resumedByteCount = cost.resumedByteCount
+  }
+}
+
+extension DeliveryError {
+  /// What is wrong with a file of a site: what to do about it is not what helps with one of a store.
+  fileprivate init(_ error: PackStoreError, at place: String) {
+    let code: Code =
+      switch error.code {
+      case .untrusted: .badSignature
+      case .newerFormat: .newerFormat
+      default: .corrupt
+      }
+    self.init(code, error.reason, at: place, offset: error.offset)
+  }
+}
+
+/// Another process brings the same version.
+private struct VersionIsBusy: Error {}
+
+/// Waits between looks at what another process does: longer each time, up to two seconds.
+private struct Wait {
+  private let clock: TransferClock
+  private var delay: Duration = .milliseconds(50)
+
+  init(_ clock: TransferClock) { self.clock = clock }
+
+  mutating func next() async throws {
+    try await clock.sleep(delay * (1 + clock.random()) / 2)
+    delay = min(delay * 2, .seconds(2))
+  }
+}
+
+/// Of a delivery, what it takes to know what is new: it ends before the first frame of data.
+private struct Planning: Incoming {
+  private let delivery: Delivery
+  init(_ delivery: Delivery) { self.delivery = delivery }
+
+  func next() throws -> NextWant {
+    let next = try delivery.next()
+    return delivery.totals.isPlanned ? .done : next
+  }
+
+  func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome { try delivery.give(bytes) }
+}
+
+extension SegmentFiles {
+  init(_ segment: VersionManifest.Segment) {
+    self.init(
+      segment: SiteFile(SitePath.segment(segment.id).description, byteCount: segment.byteCount),
+      table: SiteFile(SitePath.frames(segment.id).description, byteCount: UInt64(segment.tableByteCount)),
+      isMetadata: segment.kind == .metadata)
+  }
+}

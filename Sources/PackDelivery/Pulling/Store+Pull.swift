@@ -1,0 +1,104 @@
+public import PackStore
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Store {
+  /// Brings packs to the versions that a site offers: fetches what the store does not have, and commits all as one atomic
+  /// switch.
+  ///
+  ///     let result = try await store.pull(from: "https://example.com/packs")
+  ///
+  /// What came of an interrupted pull is kept, and the next one goes on with it, in any process. A pack that is held since
+  /// a rollback is left where it is, and so is one that the site has no more.
+  ///
+  /// - Parameters:
+  ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder or archive.
+  ///   - packs: by default all that the site has.
+  ///   - progress: called often, on a thread of the store's.
+  /// - Throws: `DeliveryError` for what the site, the network or a key is to blame for; `PackStoreError` for the store;
+  ///   `CancellationError`, soon after the task is cancelled. The store shows what it showed before.
+  @discardableResult
+  public func pull(
+    from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
+    progress: (@Sendable (PullProgress) -> Void)? = nil
+  ) async throws -> PullResult {
+    try await pull(from: site, packs: packs, options: options, isPlan: false, progress: progress)
+  }
+
+  /// Says what ``pull(from:packs:options:progress:)`` would fetch. Fetches the metadata that it takes to know that, and
+  /// keeps it for a pull; no version is made, and no key is pinned.
+  public func planPull(
+    from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
+    progress: (@Sendable (PullProgress) -> Void)? = nil
+  ) async throws -> PullResult {
+    try await pull(from: site, packs: packs, options: options, isPlan: true, progress: progress)
+  }
+
+  private func pull(
+    from site: String, packs: [PackID]?, options: PullOptions, isPlan: Bool,
+    progress: (@Sendable (PullProgress) -> Void)?
+  ) async throws -> PullResult {
+    let source = try makeSource(site, options)
+    do {
+      let result = try await pull(from: source, packs: packs, options: options, isPlan: isPlan, progress: progress)
+      await source.close()
+      return result
+    } catch {
+      await source.close()
+      throw error
+    }
+  }
+
+  /// The same from a source that stays open.
+  package func pull(
+    from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool = false,
+    progress: (@Sendable (PullProgress) -> Void)? = nil
+  ) async throws -> PullResult {
+    try await BlockingExecutor.runAsync {
+      try await Puller(
+        into: self, from: source, packs: packs, options: options, isPlan: isPlan, report: progress
+      ).run()
+    }
+  }
+}
+
+/// The folder of a `file:` URL.
+private func path(ofFileURL text: String) throws(DeliveryError) -> String {
+  guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
+  else { throw DeliveryError(.invalidLocation, "this is no URL of a folder on this machine", at: text) }
+  return url.path
+}
+
+/// A site in a folder, or in an archive.
+private func makeSource(atPath path: String, _ pace: Pace) throws(DeliveryError) -> any SiteSource {
+  let files = FileManager.default
+  let isArchive = files.fileExists(atPath: path) && !files.fileExists(atPath: path + "/.")  // which a folder has
+  return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
+}
+
+/// The source that a URL or path means.
+private func makeSource(_ site: String, _ options: PullOptions) throws(DeliveryError) -> any SiteSource {
+  let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
+  let pace = Pace(pause: options.pause, limit: limit)
+  guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
+    return try makeSource(atPath: site, pace)
+  }
+  guard scheme.output.lowercased() != "file://" else {
+    return try makeSource(atPath: path(ofFileURL: site), pace)
+  }
+  #if Delivery
+    var http = HTTPSource.Options()
+    http.stallLimit = options.stallLimit
+    http.retry.attemptLimit = max(options.attemptLimit, 1)
+    http.clock = options.clock
+    http.pace = pace
+    http.environment = options.environment ?? processEnvironment()
+    return try HTTPSource(site, options: http)
+  #else
+    throw DeliveryError(.invalidLocation, "this program was built without HTTP (the trait Delivery)", at: site)
+  #endif
+}

@@ -1,0 +1,14 @@
+/// How a version becomes one of another store.
+public struct CopyOptions: Hashable, Sendable {
+  /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has here, and
+  /// a new one gets 0.
+  public var priority: Int32?
+
+  /// The zstd level of what is new here, 1 to 22. Nil: 3, or 4 with the sequential layout.
+  public var level: Int32?
+
+  /// How what is new here is read later.
+  public var layout: InstallOptions.Layout = .random
+
+  public init() {}
+}

@@ -1,0 +1,134 @@
+import CPackStore
+
+/// How far a delivery is.
+package struct DeliveryTotals: Hashable, Sendable {
+  /// All metadata is there: the totals are known.
+  package var isPlanned: Bool
+  /// Of frames, as they are stored by the site; what was found of an interrupted delivery counts as done.
+  package var byteCount: Int, totalByteCount: Int
+  /// Of ``byteCount``, what was found.
+  package var resumedByteCount: Int
+  package var chunkCount: Int, totalChunkCount: Int
+}
+
+/// A version on its way into a transaction, from elsewhere: says which bytes it wants, and takes them.
+///
+/// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with it,
+/// whatever ended this one. Every call blocks; one at a time.
+package final class Delivery {
+  private var pointer: OpaquePointer?
+  /// Outlives the delivery.
+  private let transaction: TransactionHold
+  private let pack: PackID
+
+  /// Begins to bring the version that a manifest describes.
+  ///
+  /// - Parameter priority: for a pack that the store does not have yet.
+  /// - Returns: nil when it is the pack's current version already.
+  /// - Throws: `busy` when another process brings the same version: begin a new transaction later; `exists` when the
+  ///   number is taken by other content; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  package static func open(
+    _ manifest: VersionManifest, priority: Int32, in transaction: borrowing Transaction
+  ) throws(PackStoreError) -> Delivery? {
+    var pointer: OpaquePointer?
+    var isNeeded = false
+    try check { error in
+      manifest.withCore(priority) { pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error) }
+    }
+    return isNeeded ? Delivery(pointer, transaction.hold, manifest.pack) : nil
+  }
+
+  private init(_ pointer: OpaquePointer?, _ transaction: TransactionHold, _ pack: PackID) {
+    self.pointer = pointer
+    self.transaction = transaction
+    self.pack = pack
+  }
+
+  deinit { close(discarding: false) }
+
+  /// What to fetch next. Any number of wants may be outstanding.
+  package func next() throws(PackStoreError) -> NextWant {
+    var want = pks_want()
+    var next = PKS_NEXT_DONE
+    do throws(PackStoreError) {
+      try check { pks_delivery_next(pointer, &want, &next, $0) }
+    } catch {
+      var error = error
+      if error.code == .corrupt { error.remedy = "what was published makes no sense; tell whoever runs the site" }
+      throw error
+    }
+    switch next {
+    case PKS_NEXT_WANT:
+      return .want(
+        Want(
+          segment: Int(want.segment), isTable: want.is_table, offset: want.offset, byteCount: Int(want.length)))
+    case PKS_NEXT_WAIT: return .wait
+    default: return .done
+    }
+  }
+
+  /// Gives the bytes of the oldest outstanding want.
+  package func give(_ bytes: UnsafeRawBufferPointer) throws(PackStoreError) -> GiveOutcome {
+    var isFinal = false
+    do throws(PackStoreError) {
+      try check { pks_delivery_give(pointer, bytes.baseAddress, bytes.count, &isFinal, $0) }
+      return .taken
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return .mismatch(error, isFinal: isFinal)
+    }
+  }
+
+  package var totals: DeliveryTotals {
+    let totals = pks_delivery_measure(pointer)
+    return DeliveryTotals(
+      isPlanned: totals.is_planned, byteCount: Int(clamping: totals.bytes_done),
+      totalByteCount: Int(clamping: totals.bytes_total), resumedByteCount: Int(clamping: totals.bytes_resumed),
+      chunkCount: Int(clamping: totals.chunks_done), totalChunkCount: Int(clamping: totals.chunks_total))
+  }
+
+  /// Stages the version in the transaction, when all was given.
+  package func stage() throws(PackStoreError) -> InstallResult {
+    var result = pks_add_result()
+    try check { pks_delivery_stage(pointer, &result, $0) }
+    return InstallResult(result, of: pack, notices: [])
+  }
+
+  /// Ends the delivery. Before its transaction was committed, keep what came; afterwards discard it.
+  package func close(discarding: Bool) {
+    pks_delivery_close(pointer, discarding)
+    pointer = nil
+  }
+}
+
+extension VersionManifest {
+  /// Lends the core's form.
+  fileprivate func withCore<Result>(
+    _ priority: Int32, _ body: (UnsafePointer<pks_delivery_request>) -> Result
+  ) -> Result {
+    let segments = segments.map { segment in
+      var site = pks_site_segment()
+      withUnsafeMutableBytes(of: &site.id) { $0.copyBytes(from: segment.id.id.bytes) }
+      site.file_length = segment.byteCount
+      site.is_metadata = segment.kind == .metadata
+      withUnsafeMutableBytes(of: &site.table_digest) { $0.copyBytes(from: segment.table.bytes) }
+      site.table_length = segment.tableByteCount
+      return site
+    }
+    var request = pks_delivery_request()
+    request.version = number
+    withUnsafeMutableBytes(of: &request.catalog) { $0.copyBytes(from: catalog.bytes) }
+    withUnsafeMutableBytes(of: &request.layout) { $0.copyBytes(from: layout.bytes) }
+    request.committed_at_ns = committedAt
+    request.set_priority = true
+    request.priority = priority
+    request.segment_count = UInt32(segments.count)
+    return pack.name.withCString { name in
+      segments.withUnsafeBufferPointer { segments in
+        request.pack = name
+        request.segments = segments.baseAddress
+        return body(&request)
+      }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Whom a client trusts: the public half of the key that signs a site.
+///
+/// People exchange it as text, 44 characters of base64:
+///
+///     let key = SitePublicKey("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=")
+public struct SitePublicKey: Hashable, Sendable {
+  package static let byteCount = 32
+
+  /// The 32 bytes of an Ed25519 public key.
+  public let bytes: [UInt8]
+
+  /// Nil for what is no key. All zeros are none: in a site's root they say that nobody signed it.
+  package init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  /// Whether the owner of the key signed `message`.
+  package func verifies(_ signature: some Collection<UInt8>, of message: some Collection<UInt8>) -> Bool {
+    guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes) else { return false }
+    return key.isValidSignature(Array(signature), for: Array(message))
+  }
+}
+
+extension SitePublicKey: LosslessStringConvertible {
+  /// Reads base64 of 32 bytes.
+  public init?(_ description: String) {
+    guard let bytes = Data(base64Encoded: description), let key = Self(Array(bytes)), key.description == description
+    else {
+      return nil
+    }
+    self = key
+  }
+
+  /// Base64 of the 32 bytes.
+  public var description: String { Data(bytes).base64EncodedString() }
+}

@@ -1,0 +1,187 @@
+/// The bytes of a site's root, and who vouches for them.
+package struct SignedSiteRoot: Hashable, Sendable {
+  package let root: SiteRoot
+
+  /// Who signed it: that was checked, not whether they are trusted. Nil when nobody did.
+  package let publicKey: SitePublicKey?
+
+  /// The SHA-256 of the whole file: two roots of one sequence number are the same or one of them is a forgery.
+  package let digest: Digest256
+}
+
+extension SiteRoot {
+  /// The most bytes that a root may have.
+  package static let byteCountLimit = 16 << 20
+
+  /// The most packs, as in a store.
+  package static let packLimit = 65_535
+
+  /// The most versions of a pack, as in a store.
+  package static let versionLimit = 1_000
+
+  /// The most deltas of a pack.
+  package static let deltaLimit = 10_000
+
+  fileprivate static let magic: StaticString = "PKSROOT0"
+  fileprivate static let keyOffset = 40
+  fileprivate static let packByteCount = 17
+  fileprivate static let versionByteCount = 76
+  fileprivate static let deltaByteCount = 108
+
+  /// The file. Without a key it is signed by nobody: clients take such a root from a folder or archive only, and only
+  /// when they are told to.
+  ///
+  /// - Throws: `invalidArgument` when there is more than clients would read.
+  package func encode(signedBy key: SiteKey?) throws(PackStoreError) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(Self.magic.withUTF8Buffer(Array.init))
+    writer.append(UInt32(0))
+    writer.append(UInt32(clamping: packs.count))
+    writer.append(sequence)
+    writer.append(madeAt)
+    writer.append(expiresAt ?? 0)
+    writer.append(key?.publicKey.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount))
+    writer.append(site.id.bytes)
+    for pack in packs { pack.encode(to: &writer) }
+    guard packs.count <= Self.packLimit, packs.allSatisfy(\.isWithinLimits),
+      writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
+    else { throw PackStoreError(.invalidArgument, "there are too many packs or versions for a site") }
+    writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
+    return writer.bytes
+  }
+}
+
+extension SignedSiteRoot {
+  /// Takes apart bytes from outside, of which the signature is right, or which nobody signed.
+  ///
+  /// - Parameter file: what errors name.
+  /// - Throws: `untrusted` for a wrong signature, `corrupt`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+    var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
+    guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("the site's root is too long") }
+    try reader.header(SiteRoot.magic)
+    publicKey = try Self.checkSignature(bytes, file: file)
+    digest = Digest256(hashing: bytes)
+    root = try SiteRoot(from: &reader)
+    try reader.end()
+  }
+
+  /// Who signed the root. Before anything of it is believed.
+  private static func checkSignature(_ bytes: [UInt8], file: String) throws(PackStoreError) -> SitePublicKey? {
+    let message = bytes.dropLast(SiteKey.signatureByteCount)
+    let signature = bytes.suffix(SiteKey.signatureByteCount)
+    var reader = ByteReader(message, file: file)
+    _ = try reader.take(SiteRoot.keyOffset)
+    let key = SitePublicKey(try reader.take(SitePublicKey.byteCount))
+    guard key?.verifies(signature, of: message) ?? signature.allSatisfy({ $0 == 0 }) else {
+      throw PackStoreError(.untrusted, "the signature of the site's root is wrong", file: file)
+    }
+    return key
+  }
+}
+
+extension SiteRoot {
+  /// Takes apart all but the signature, from the number of packs on.
+  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+    let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
+    sequence = try reader.integer()
+    guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
+    madeAt = try reader.integer()
+    let expiry: Int64 = try reader.integer()
+    guard expiry >= 0 else { throw reader.corrupt("no root expires before 1970", at: reader.offset - 8) }
+    expiresAt = expiry == 0 ? nil : expiry
+    _ = try reader.take(SitePublicKey.byteCount)
+    site = SiteID(try reader.id128())
+    packs = []
+    packs.reserveCapacity(packCount)
+    for _ in 0..<packCount {
+      let begin = reader.offset
+      let pack = try Pack(from: &reader)
+      if let last = packs.last, last.id >= pack.id { throw reader.corrupt("packs are out of order", at: begin) }
+      packs.append(pack)
+    }
+  }
+}
+
+extension SiteRoot.Pack {
+  fileprivate var isWithinLimits: Bool {
+    1...SiteRoot.versionLimit ~= versions.count && deltas.count <= SiteRoot.deltaLimit
+  }
+
+  fileprivate func encode(to writer: inout ByteWriter) {
+    writer.append(UInt32(id.name.utf8.count))
+    writer.append(id.name.utf8)
+    writer.append(priority)
+    writer.append(UInt32(clamping: versions.count))
+    writer.append(UInt32(clamping: deltas.count))
+    for version in versions {
+      writer.append(version.number)
+      writer.append(version.catalog.bytes)
+      writer.append(version.manifest.bytes)
+      writer.append(version.manifestByteCount)
+    }
+    for delta in deltas {
+      writer.append(delta.from.bytes)
+      writer.append(delta.to.bytes)
+      writer.append(delta.header.bytes)
+      writer.append(delta.headerByteCount)
+      writer.append(delta.byteCount)
+    }
+  }
+
+  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+    let begin = reader.offset
+    id = try reader.packID()
+    priority = try reader.integer()
+    let versionCount = try reader.count(
+      limit: SiteRoot.versionLimit, byteCount: SiteRoot.versionByteCount, "too many versions of a pack")
+    guard versionCount > 0 else { throw reader.corrupt("a pack has no version", at: begin) }
+    let deltaCount = try reader.count(
+      limit: SiteRoot.deltaLimit, byteCount: SiteRoot.deltaByteCount, "too many deltas of a pack")
+    versions = []
+    for _ in 0..<versionCount { versions.append(try SiteRoot.Version(from: &reader)) }
+    guard Set(versions.map(\.number)).count == versionCount else {
+      throw reader.corrupt("two versions of a pack have one number", at: begin)
+    }
+    deltas = []
+    for _ in 0..<deltaCount {
+      let begin = reader.offset
+      let delta = try SiteRoot.Delta(from: &reader)
+      guard versions.contains(where: { $0.catalog == delta.to }) else {
+        throw reader.corrupt("a delta leads to no version of the site", at: begin)
+      }
+      deltas.append(delta)
+    }
+  }
+}
+
+extension SiteRoot.Version {
+  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+    let begin = reader.offset
+    number = try reader.integer()
+    catalog = CatalogID(digest: try reader.digest())
+    manifest = try reader.digest()
+    manifestByteCount = try reader.integer()
+    guard number > 0 else { throw reader.corrupt("versions are numbered from 1", at: begin) }
+    guard 1...VersionManifest.byteCountLimit ~= Int(manifestByteCount) else {
+      throw reader.corrupt("no manifest has this length", at: begin)
+    }
+  }
+}
+
+extension SiteRoot.Delta {
+  /// The most bytes that the header of a delta may have.
+  package static let headerByteCountLimit = 64 << 20
+
+  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+    let begin = reader.offset
+    from = CatalogID(digest: try reader.digest())
+    to = CatalogID(digest: try reader.digest())
+    header = try reader.digest()
+    headerByteCount = try reader.integer()
+    byteCount = try reader.integer()
+    guard from != to, 1...Self.headerByteCountLimit ~= Int(headerByteCount),
+      UInt64(headerByteCount)...(1 << 56 - 1) ~= byteCount
+    else { throw reader.corrupt("no delta is like this", at: begin) }
+  }
+}

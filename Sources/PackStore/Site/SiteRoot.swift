@@ -1,0 +1,104 @@
+/// What a site offers: the versions of its packs. The one file of a site that changes, and the one that is signed; all
+/// else is named by its SHA-256, directly or by way of something that is.
+package struct SiteRoot: Hashable, Sendable {
+  /// Rises with each root that is published.
+  package var sequence: UInt64
+
+  /// Nanoseconds since 1970.
+  package var madeAt: Int64
+
+  /// Nanoseconds since 1970; nil when it never expires.
+  package var expiresAt: Int64?
+
+  package var site: SiteID
+
+  /// In order of their names.
+  package var packs: [Pack]
+
+  package init(sequence: UInt64, madeAt: Int64, expiresAt: Int64?, site: SiteID, packs: [Pack]) {
+    self.sequence = sequence
+    self.madeAt = madeAt
+    self.expiresAt = expiresAt
+    self.site = site
+    self.packs = packs
+  }
+
+  package struct Pack: Hashable, Sendable {
+    package var id: PackID
+    package var priority: Int32
+
+    /// The current version, then those that may be asked for. Never empty.
+    package var versions: [Version]
+
+    package var deltas: [Delta]
+
+    package init(id: PackID, priority: Int32, versions: [Version], deltas: [Delta]) {
+      self.id = id
+      self.priority = priority
+      self.versions = versions
+      self.deltas = deltas
+    }
+  }
+
+  package struct Version: Hashable, Sendable {
+    package var number: UInt64
+    package var catalog: CatalogID
+
+    /// The SHA-256 of the manifest.
+    package var manifest: Digest256
+
+    package var manifestByteCount: UInt32
+
+    package init(number: UInt64, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32) {
+      self.number = number
+      self.catalog = catalog
+      self.manifest = manifest
+      self.manifestByteCount = manifestByteCount
+    }
+  }
+
+  /// A file that turns one version into another.
+  package struct Delta: Hashable, Sendable {
+    package var from: CatalogID
+    package var to: CatalogID
+
+    /// The SHA-256 of its header.
+    package var header: Digest256
+
+    package var headerByteCount: UInt32
+
+    /// Of the whole file.
+    package var byteCount: UInt64
+
+    package init(from: CatalogID, to: CatalogID, header: Digest256, headerByteCount: UInt32, byteCount: UInt64) {
+      self.from = from
+      self.to = to
+      self.header = header
+      self.headerByteCount = headerByteCount
+      self.byteCount = byteCount
+    }
+  }
+
+  /// Whether its time is over.
+  ///
+  /// - Parameter time: nanoseconds since 1970.
+  package func isExpired(at time: Int64) -> Bool { expiresAt.map { time >= $0 } ?? false }
+}
+
+extension SiteRoot.Version {
+  /// Checks that bytes are the manifest that the root means, and takes them apart.
+  ///
+  /// - Throws: `corrupt`, `newerFormat`.
+  package func openManifest(_ bytes: [UInt8], of pack: PackID) throws(PackStoreError) -> VersionManifest {
+    let file = SitePath.version(manifest).description
+    let reader = ByteReader(bytes[...], file: file)
+    guard bytes.count == Int(manifestByteCount), Digest256(hashing: bytes) == manifest else {
+      throw reader.corrupt("the file is not what the site's root names")
+    }
+    let contents = try VersionManifest(decoding: bytes, file: file)
+    guard contents.pack == pack, contents.number == number, contents.catalog == catalog else {
+      throw reader.corrupt("the manifest is of another version than the site's root says")
+    }
+    return contents
+  }
+}

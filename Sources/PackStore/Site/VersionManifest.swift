@@ -1,0 +1,152 @@
+/// What a client has to know of a pack version before it fetches any of it: where its trees begin, and which segments of
+/// the site hold its bytes. The file is named by its SHA-256, which the site's root signs.
+package struct VersionManifest: Hashable, Sendable {
+  package var pack: PackID
+  package var number: UInt64
+  package var catalog: CatalogID
+
+  /// The id of the layout's root page.
+  package var layout: Digest256
+
+  /// Nanoseconds since 1970.
+  package var committedAt: Int64
+
+  package var fileCount: UInt64
+  package var linkCount: UInt64
+  package var folderCount: UInt64
+
+  /// The sum of the files' sizes, in bytes.
+  package var byteCount: UInt64
+
+  /// Each once, those that were needed first first: so that the last are usually the newest.
+  package var segments: [Segment]
+
+  package init(
+    pack: PackID, number: UInt64, catalog: CatalogID, layout: Digest256, committedAt: Int64, fileCount: UInt64,
+    linkCount: UInt64, folderCount: UInt64, byteCount: UInt64, segments: [Segment]
+  ) {
+    self.pack = pack
+    self.number = number
+    self.catalog = catalog
+    self.layout = layout
+    self.committedAt = committedAt
+    self.fileCount = fileCount
+    self.linkCount = linkCount
+    self.folderCount = folderCount
+    self.byteCount = byteCount
+    self.segments = segments
+  }
+
+  /// A segment file of the site, and its frame table.
+  package struct Segment: Hashable, Sendable {
+    package var id: SegmentID
+    package var kind: SegmentKind
+
+    /// Of the segment file, in bytes.
+    package var byteCount: UInt64
+
+    /// The SHA-256 of the frame table.
+    package var table: Digest256
+
+    package var tableByteCount: UInt32
+
+    package init(id: SegmentID, kind: SegmentKind, byteCount: UInt64, table: Digest256, tableByteCount: UInt32) {
+      self.id = id
+      self.kind = kind
+      self.byteCount = byteCount
+      self.table = table
+      self.tableByteCount = tableByteCount
+    }
+  }
+}
+
+/// What a segment's chunks are.
+package enum SegmentKind: UInt8, Hashable, Sendable {
+  /// Of assets.
+  case data = 1
+  /// Pages of catalogs and layouts.
+  case metadata = 2
+}
+
+extension VersionManifest {
+  /// The most bytes that a manifest may have.
+  package static let byteCountLimit = 64 << 20
+
+  /// The most bytes that a frame table may have.
+  package static let tableByteCountLimit = 64 << 20
+
+  private static let magic: StaticString = "PKSVERS0"
+  private static let segmentByteCount = 64
+  private static let frameTableHeaderByteCount = 48
+
+  /// - Throws: `invalidArgument` for a version of so many segments that no client would read of it.
+  package func encode() throws(PackStoreError) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(Self.magic.withUTF8Buffer(Array.init))
+    writer.append(UInt32(0))
+    writer.append(UInt32(clamping: segments.count))
+    writer.append(number)
+    writer.append(catalog.bytes)
+    writer.append(layout.bytes)
+    writer.append(committedAt)
+    for count in [fileCount, linkCount, folderCount, byteCount] { writer.append(count) }
+    writer.append(UInt32(pack.name.utf8.count))
+    writer.append(pack.name.utf8)
+    for segment in segments {
+      precondition(segment.byteCount < 1 << 56)
+      writer.append(segment.id.id.bytes)
+      writer.append(segment.byteCount | UInt64(segment.kind.rawValue) << 56)
+      writer.append(segment.table.bytes)
+      writer.append(segment.tableByteCount)
+      writer.append(UInt32(0))
+    }
+    guard writer.bytes.count <= Self.byteCountLimit else {
+      throw PackStoreError(.invalidArgument, "the version has too many segments for a site", file: "\(pack)@\(number)")
+    }
+    return writer.bytes
+  }
+
+  /// Takes apart bytes from outside.
+  ///
+  /// - Parameter file: what errors name.
+  /// - Throws: `corrupt`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+    var reader = ByteReader(bytes[...], file: file)
+    guard bytes.count <= Self.byteCountLimit else { throw reader.corrupt("the manifest is too long") }
+    try reader.header(Self.magic)
+    let segmentCount = try reader.count(limit: .max, byteCount: Self.segmentByteCount, "too many segments")
+    number = try reader.integer()
+    guard number > 0 else { throw reader.corrupt("versions are numbered from 1", at: reader.offset - 8) }
+    catalog = CatalogID(digest: try reader.digest())
+    layout = try reader.digest()
+    committedAt = try reader.integer()
+    fileCount = try reader.integer()
+    linkCount = try reader.integer()
+    folderCount = try reader.integer()
+    byteCount = try reader.integer()
+    pack = try reader.packID()
+    segments = []
+    segments.reserveCapacity(segmentCount)
+    for _ in 0..<segmentCount { segments.append(try Self.segment(from: &reader)) }
+    try reader.end()
+    guard Set(segments.map(\.id)).count == segmentCount else { throw reader.corrupt("a segment is named twice") }
+    guard segments.contains(where: { $0.kind == .metadata }) else { throw reader.corrupt("no segment has the catalog") }
+  }
+
+  private static func segment(from reader: inout ByteReader) throws(PackStoreError) -> Segment {
+    let begin = reader.offset
+    let id = SegmentID(try reader.id128())
+    let length: UInt64 = try reader.integer()
+    let byteCount = length & (1 << 56 - 1)
+    guard let kind = SegmentKind(rawValue: UInt8(length >> 56)), byteCount > 0 else {
+      throw reader.corrupt("no segment is like this", at: begin)
+    }
+    let table = try reader.digest()
+    let tableByteCount: UInt32 = try reader.integer()
+    guard Self.frameTableHeaderByteCount...Self.tableByteCountLimit ~= Int(tableByteCount) else {
+      throw reader.corrupt("no frame table has this length", at: begin)
+    }
+    try reader.reserved()
+    return Segment(id: id, kind: kind, byteCount: byteCount, table: table, tableByteCount: tableByteCount)
+  }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+struct Import: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Take the version of a pack that an archive holds.",
+    discussion: """
+      Makes the store when there is none. What is stored in the archive is taken as it is, without compressing it again; \
+      what the store has already stays. 'packstore package' makes archives.
+
+      At first contact the key that signed archives of this pack is remembered; another one is refused later, and so is \
+      an archive that is older than one that was taken. '--trust' names the key that the publisher gave you.
+
+        packstore import Packs Tutorial.pack
+        packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The archive.", completion: .file())
+  var file: String
+
+  @Option(
+    help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Flag(help: "Take an archive that nobody signed.")
+  var allowUnsigned = false
+
+  @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
+  var keep = 2
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+  }
+
+  func run() async throws {
+    try requireArchive(file)  // first: a mistyped name must not make a store
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let result = try await Store(at: store.store).pull(from: file, options: options) { bar.update(Progress($0)) }
+    bar.finish()
+    try say(result)
+  }
+
+  private var options: PullOptions {
+    var options = PullOptions()
+    options.trustedKey = trust
+    options.allowsUnsigned = allowUnsigned
+    options.waitsForWriters = !wait.noWait
+    options.keptVersionCount = keep
+    return options
+  }
+
+  private func say(_ result: PullResult) throws {
+    if !report.quiet, result.isFirstContact, let key = result.key {
+      warn(
+        "archives of this pack that the key \(key) signed are trusted from now on; compare it with what the publisher says"
+      )
+    }
+    for pack in result.packs where pack.outcome == .held {
+      throw Failure("\(pack.pack) is held at version \(pack.from ?? 0): see 'packstore unpin'")
+    }
+    let output = Output()
+    if report.json {
+      try output.json(result.packs.map(ImportReport.init))
+    } else if report.isTalkative {
+      try output.lines(result.packs.map(line))
+    }
+    try output.flush()
+  }
+
+  private func line(_ pack: PulledPack) -> String {
+    guard pack.outcome == .updated else { return "\(pack.pack) is at version \(pack.from ?? 0) already" }
+    let whence = pack.from.map { ", from \($0)" } ?? ""
+    return "\(pack.pack) is at version \(pack.to ?? 0)\(whence); \(formatBytes(pack.newStoredByteCount)) stored"
+  }
+}
+
+@Sendable func parsePublicKey(_ text: String) throws -> SitePublicKey {
+  guard let key = SitePublicKey(text) else {
+    throw ValidationError("a public key is 44 characters, as 'packstore keygen' prints it")
+  }
+  return key
+}
+
+private struct ImportReport: Encodable {
+  let pack, outcome: String
+  let from, to: UInt64?
+  let newChunks, newStoredBytes: Int
+
+  init(_ pack: PulledPack) {
+    self.pack = pack.pack.name
+    outcome = pack.outcome.rawValue
+    from = pack.from
+    to = pack.to
+    newChunks = pack.newChunkCount
+    newStoredBytes = pack.newStoredByteCount
+  }
+}

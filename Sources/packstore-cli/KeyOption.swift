@@ -1,0 +1,87 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The key that a publisher signs with.
+struct KeyOption: ParsableArguments {
+  @Option(
+    help: .init(
+      "The file with the secret key, which is made on first use (default: ~/.config/packstore/site.key).",
+      valueName: "file"),
+    completion: .file())
+  var key: String?
+
+  /// Reads the key, or makes one, and says so: who loses it cannot publish to the same clients again.
+  func open(quiet: Bool) throws -> SiteKey {
+    let file = try keyFile(key)
+    let (key, isNew) = try SiteKey.readOrMake(file)
+    if isNew, !quiet {
+      warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
+    }
+    return key
+  }
+}
+
+/// The file that was named, or where the key lies if nobody says otherwise.
+func keyFile(_ name: String?) throws -> FilePath {
+  if let name { return FilePath(name) }
+  guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
+    throw Failure("there is no HOME to keep a key in: name a file")
+  }
+  return file
+}
+
+/// How what is published is encoded.
+struct EncodingOptions: ParsableArguments {
+  @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
+  var level: Int32 = 12
+
+  @Option(help: "How apps will read the assets: at random, or from front to back, which stores them smaller.")
+  var layout: InstallOptions.Layout = .random
+
+  @Option(
+    help: .init("Days after which clients refuse the site unless it was published again.", valueName: "days"))
+  var expires: Int?
+
+  func validate() throws {
+    guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
+    guard (1...36_500).contains(expires ?? 1) else { throw ValidationError("--expires goes from 1 to 36500 days") }
+  }
+
+  var publishOptions: PublishOptions {
+    var options = PublishOptions()
+    options.level = level
+    options.layout = layout
+    options.expiresAfter = expires.map { .seconds($0 * 86_400) }
+    return options
+  }
+}
+
+/// Reads `PACK` or `PACK@N`.
+@Sendable func parsePublishedPack(_ text: String) throws -> PublishedPack {
+  let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+  let pack = try parsePackID(String(parts[0]))
+  guard parts.count == 2 else { return PublishedPack(pack) }
+  guard let number = UInt64(parts[1]), number > 0 else {
+    throw ValidationError("'\(text)' names no version: write PACK@3, or PACK for the current one")
+  }
+  return PublishedPack(pack, version: number)
+}
+
+extension Progress {
+  init(_ progress: PublishProgress) {
+    switch progress {
+    case .store(let pack, let progress): self.init(activity: "copying \(pack)", progress)
+    case .describe(let byteCount, let total):
+      self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
+    case .commit: self.init(activity: "committing")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+struct Package: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write one version of a pack as one signed file.",
+    discussion: """
+      An archive is a tar file of a site with that version alone, for upload and for carrying it by hand: 'packstore \
+      import' takes it, and extracted by tar it is a site that 'packstore pull' takes.
+
+        packstore package Packs Tutorial -o Tutorial.pack
+        packstore package Packs Tutorial@3 -o Tutorial-3.pack --level 19
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(
+    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@n]"),
+    transform: parsePublishedPack)
+  var pack: PublishedPack
+
+  @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
+  var output: String
+
+  @OptionGroup var key: KeyOption
+  @OptionGroup var encoding: EncodingOptions
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let source = try store.openForReading()  // first: a mistyped store must not make a key
+    guard try source.packs().contains(where: { $0.id == pack.pack }) else { throw noSuchPack(pack.pack) }
+    let key = try key.open(quiet: report.quiet)
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result = try await source.package(pack, to: output, signedBy: key, options: encoding.publishOptions) {
+      bar.update(Progress($0))
+    }
+    let duration = clock.now - start
+    bar.finish()
+
+    let out = Output()
+    if report.json {
+      try out.json(ArchiveReport(result, duration))
+    } else if report.isTalkative {
+      try out.lines([
+        "'\(escaped(output))' is \(result.version)",
+        "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
+        "  key    \(result.publicKey)",
+        "  time   \(formatDuration(duration))",
+      ])
+    }
+    try out.flush()
+  }
+}
+
+private struct ArchiveReport: Encodable {
+  let pack: String
+  let version: UInt64
+  let catalog, publicKey: String
+  let bytes, assetBytes: Int
+  let seconds: Double
+
+  init(_ result: ArchiveResult, _ duration: Duration) {
+    pack = result.version.pack.name
+    version = result.version.number
+    catalog = result.version.catalog.description
+    publicKey = result.publicKey.description
+    bytes = result.byteCount
+    assetBytes = result.version.byteCount
+    seconds = duration / .seconds(1)
+  }
+}

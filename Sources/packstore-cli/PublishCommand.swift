@@ -1,0 +1,185 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+struct Publish: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Publish packs to a site, a folder that any web server can serve.",
+    discussion: """
+      Makes the site when there is none. Copies the current versions of all packs, or of those that are named, encodes \
+      what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
+      that is current in the store becomes current on the site: clients go back to it. When there is nothing new, nothing \
+      is written.
+
+        packstore publish Packs public/packs
+        packstore publish Packs public/packs Tutorial Level1@5 --level 19
+        rsync -a --delete-after public/packs/segments public/packs/frames public/packs/versions ... server:packs/
+
+      Clients take the site's key at their first contact, or the one that you give them: 'packstore keygen' prints it. \
+      Copy to a server segments/, frames/, versions/ and deltas/ first, and root last.
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The site's folder.", completion: .directory)
+  var site: String
+
+  @Argument(
+    help: .init("The packs (default: all), each at its current version or at one that is kept.", valueName: "pack[@n]"),
+    transform: parsePublishedPack)
+  var packs: [PublishedPack] = []
+
+  @OptionGroup var key: KeyOption
+  @OptionGroup var encoding: EncodingOptions
+
+  @Option(help: .init("How many versions of these packs stay on the site, the current one included.", valueName: "n"))
+  var keep = 3
+
+  @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
+  var noWait = false
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
+  }
+
+  func run() async throws {
+    let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
+    let known = try source.packs().map(\.id)
+    if let missing = packs.first(where: { !known.contains($0.pack) }) { throw noSuchPack(missing.pack) }
+    let key = try key.open(quiet: report.quiet)
+    let site = try Site(at: site)
+    var options = encoding.publishOptions
+    options.keptVersionCount = keep
+    options.waitsForOthers = !noWait
+
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result = try await site.publish(packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options) {
+      bar.update(Progress($0))
+    }
+    let duration = clock.now - start
+    bar.finish()
+
+    let output = Output()
+    if report.json {
+      try output.json(PublishReport(result, duration))
+    } else if report.isTalkative {
+      try output.lines(summary(result, duration))
+    }
+    try output.flush()
+  }
+
+  private func summary(_ result: PublishResult, _ duration: Duration) -> [String] {
+    let packs = result.packs.map(line)
+    let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
+    guard !result.isUnchanged else { return packs + ["nothing is new: the site stays at root \(result.sequence)"] }
+    let expiry = result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []
+    return packs + dropped + [
+      "the site is at root \(result.sequence)",
+      "  new    \(formatBytes(result.newByteCount))",
+      "  size   \(formatBytes(result.byteCount))",
+      "  key    \(result.publicKey)",
+    ] + expiry + ["  time   \(formatDuration(duration))"]
+  }
+
+  private func line(_ pack: PublishResult.Pack) -> String {
+    if pack.isUnchanged { return "\(pack.version) is current already" }
+    let whence = pack.previous.map { "\(pack.isWithdrawal ? ", back" : "") from \($0.number)" } ?? ", new on the site"
+    return
+      "\(pack.version)\(whence): \(formatBytes(pack.newByteCount)) of assets, \(formatBytes(pack.newStoredByteCount)) stored"
+  }
+}
+
+struct Keygen: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the public key that clients are to trust; make the secret key if there is none.",
+    discussion: """
+      The secret key signs sites and archives, and its file can be read by its owner alone. The public key goes to \
+      clients: 'packstore pull --trust'.
+
+        packstore keygen
+        packstore keygen release.key
+      """
+  )
+
+  @Argument(
+    help: "The file with the secret key (default: ~/.config/packstore/site.key).", completion: .file())
+  var file: String?
+
+  @OptionGroup var report: ReportOptions
+
+  func run() throws {
+    let file = try keyFile(file)
+    let (key, isNew) = try SiteKey.readOrMake(file)
+    if isNew, report.isTalkative {
+      warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
+    }
+    let output = Output()
+    if report.json {
+      try output.json(KeyReport(publicKey: key.publicKey.description, file: file.string, isNew: isNew))
+    } else {
+      try output.line(key.publicKey.description)
+    }
+    try output.flush()
+  }
+}
+
+private struct KeyReport: Encodable {
+  let publicKey, file: String
+  let isNew: Bool
+}
+
+private struct PublishReport: Encodable {
+  struct Version: Encodable {
+    let pack: String
+    let version: UInt64
+    let from: UInt64?
+    let unchanged, withdrawal: Bool
+    let catalog: String
+    let newBytes, newStoredBytes: Int
+  }
+
+  struct Dropped: Encodable {
+    let pack: String
+    let version: UInt64
+  }
+
+  let sequence: UInt64
+  let unchanged: Bool
+  let publicKey: String
+  let expires: String?
+  let packs: [Version]
+  let dropped: [Dropped]
+  let newBytes, bytes: Int
+  let seconds: Double
+
+  init(_ result: PublishResult, _ duration: Duration) {
+    sequence = result.sequence
+    unchanged = result.isUnchanged
+    publicKey = result.publicKey.description
+    expires = result.expiresAt.map(formatDate)
+    packs = result.packs.map {
+      Version(
+        pack: $0.version.pack.name, version: $0.version.number, from: $0.previous?.number, unchanged: $0.isUnchanged,
+        withdrawal: $0.isWithdrawal, catalog: $0.version.catalog.description, newBytes: $0.newByteCount,
+        newStoredBytes: $0.newStoredByteCount)
+    }
+    dropped = result.droppedVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
+    newBytes = result.newByteCount
+    bytes = result.byteCount
+    seconds = duration / .seconds(1)
+  }
+}

@@ -1,0 +1,216 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+struct Pull: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring packs to the versions that a site offers.",
+    discussion: """
+      Makes the store when there is none. Fetches what the store does not have yet, and commits all as one switch. \
+      Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
+
+      At first contact the key that signed the site is remembered; another one is refused later. '--trust' names the key \
+      that the publisher gave you.
+
+        packstore pull Packs https://example.com/packs
+        packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+
+      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy.
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The site: an http:, https: or file: URL, or a folder.", completion: .directory)
+  var site: String
+
+  @Argument(help: .init("The packs (default: all that the site has).", valueName: "pack"), transform: parsePackID)
+  var packs: [PackID] = []
+
+  @Option(
+    help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Flag(help: "Take a folder that nobody signed.")
+  var allowUnsigned = false
+
+  @Option(
+    help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
+  var limitRate: Int?
+
+  @Flag(help: "Say what would be fetched, and make no version.")
+  var dryRun = false
+
+  @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
+  var keep = 2
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+  }
+
+  func run() async throws {
+    let place = try PlaceForPull(store.store, dryRun: dryRun)
+    defer { place.end() }
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result: PullResult
+    do {
+      let store = try Store(at: place.path)
+      let show: @Sendable (PullProgress) -> Void = { bar.update(Progress($0)) }
+      let packs = packs.isEmpty ? nil : packs
+      result =
+        dryRun
+        ? try await store.planPull(from: site, packs: packs, options: options, progress: show)
+        : try await store.pull(from: site, packs: packs, options: options, progress: show)
+    } catch is CancellationError {
+      throw Interruption("cancelled: run the same command to go on")
+    } catch let error as PackStoreError where error.code == .cancelled {
+      throw Interruption("cancelled: run the same command to go on")
+    }
+    bar.finish()
+    try say(result, clock.now - start)
+  }
+
+  private var options: PullOptions {
+    var options = PullOptions()
+    options.trustedKey = trust
+    options.allowsUnsigned = allowUnsigned
+    options.byteRateLimit = limitRate
+    options.waitsForWriters = !wait.noWait
+    options.keptVersionCount = keep
+    return options
+  }
+
+  // MARK: - Report
+
+  private func say(_ result: PullResult, _ duration: Duration) throws {
+    if !report.quiet {
+      for pack in result.packs where pack.outcome == .held {
+        warn("\(pack.pack) is held at version \(pack.from ?? 0) and was left there: see 'packstore unpin'")
+      }
+      for pack in result.packs where pack.outcome == .absent {
+        warn("the site has no pack \(pack.pack) any more; it was left as it is")
+      }
+      if result.isFirstContact, let key = result.key, !dryRun {
+        warn("the key \(key) of this site is trusted from now on; compare it with what the publisher says")
+      }
+    }
+    let output = Output()
+    if report.json {
+      try output.json(PullReport(result, duration, isDryRun: dryRun))
+    } else if report.isTalkative {
+      try output.lines(result.packs.flatMap(lines) + [summary(result, duration)])
+    }
+    try output.flush()
+  }
+
+  private func lines(_ pack: PulledPack) -> [String] {
+    switch pack.outcome {
+    case .held, .absent: return []
+    case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
+    case .updated: break
+    }
+    let version = pack.to ?? 0
+    let whence = pack.from.map { ", from \($0)" } ?? ""
+    let resumed = pack.resumedByteCount > 0 ? ", \(formatBytes(pack.resumedByteCount)) were there from before" : ""
+    guard !dryRun else {
+      return [
+        "\(pack.pack) would be at version \(version)\(whence)",
+        "  new      \(formatBytes(pack.totalByteCount)) in \(formatCount(pack.newChunkCount, "chunk"))\(resumed)",
+        "  fetch    \(formatBytes(pack.remainingByteCount))",
+      ]
+    }
+    return [
+      "\(pack.pack) is at version \(version)\(whence)",
+      "  fetched  \(formatBytes(pack.frameByteCount)) and \(formatBytes(pack.metadataByteCount)) of metadata in "
+        + formatCount(pack.requestCount, "request") + resumed,
+      "  stored   \(formatBytes(pack.newStoredByteCount)) in \(formatCount(pack.newChunkCount, "new chunk"))",
+    ]
+  }
+
+  private func summary(_ result: PullResult, _ duration: Duration) -> String {
+    "\(formatBytes(result.wireByteCount)) in \(formatCount(result.requestCount, "request")), "
+      + "\(formatDuration(duration)), \(formatRate(result.wireByteCount, in: duration))"
+  }
+}
+
+/// Where to pull to. A dry run makes no store that is not there: it compares with an empty one elsewhere.
+private struct PlaceForPull {
+  let path: String
+  private let isTemporary: Bool
+
+  init(_ store: String, dryRun: Bool) throws {
+    isTemporary = dryRun && !FileManager.default.fileExists(atPath: "\(store)/CONTROL")
+    guard isTemporary else {
+      path = store
+      return
+    }
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("packstore-\(UUID().uuidString)").path
+  }
+
+  func end() {
+    if isTemporary { try? FileManager.default.removeItem(atPath: path) }
+  }
+}
+
+/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.
+@Sendable private func parseByteRate(_ text: String) throws -> Int {
+  let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
+  let factor = text.last.flatMap { factors[$0] }
+  let digits = factor == nil ? text[...] : text.dropLast()
+  guard let number = Int(digits), case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: factor ?? 1),
+    !isTooLarge, bytes > 0
+  else { throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2M") }
+  return bytes
+}
+
+private struct PullReport: Encodable {
+  let packs: [PackReport]
+  let key: String?
+  let firstContact, dryRun: Bool
+  let wireBytes, requests: Int
+  let seconds: Double
+
+  init(_ result: PullResult, _ duration: Duration, isDryRun: Bool) {
+    packs = result.packs.map(PackReport.init)
+    key = result.key?.description
+    firstContact = result.isFirstContact
+    dryRun = isDryRun
+    wireBytes = result.wireByteCount
+    requests = result.requestCount
+    seconds = duration / .seconds(1)
+  }
+}
+
+private struct PackReport: Encodable {
+  let pack, outcome: String
+  let from, to: UInt64?
+  let metadataBytes, frameBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
+  let newChunks, newStoredBytes: Int
+
+  init(_ pack: PulledPack) {
+    self.pack = pack.pack.name
+    outcome = pack.outcome.rawValue
+    from = pack.from
+    to = pack.to
+    metadataBytes = pack.metadataByteCount
+    frameBytes = pack.frameByteCount
+    requests = pack.requestCount
+    resumedBytes = pack.resumedByteCount
+    totalBytes = pack.totalByteCount
+    remainingBytes = pack.remainingByteCount
+    newChunks = pack.newChunkCount
+    newStoredBytes = pack.newStoredByteCount
+  }
+}

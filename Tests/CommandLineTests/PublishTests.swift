@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+@Suite struct PublishTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try playground.write(noise(600_000), to: "folder/big")
+    try playground.write(String(repeating: "one line\n", count: 9_000), to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P")
+  }
+
+  private func publish(_ more: String...) throws -> Run {
+    try playground.packstore(["publish", "store", "site", "--key", "site.key"] + more)
+  }
+
+  @Test func theFirstTime() throws {
+    let run = try publish()
+    #expect(run.status == 0)
+    #expect(run.errors.hasPrefix("packstore: warning: made a secret key in 'site.key'"))
+    let key = try playground.packstore("keygen", "site.key")
+    #expect(key.lines.count == 1 && key.lines.first?.count == 44 && key.errors.isEmpty)
+    #expect(
+      run.output.masked.maskedSizes == """
+        P@1, new on the site: <size> of assets, <size> stored
+        the site is at root 1
+          new    <size>
+          size   <size>
+          key    \(key.lines.first ?? "")
+          time   <time>
+
+        """)
+    #expect(try playground.packstore("ls", "site").lines == ["big", "text"])
+    #expect(try playground.packstore("cat", "site", "text").bytes == playground.read("folder/text"))
+    #expect(try playground.packstore("verify", "site", "--deep").status == 0)
+  }
+
+  @Test func nothingNew() throws {
+    _ = try publish()
+    let tree = playground.tree("site"), root = try playground.read("site/root")
+    let run = try publish()
+    #expect(run.output == "P@1 is current already\nnothing is new: the site stays at root 1\n")
+    #expect(try playground.tree("site") == tree && playground.read("site/root") == root)
+  }
+
+  @Test func updatesAndWithdrawals() throws {
+    _ = try publish()
+    try playground.write("other", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P")
+    let update = try publish("--json").json
+    #expect(update["sequence"] as? Int == 2 && update["unchanged"] as? Bool == false)
+    #expect(try #require(update["new_bytes"] as? Int) < 50_000)
+    let packs = try #require(update["packs"] as? [NSDictionary])
+    #expect(packs[0]["version"] as? Int == 2 && packs[0]["from"] as? Int == 1)
+    try playground.packstore("rollback", "store", "P")
+    let run = try publish()
+    #expect(run.lines.first?.hasPrefix("P@1, back from 2: ") == true)
+    #expect(try publish("P@2").lines.first?.hasPrefix("P@2 from 1: ") == true)
+    let last = try publish("P@2", "--keep", "1", "--expires", "30")
+    #expect(
+      last.lines.prefix(3) == ["P@2 is current already", "P@1 is no longer on the site", "the site is at root 5"])
+    #expect(last.output.masked.contains("\n  until  <date>\n"))
+  }
+
+  @Test func whatFails() throws {
+    #expect(try playground.packstore("publish", "none", "site", "--key", "site.key").status == 1)
+    let missing = try publish("Q")
+    #expect(missing.status == 1 && missing.errors == "packstore: there is no pack 'Q': see 'packstore log'\n")
+    #expect(!playground.exists("site") && !playground.exists("site.key"), "a mistake makes nothing")
+    _ = try publish()
+    let other = try playground.packstore("publish", "store", "site", "--key", "other.key")
+    #expect(other.status == 1 && other.errors.contains("the site is signed by another key"))
+    let itself = try playground.packstore("publish", "store", "store", "--key", "site.key")
+    #expect(itself.status == 1 && itself.errors.contains("is a store of its own, and no site"))
+    _ = try playground.shell("chmod 644 site.key")
+    let open = try publish()
+    #expect(open.status == 1)
+    #expect(
+      open.errors
+        == "packstore: others can read the secret key 'site.key': run 'chmod 600 site.key', and make a new key if they may have read it\n"
+    )
+  }
+
+  @Test func theKeyHasAPlaceOfItsOwn() throws {
+    let run = try playground.shell("HOME=$PWD/home XDG_CONFIG_HOME= packstore publish store site --quiet")
+    #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
+    #expect(try playground.shell("stat -c %a home/.config/packstore/site.key").output == "600\n")
+    let printed = try playground.shell("XDG_CONFIG_HOME=$PWD/xdg packstore keygen --json").json
+    #expect(printed["is_new"] as? Bool == true && playground.exists("xdg/packstore/site.key"))
+  }
+
+  /// A publisher that is killed, whenever that is, leaves a site that clients can pull from, and that the next publisher
+  /// goes on with.
+  @Test func kills() throws {
+    _ = try publish()
+    var last = 0
+    var contents = [try playground.read("folder/big")]
+    for round in 1...12 {
+      try playground.write(noise(400_000 + round * 1_000), to: "folder/big")
+      try playground.packstore("add", "store", "folder", "--pack", "P")
+      contents.append(try playground.read("folder/big"))
+      // From before it does anything to after it is done; where exactly does not matter.
+      let seconds = Double(round) * 0.02
+      _ = try playground.shell("timeout -s KILL \(seconds) packstore publish store site --key site.key --level 1 -q")
+      #expect(try playground.packstore("pull", "client", "site", "-q").status == 0, "round \(round)")
+      let shown = try playground.packstore("cat", "client", "big").bytes
+      // What died may be what had just brought the root up to date with one that died before.
+      let index = contents.firstIndex(of: shown)
+      #expect((index ?? -1) >= last, "round \(round): clients never go back")
+      last = index ?? last
+    }
+    #expect(try publish("--keep", "1").status == 0)
+    #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
+    #expect(try playground.packstore("cat", "client", "big").bytes == playground.read("folder/big"))
+    #expect(try playground.packstore("verify", "site", "--deep").status == 0)
+    #expect(!playground.tree("site").contains { $0.hasSuffix(".new") })
+  }
+}

@@ -1,0 +1,179 @@
+/// Real web servers on this machine, each for one test.
+
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A web server that serves a folder of a playground.
+final class WebServer {
+  /// A line of its log.
+  struct Request {
+    /// With the slash at the beginning.
+    let path: String
+    let range: ClosedRange<Int>?
+    let status: Int
+    /// Of the body, as far as it was sent.
+    let byteCount: Int
+  }
+
+  let port: Int
+  private let process: Process
+  private let log: String
+
+  private init(_ process: Process, port: Int, log: String) {
+    self.process = process
+    self.port = port
+    self.log = log
+  }
+
+  deinit {
+    // Whatever signals it was started with blocked.
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  // MARK: - nginx
+
+  /// nginx: ranges, strong tags, connections that stay open.
+  ///
+  /// - Parameter directives: more of its configuration, for the server.
+  static func nginx(_ playground: Playground, serving folder: String, _ directives: String = "") throws -> WebServer {
+    let program = try find("nginx", package: "nginx-light")
+    let work = "\(playground.path)/nginx-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
+    // Somebody else may take a free port before nginx does.
+    for _ in 0..<20 {
+      let port = try freePort()
+      let configuration = """
+        daemon off; master_process off; pid \(work)/pid; error_log \(work)/errors;
+        events { worker_connections 64; }
+        http {
+          log_format ranges '$uri|$http_range|$status|$body_bytes_sent';
+          access_log \(work)/log ranges;
+          client_body_temp_path \(work)/body; proxy_temp_path \(work)/proxy; fastcgi_temp_path \(work)/fastcgi;
+          uwsgi_temp_path \(work)/uwsgi; scgi_temp_path \(work)/scgi;
+          server { listen 127.0.0.1:\(port); root \(playground.path)/\(folder); \(directives) }
+        }
+        """
+      try Data(configuration.utf8).write(to: URL(fileURLWithPath: "\(work)/configuration"))
+      let process = try start(
+        program, ["-p", work, "-e", "\(work)/errors", "-c", "\(work)/configuration"], in: playground)
+      if waitForPort(port, of: process) { return WebServer(process, port: port, log: "\(work)/log") }
+    }
+    throw ServerError("nginx does not start")
+  }
+
+  /// What nginx was asked for and sent. It writes a line when a request ended.
+  var requests: [Request] {
+    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").compactMap { line in
+      let fields = line.split(separator: "|", omittingEmptySubsequences: false)
+      guard fields.count == 4, let status = Int(fields[2]), let byteCount = Int(fields[3]) else { return nil }
+      let range = fields[1].wholeMatch(of: /bytes=([0-9]+)-([0-9]+)/).map { Int($0.output.1)!...Int($0.output.2)! }
+      return Request(path: String(fields[0]), range: range, status: status, byteCount: byteCount)
+    }
+  }
+
+  // MARK: - Python
+
+  /// Python's `http.server`: no ranges, no tags, a connection for each request. It logs nothing of the sizes.
+  static func python(_ playground: Playground, serving folder: String) throws -> WebServer {
+    let program = try find("python3", package: "python3")
+    for _ in 0..<20 {
+      let port = try freePort()
+      let log = "\(playground.path)/python-\(port)"
+      let process = try start(
+        program,
+        ["-u", "-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", "\(playground.path)/\(folder)"],
+        in: playground, errors: log)
+      if waitForPort(port, of: process) { return WebServer(process, port: port, log: log) }
+    }
+    throw ServerError("python3 -m http.server does not start")
+  }
+
+  /// Paths that Python was asked for.
+  var pythonPaths: [String] {
+    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+    return text.matches(of: /"GET (\S+) HTTP/).map { String($0.output.1) }
+  }
+
+  // MARK: - Starting
+
+  private struct ServerError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  private static func find(_ program: String, package: String) throws -> URL {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    for folder in folders + ["/usr/sbin", "/usr/local/sbin", "/usr/bin"] {
+      if access("\(folder)/\(program)", X_OK) == 0 { return URL(fileURLWithPath: "\(folder)/\(program)") }
+    }
+    throw ServerError("this test needs '\(program)': install the package \(package) (make setup does)")
+  }
+
+  private static func start(
+    _ program: URL, _ arguments: [String], in playground: Playground, errors: String? = nil
+  ) throws -> Process {
+    let process = Process()
+    process.executableURL = program
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    if let errors {
+      try Data().write(to: URL(fileURLWithPath: errors))
+      process.standardError = FileHandle(forWritingAtPath: errors)
+    }
+    try process.run()
+    return process
+  }
+
+  private static func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
+      }
+    }
+    guard status == 0 else { throw ServerError("there is no free port") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  private static func loopback(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return address
+  }
+
+  /// Whether the process listens; not, when it ends.
+  private static func waitForPort(_ port: Int, of process: Process) -> Bool {
+    while process.isRunning {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(descriptor) }
+      var address = loopback(port)
+      let status = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      if status == 0 { return true }
+      sched_yield()
+    }
+    return false
+  }
+}

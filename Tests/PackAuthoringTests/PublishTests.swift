@@ -1,0 +1,324 @@
+import Foundation
+import PackStore
+import SystemPackage
+import Synchronization
+import Testing
+
+@testable import PackAuthoring
+
+@Suite struct PublishTests {
+  let folder: TemporaryFolder
+  let store: Store
+  let key = SiteKey()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = try folder.store()
+  }
+
+  private func install(_ change: UInt64 = 0, as pack: PackID = "P", map: [String] = []) async throws {
+    var options = InstallOptions()
+    options.mappedPaths = map
+    try await store.install(folder: folder.makeFolder("source", sampleFiles(change)), as: pack, options: options)
+  }
+
+  @discardableResult
+  private func publish(
+    _ packs: [PublishedPack]? = nil, keep: Int = 3, to site: String = "site",
+    _ adjust: (inout PublishOptions) -> Void = { _ in }
+  ) async throws -> PublishResult {
+    var options = PublishOptions()
+    options.level = 1
+    options.keptVersionCount = keep
+    adjust(&options)
+    return try await Site(at: folder.path(site)).publish(packs, from: store, signedBy: key, options: options)
+  }
+
+  @Test func aSiteIsAStoreWithSignedFiles() async throws {
+    try await install()
+    let result = try await publish()
+    #expect(result.sequence == 1 && !result.isUnchanged && result.publicKey == key.publicKey)
+    #expect(result.packs.map(\.version.number) == [1] && result.packs[0].previous == nil)
+    let served = try ServedSite(folder)
+    #expect(served.publicKey == key.publicKey && served.root.sequence == 1 && served.root.expiresAt == nil)
+    #expect(served.versions == ["P": [1]])
+    let site = try Store(at: folder.path("site"), options: .readOnly)
+    #expect(served.root.site == site.id)
+    #expect(try contents(of: "P", in: site) == sampleFiles())
+    let verification = try site.read { try $0.verify(deep: true) }
+    #expect(verification.faults.isEmpty)
+    #expect(try site.packs()[0].version.catalog == store.packs()[0].version.catalog)
+    #expect(result.byteCount == served.byteCount(folder))
+    #expect(result.newByteCount == result.byteCount)
+  }
+
+  /// What a publication costs is what changed: a client that has the version before fetches no more than that.
+  @Test func onlyWhatIsNewIsAdded() async throws {
+    try await install(0)
+    let first = try await publish()
+    let before = folder.files("site")
+    try await install(1)
+    let second = try await publish()
+    #expect(second.sequence == 2 && second.packs[0].previous?.number == 1 && !second.packs[0].isWithdrawal)
+    let added = folder.files("site").filter { $0.key == "root" || before[$0.key] == nil }
+    let fetched = added.filter { ["root", "segments", "frames", "versions"].contains($0.key.split(separator: "/")[0]) }
+    #expect(second.newByteCount == fetched.values.map(\.count).reduce(0, +))
+    #expect(second.newByteCount < 400_000 && first.newByteCount > 1_000_000)
+    for (name, bytes) in before where name.hasPrefix("segments/") || name.hasPrefix("frames/") {
+      #expect(folder.files("site")[name] == bytes, "\(name) is immutable")
+    }
+    #expect(try ServedSite(folder).versions == ["P": [2, 1]])
+  }
+
+  @Test func nothingNewChangesNothing() async throws {
+    try await install()
+    try await publish()
+    let before = folder.files("site")
+    let again = try await publish()
+    #expect(again.isUnchanged && again.sequence == 1 && again.newByteCount == 0 && again.packs[0].isUnchanged)
+    #expect(folder.files("site") == before)
+    try await store.setPriority(of: "P", to: 5)
+    let moved = try await publish()
+    #expect(!moved.isUnchanged && moved.sequence == 2 && moved.packs[0].isUnchanged)
+    #expect(try ServedSite(folder).root.packs[0].priority == 5)
+  }
+
+  @Test func severalPacks() async throws {
+    try await install(0, as: "zulu")
+    try await install(1, as: "Alpha-1.x_y")
+    try await install(2, as: "0")
+    try await publish()
+    #expect(try ServedSite(folder).versions == ["zulu": [1], "Alpha-1.x_y": [1], "0": [1]])
+    #expect(try ServedSite(folder).root.packs.map(\.id) == ["0", "Alpha-1.x_y", "zulu"])
+    try await install(3, as: "0")
+    try await install(3, as: "zulu")
+    let result = try await publish([PublishedPack("zulu")])
+    #expect(result.packs.map(\.version.pack) == ["zulu"])
+    #expect(try ServedSite(folder).versions == ["zulu": [2, 1], "Alpha-1.x_y": [1], "0": [1]])
+  }
+
+  @Test(arguments: [String(repeating: "x", count: 128), "a.b", "_", "9-9", "CON", "root"])
+  func strangeNames(_ name: String) async throws {
+    let pack = try PackID(name)
+    try await install(0, as: pack)
+    try await publish()
+    #expect(try ServedSite(folder).versions == [name: [1]])
+  }
+
+  @Test func packsWithoutFiles() async throws {
+    try folder.makeFolder("nothing", [:])
+    try await store.install(folder: folder.path("nothing"), as: "Empty")
+    try await publish()
+    let served = try ServedSite(folder)
+    #expect(served.versions == ["Empty": [1]])
+    #expect(try contents(of: "Empty", in: Store(at: folder.path("site"))) == [:])
+  }
+
+  @Test func aStoreWithoutPacks() async throws {
+    let result = try await publish()
+    #expect(result.sequence == 1 && result.packs.isEmpty)
+    #expect(try ServedSite(folder).root.packs.isEmpty)
+    #expect(try await publish().isUnchanged)
+  }
+
+  @Test func mapAssetsStaySo() async throws {
+    try await install(0, map: ["big", "changing"])
+    try await publish()
+    try await install(1, map: ["big", "changing"])
+    try await publish()
+    try Site(at: folder.path("site")).store.read { snapshot in
+      for path in ["big", "changing"] {
+        let isMapped = try snapshot.asset(path).isMapped
+        #expect(isMapped)
+      }
+    }
+    #expect(try ServedSite(folder).versions == ["P": [2, 1]])
+  }
+
+  /// Where a version lies may change while its content stays: then its manifest does.
+  @Test func newlyMappedAssets() async throws {
+    try await install()
+    try await publish()
+    let before = try ServedSite(folder).root.packs[0].versions
+    try await install(map: ["big"])
+    let result = try await publish()
+    #expect(!result.isUnchanged && result.sequence == 2)
+    let after = try ServedSite(folder).root.packs[0].versions
+    #expect(before.map(\.catalog) == after.map(\.catalog) && before.map(\.manifest) != after.map(\.manifest))
+  }
+
+  @Test func pruning() async throws {
+    for change in 0..<5 as Range<UInt64> {
+      try await install(change)
+      let result = try await publish(keep: 2)
+      #expect(result.droppedVersions.map(\.number) == (change >= 2 ? [change - 1] : []))
+      let served = try ServedSite(folder)
+      #expect(served.versions == ["P": change == 0 ? [1] : [change + 1, change]])
+    }
+    // Fewer than before: nothing is new, and much goes.
+    let before = folder.files("site").keys.filter { $0.hasPrefix("segments/") }.count
+    let result = try await publish(keep: 1)
+    #expect(result.droppedVersions.map(\.number) == [4] && result.packs[0].isUnchanged && !result.isUnchanged)
+    let served = try ServedSite(folder)
+    #expect(served.versions == ["P": [5]])
+    let after = folder.files("site").keys.filter { $0.hasPrefix("segments/") }
+    #expect(after.count < before && Set(after) == served.segments, "what nothing names is gone")
+    #expect(try Site(at: folder.path("site")).store.read { try $0.verify(deep: true).faults.isEmpty })
+  }
+
+  @Test func pinnedVersionsStay() async throws {
+    try await install(0)
+    try await publish()
+    try await Site(at: folder.path("site")).store.write { try $0.pin("P", version: 1) }
+    for change in 1..<4 as Range<UInt64> {
+      try await install(change)
+      try await publish(keep: 1)
+    }
+    #expect(try ServedSite(folder).versions == ["P": [4, 1]])
+  }
+
+  /// A store that went back publishes that, and goes on later.
+  @Test func withdrawals() async throws {
+    for change in 0..<2 as Range<UInt64> {
+      try await install(change)
+      try await publish()
+    }
+    try await store.write { _ = try $0.rollBack("P") }
+    let result = try await publish()
+    #expect(result.packs[0].isWithdrawal && result.packs[0].newStoredByteCount < 100_000 && result.sequence == 3)
+    #expect(try ServedSite(folder).versions == ["P": [1, 2]])
+    try await store.write { try $0.unpin("P") }
+    try await install(7)
+    #expect(try await publish().packs[0].isWithdrawal == false)
+    #expect(try ServedSite(folder).versions == ["P": [3, 1, 2]])
+  }
+
+  @Test func oneVersionOfSeveral() async throws {
+    for change in 0..<2 as Range<UInt64> { try await install(change) }
+    try await publish([PublishedPack("P", version: 1)])
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(await failure { try await publish([PublishedPack("P", version: 9)]) } == .notFound)
+    #expect(await failure { try await publish([PublishedPack("Q")]) } == .notFound)
+    #expect(try ServedSite(folder).root.sequence == 1)
+  }
+
+  @Test func expiry() async throws {
+    try await install()
+    try await publish { $0.expiresAfter = .seconds(3600) }
+    let first = try ServedSite(folder).root
+    #expect(first.expiresAt == first.madeAt + 3_600_000_000_000)
+    #expect(try await publish().isUnchanged, "it holds as long as it was said to")
+    let renewed = try await publish { $0.expiresAfter = .seconds(7200) }
+    #expect(!renewed.isUnchanged && renewed.sequence == 2 && renewed.packs[0].isUnchanged)
+    let second = try ServedSite(folder).root
+    #expect(second.expiresAt! > first.expiresAt!)
+  }
+
+  /// Deltas are another's to make: a publication carries them over as long as both their versions are there.
+  @Test func deltasAreCarriedOver() async throws {
+    for change in 0..<2 as Range<UInt64> {
+      try await install(change)
+      try await publish()
+    }
+    var root = try ServedSite(folder).root
+    let bytes = [UInt8](repeating: 7, count: 500)
+    let versions = root.packs[0].versions
+    let delta = SiteRoot.Delta(
+      from: versions[1].catalog, to: versions[0].catalog, header: Digest256(hashing: bytes), headerByteCount: 500,
+      byteCount: 500)
+    root.packs[0].deltas = [delta]
+    let site = SiteFolder(path: .init(folder.path("site")))
+    try site.write(.delta(delta.header)) { file throws(PackStoreError) in try file.write(bytes) }
+    try site.writeRoot(try root.encode(signedBy: key))
+    #expect(try await publish().isUnchanged)
+    try await install(2)
+    try await publish()
+    #expect(try ServedSite(folder).root.packs[0].deltas == [delta])
+    try await publish(keep: 2)
+    #expect(try ServedSite(folder).root.packs[0].deltas.isEmpty)
+    #expect(folder.files("site/deltas").isEmpty)
+  }
+
+  @Test func whatIsRefused() async throws {
+    try await install()
+    try await publish()
+    #expect(
+      await failure { try await Site(at: folder.path("site")).publish(from: store, signedBy: SiteKey()) } == .untrusted)
+    #expect(
+      await failure { try await Site(at: folder.path("store")).publish(from: store, signedBy: key) } == .notAStore)
+    #expect(await failure { try await publish(keep: 0) } == .invalidArgument)
+    #expect(await failure { try await publish { $0.level = 23 } } == .invalidArgument)
+    let site = try Site(at: folder.path("site"))
+    #expect(await failure { try await site.publish(from: site.store, signedBy: key) } == .invalidArgument)
+    // Another store that has another version 1.
+    let other = try folder.store("other")
+    try await other.install(folder: folder.makeFolder("source", sampleFiles(9)), as: "P")
+    #expect(await failure { try await site.publish(from: other, signedBy: key) } == .exists)
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+    // A root that was tampered with is nobody's.
+    var root = try #require(folder.files("site")["root"])
+    root[20] ^= 1
+    try root.write(to: URL(fileURLWithPath: folder.path("site/root")))
+    #expect(await failure { try await publish() } == .untrusted)
+  }
+
+  @Test func someoneElsePublishes() async throws {
+    try await install()
+    try await publish()
+    try await install(1)
+    let lock = try PublisherLock(SiteFolder(path: .init(folder.path("site"))).lockFile, waits: false)
+    #expect(await failure { try await publish { $0.waitsForOthers = false } } == .busy)
+    let waiting = Task { try await publish() }
+    waiting.cancel()
+    #expect(await failure { _ = try await waiting.value } == .cancelled)
+    withExtendedLifetime(lock) {}
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+  }
+
+  @Test func atTheSameTime() async throws {
+    for index in 0..<4 as Range<UInt64> { try await install(index, as: PackID("P\(index)")) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<4 { group.addTask { try await publish([PublishedPack(PackID("P\(index)"))]) } }
+      try await group.waitForAll()
+    }
+    let served = try ServedSite(folder)
+    #expect(served.versions == ["P0": [1], "P1": [1], "P2": [1], "P3": [1]] && served.root.sequence == 4)
+  }
+
+  @Test func cancelling() async throws {
+    try await install()
+    let began = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { _ in began.continuation.yield() }
+    }
+    for await _ in began.stream { break }
+    task.cancel()
+    let code = await failure { _ = try await task.value }
+    #expect(code == .cancelled || code == nil)
+    try await publish()
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+  }
+
+  @Test func progressIsTold() async throws {
+    try await install()
+    let stored = Mutex(0), described = Mutex(0)
+    try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { progress in
+      switch progress {
+      case .store("P", let progress): stored.withLock { $0 = max($0, progress.byteCount) }
+      case .describe(_, let total): described.withLock { $0 = total }
+      default: break
+      }
+    }
+    #expect(described.withLock { $0 } > 1_000_000)
+  }
+}
+
+extension ServedSite {
+  /// Names of the segment files that the root leads to.
+  var segments: Set<String> { Set(files.filter { $0.hasPrefix("segments/") }) }
+
+  func byteCount(_ folder: TemporaryFolder) -> Int {
+    let all = folder.files("site")
+    return (files + ["root"]).map { all[$0]!.count }.reduce(0, +)
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import PackAuthoring
+@testable import PackStore
+
+/// A site as a client sees it, read from its files alone.
+struct ServedSite {
+  let root: SiteRoot
+  let publicKey: SitePublicKey
+
+  /// All that the root leads to, without itself.
+  let files: [String]
+
+  /// All that the root leads to, without itself, is there and is what the root says; frames included. Nothing else is in the
+  /// site's own folders.
+  init(_ folder: TemporaryFolder, _ site: String = "site", exactly: Bool = true) throws {
+    func bytes(_ path: SitePath) throws -> [UInt8] {
+      Array(try #require(FileManager.default.contents(atPath: folder.path("\(site)/\(path)")), "\(path) is missing"))
+    }
+    let signed = try SignedSiteRoot(decoding: try bytes(.root), file: "root")
+    root = signed.root
+    publicKey = try #require(signed.publicKey)
+    var named: Set<SitePath> = []
+    for pack in root.packs {
+      for version in pack.versions {
+        named.insert(.version(version.manifest))
+        let manifest = try version.openManifest(try bytes(.version(version.manifest)), of: pack.id)
+        for segment in manifest.segments where named.insert(.segment(segment.id)).inserted {
+          named.insert(.frames(segment.id))
+          let table = try bytes(.frames(segment.id)), file = try bytes(.segment(segment.id))
+          #expect(Digest256(hashing: table) == segment.table && table.count == Int(segment.tableByteCount))
+          #expect(file.count == Int(segment.byteCount))
+          try Self.check(table, file, segment)
+        }
+      }
+      for delta in pack.deltas { named.insert(.delta(delta.header)) }
+    }
+    files = named.map(\.description)
+    guard exactly else { return }
+    let own = folder.files(site).keys.filter { name in SitePath.folders.contains { name.hasPrefix($0 + "/") } }
+    let segments = named.filter { if case .segment = $0 { true } else { false } }
+    #expect(Set(own) == Set(named.subtracting(segments).map(\.description)))
+  }
+
+  /// Every frame of the table lies in the segment.
+  private static func check(_ table: [UInt8], _ file: [UInt8], _ segment: VersionManifest.Segment) throws {
+    var reader = ByteReader(table[...], file: "table")
+    try reader.header("PKSFRAM0")
+    #expect(try reader.integer(UInt32.self) == UInt32(segment.kind.rawValue))
+    #expect(try reader.id128() == segment.id.id)
+    #expect(try reader.integer(UInt64.self) == segment.byteCount)
+    let frameCount = try reader.integer(UInt32.self)
+    try reader.reserved()
+    for _ in 0..<frameCount {
+      let offset = Int(try reader.integer(UInt64.self) & (1 << 56 - 1))
+      let length = Int(try reader.integer(UInt32.self))
+      _ = try reader.integer(UInt32.self)
+      let digest = try reader.digest()
+      #expect(Digest256(hashing: Array(file[offset..<offset + length])) == digest)
+    }
+  }
+
+  /// Numbers of the versions of each pack, the current one first.
+  var versions: [String: [UInt64]] {
+    Dictionary(uniqueKeysWithValues: root.packs.map { ($0.id.name, $0.versions.map(\.number)) })
+  }
+}
+
+/// The files of a pack as a store shows them.
+func contents(of pack: PackID, in store: Store) throws -> [String: Data] {
+  try store.read { snapshot in
+    var files: [String: Data] = [:]
+    for entry in try snapshot.entries(in: "", of: pack, depth: .descendants) where entry.kind == .file {
+      files[entry.path] = try snapshot.contents(of: entry.path, in: pack)
+    }
+    return files
+  }
+}
+
+/// The code of the error that `body` throws.
+func failure(_ body: () async throws -> Void) async -> PackStoreError.Code? {
+  do {
+    try await body()
+    return nil
+  } catch { return (error as? PackStoreError)?.code }
+}

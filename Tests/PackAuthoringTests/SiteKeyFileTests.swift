@@ -1,0 +1,62 @@
+import Foundation
+import PackStore
+import SystemPackage
+import Testing
+
+@testable import PackAuthoring
+
+@Suite struct SiteKeyFileTests {
+  let folder: TemporaryFolder
+  var file: FilePath { FilePath(folder.path("deep/er/site.key")) }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test func isMadeOnFirstUse() throws {
+    let made = try SiteKey.readOrMake(file)
+    #expect(made.isNew)
+    #expect(try mode(file.string) == 0o600 && mode(folder.path("deep")) == 0o700)
+    let again = try SiteKey.readOrMake(file)
+    #expect(!again.isNew && again.key.publicKey == made.key.publicKey)
+    #expect(folder.files("").keys.sorted() == ["deep/er/site.key"], "nothing else is left")
+  }
+
+  @Test func isNeverReplaced() throws {
+    try SiteKey().write(to: file)
+    let before = folder.files("")
+    #expect { try SiteKey().write(to: file) } throws: { ($0 as? PackStoreError)?.code == .exists }
+    #expect(folder.files("") == before)
+  }
+
+  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o610]) func mustBeItsOwnersAlone(_ mode: Int) throws {
+    try SiteKey().write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.string)
+    #expect { _ = try SiteKey(contentsOf: file) } throws: {
+      ($0 as? PackStoreError)?.code == .untrusted && "\($0)".contains("chmod 600")
+    }
+    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.string)
+    _ = try SiteKey(contentsOf: file)
+  }
+
+  @Test func whatIsNoKey() throws {
+    #expect { _ = try SiteKey(contentsOf: file) } throws: { ($0 as? PackStoreError)?.code == .notFound }
+    #expect { _ = try SiteKey(contentsOf: FilePath(folder.path)) } throws: {
+      ($0 as? PackStoreError)?.code == .wrongKind
+    }
+    try folder.makeFolder("other", ["text": Data("hello".utf8)])
+    let text = folder.path("other/text")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: text)
+    #expect { _ = try SiteKey(contentsOf: FilePath(text)) } throws: { ($0 as? PackStoreError)?.code == .corrupt }
+  }
+
+  @Test func liesWhereTheEnvironmentSays() {
+    let standard = SiteKey.defaultFile
+    #expect(standard(["HOME": "/h"])?.string == "/h/.config/packstore/site.key")
+    #expect(standard(["HOME": "/h", "XDG_CONFIG_HOME": "/x"])?.string == "/x/packstore/site.key")
+    #expect(standard(["HOME": "/h", "XDG_CONFIG_HOME": "relative"])?.string == "/h/.config/packstore/site.key")
+    #expect(standard([:]) == nil && standard(["HOME": ""]) == nil)
+  }
+}

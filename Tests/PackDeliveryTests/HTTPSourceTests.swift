@@ -1,0 +1,485 @@
+#if Delivery
+  import NIOHTTP1
+  import PackDelivery
+  import Synchronization
+  import Testing
+
+  /// How ranges are fetched, and what becomes of all that servers and networks do.
+  @Suite struct HTTPSourceTests {
+    static let content = noise(300_000, seed: 1)
+    static let file = SiteFile("segments/a", byteCount: 300_000)
+
+    let time = TestTime()
+
+    /// Runs `body` with a source on a server that has one file, and ends both.
+    @discardableResult
+    func withSource<Result>(
+      hasRanges: Bool = true, options: HTTPSource.Options? = nil, url: ((FaultServer) -> String)? = nil,
+      fault: FaultServer.Fault? = nil, _ body: (HTTPSource, FaultServer) async throws -> Result
+    ) async throws -> Result {
+      let server = try await FaultServer(
+        [Self.file.path: Self.content, "root": [1, 2, 3]], hasRanges: hasRanges, fault: fault)
+      var options = options ?? HTTPSource.Options()
+      options.clock = time.clock()
+      let source = try HTTPSource(url?(server) ?? server.url, options: options)
+      do {
+        let result = try await body(source, server)
+        await source.close()
+        await server.close()
+        return result
+      } catch {
+        await source.close()
+        await server.close()
+        throw error
+      }
+    }
+
+    /// Reads a range of the file and compares it.
+    func read(_ source: HTTPSource, _ range: Range<Int>, isFresh: Bool = false) async throws -> TransferBuffer {
+      let memory = TestBuffer(range.count)
+      try await source.read(Self.file, at: UInt64(range.lowerBound), into: memory.buffer, isFresh: isFresh)
+      #expect(memory.bytes == Array(Self.content[range]))
+      return memory.buffer
+    }
+
+    func expectError(
+      _ code: DeliveryError.Code, sourceLocation: Testing.SourceLocation = #_sourceLocation,
+      _ body: () async throws -> some Any
+    ) async throws -> DeliveryError? {
+      do {
+        _ = try await body()
+        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+      } catch let error as DeliveryError {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        return error
+      }
+      return nil
+    }
+
+    // MARK: - Plain
+
+    @Test func readsRangesByOneConnection() async throws {
+      try await withSource { source, server in
+        for begin in [0, 1000, 250_000] {
+          let buffer = try await read(source, begin..<begin + 5000)
+          #expect(buffer.wireByteCount == 5000)
+          #expect(buffer.requestCount == 1)
+        }
+        #expect(server.connectionCount == 1)
+        #expect(
+          server.requests.map { $0.header("Range") } == ["bytes=0-4999", "bytes=1000-5999", "bytes=250000-254999"])
+        #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" })
+        #expect(server.requests.allSatisfy { $0.header("User-Agent")?.hasPrefix("PackStore") == true })
+        // Once the server named the state of the file, that very state is asked for.
+        #expect(server.requests.map { $0.header("If-Range") } == [nil, "\"segments/a-1\"", "\"segments/a-1\""])
+        #expect(time.delays == [])
+      }
+    }
+
+    @Test func readsWholeFilesWithoutARange() async throws {
+      try await withSource { source, server in
+        _ = try await read(source, 0..<300_000)
+        #expect(server.requests.map { $0.header("Range") } == [nil])
+      }
+    }
+
+    @Test func readsSmallFilesOfUnknownLength() async throws {
+      for hasRanges in [true, false] {
+        try await withSource(hasRanges: hasRanges) { source, server in
+          #expect(try await source.readWhole("root", upTo: 1000) == [1, 2, 3])
+          #expect(source.hasRanges == hasRanges, "the first answer tells")
+          #expect(try await source.readWhole("root", upTo: 3) == [1, 2, 3])
+          let error = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 2) }
+          #expect(error?.description == "the file is longer than 2 bytes at \(server.url)/root")
+        }
+      }
+    }
+
+    @Test func saysThatThereIsNoSite() async throws {
+      try await withSource { source, server in
+        let error = try await expectError(.noSite) { try await source.readWhole("rood", upTo: 10) }
+        #expect(error?.location == server.url)
+      }
+    }
+
+    @Test func weakTagsAreNotUsed() async throws {
+      let fault: FaultServer.Fault = { _, reply in
+        reply.set("ETag", "W/\"weak\"")
+        reply.set("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")
+      }
+      try await withSource(fault: fault) { source, server in
+        _ = try await read(source, 0..<10)
+        server.replaceFault { _, reply in reply.set("ETag", "W/\"other\"") }
+        // The server takes the time for the tag of another state, and sends everything: it changed.
+        await #expect(throws: SourceFault.self) { _ = try await read(source, 10..<20) }
+        #expect(server.requests[1].header("If-Range") == "Sun, 06 Nov 1994 08:49:37 GMT")
+      }
+    }
+
+    // MARK: - Transfers that break
+
+    @Test(arguments: [FaultServer.Reply.End.close, .reset])
+    func goesOnWhereTheConnectionBroke(end: FaultServer.Reply.End) async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number < 3 else { return }
+        reply.declaredLength = reply.body.count
+        reply.sentCount = 10_000
+        reply.end = end
+      }
+      try await withSource(fault: fault) { source, server in
+        let buffer = try await read(source, 1000..<100_000)
+        // Of what was sent before a break, nobody can tell how much arrives.
+        let firsts = server.requests.compactMap { $0.range?.lowerBound }
+        #expect(firsts.count == 4)
+        #expect(firsts[0] == 1000 && firsts[3] <= 31_000)
+        #expect(buffer.wireByteCount == 99_000, "no byte came twice")
+        #expect(firsts == firsts.sorted())
+        #expect(buffer.requestCount == 4)
+      }
+    }
+
+    @Test func aWholeFileGoesOnByRanges() async throws {
+      var options = HTTPSource.Options()
+      options.stallLimit = .milliseconds(30)
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number == 0 else { return }
+        reply.declaredLength = reply.body.count
+        reply.sentCount = 70_000
+        reply.end = .stall
+      }
+      try await withSource(options: options, fault: fault) { source, server in
+        _ = try await read(source, 0..<300_000)
+        #expect(server.requests.count == 2)
+        #expect(server.requests[0].range == nil)
+        let rest = try #require(server.requests[1].range)
+        #expect(rest.lowerBound > 0 && rest.lowerBound <= 70_000 && rest.upperBound == 299_999)
+        #expect(server.requests[1].header("If-Range") == "\"segments/a-1\"")
+      }
+      // And from its beginning where there are none.
+      try await withSource(hasRanges: false, options: options, fault: fault) { source, server in
+        _ = try await read(source, 0..<300_000)
+        #expect(server.requests.map { $0.range == nil } == [true, false, true])
+      }
+    }
+
+    @Test func aStallIsGivenUp() async throws {
+      var options = HTTPSource.Options()
+      options.stallLimit = .milliseconds(30)
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number < 2 else { return }
+        reply.declaredLength = reply.body.count
+        reply.sentCount = request.number == 0 ? 0 : 4000
+        reply.end = .stall
+      }
+      try await withSource(options: options, fault: fault) { source, server in
+        let buffer = try await read(source, 0..<10_000)
+        #expect(buffer.wireByteCount == 10_000)
+        #expect(server.requests.last?.range == 4000...9999)
+      }
+    }
+
+    @Test func givesUpAfterAttemptsWithoutAByte() async throws {
+      try await withSource(fault: { _, reply in reply.status = 503 }) { source, server in
+        let error = try await expectError(.unreachable) { try await read(source, 0..<10) }
+        #expect(error?.description.contains("the server answered 503") == true)
+        #expect(error?.description.contains("\(server.url)/segments/a") == true)
+        #expect(server.requests.count == 8)
+        #expect(time.delays == [0.5, 1, 2, 4, 8, 16, 30].map { .seconds($0) })
+      }
+    }
+
+    @Test func delaysDifferByChance() async throws {
+      let time = TestTime()
+      var retry = Retry(RetryPolicy(), time.clock(random: 0.5))
+      for _ in 0..<3 { try await retry.wait(after: DeliveryError(.unreachable, "")) }
+      retry.madeProgress()
+      try await retry.wait(after: DeliveryError(.unreachable, ""))
+      #expect(time.delays == [.milliseconds(375), .milliseconds(750), .milliseconds(1500), .milliseconds(375)])
+    }
+
+    @Test func honoursRetryAfter() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number < 2 else { return }
+        reply.status = 429
+        reply.set("Retry-After", request.number == 0 ? "7" : "Sun, 06 Nov 1994 08:50:37 GMT")
+        reply.set("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
+      }
+      try await withSource(fault: fault) { source, _ in
+        _ = try await read(source, 0..<10)
+        #expect(time.delays == [.seconds(7), .seconds(60)])
+      }
+      try await withSource(fault: { _, reply in
+        reply.status = 503
+        reply.set("Retry-After", "86400")
+      }) { source, server in
+        _ = try await expectError(.unreachable) { try await read(source, 0..<10) }
+        #expect(server.requests.count == 1, "nobody waits for a day")
+      }
+    }
+
+    @Test func nobodyListens() async throws {
+      let server = try await FaultServer([:])
+      let url = server.url
+      await server.close()
+      var options = HTTPSource.Options()
+      options.clock = time.clock()
+      let source = try HTTPSource(url, options: options)
+      let error = try await expectError(.unreachable) { try await source.readWhole("root", upTo: 10) }
+      #expect(error?.reason.hasPrefix("the connection failed") == true)
+      #expect(time.delays.count == 7)
+      await source.close()
+    }
+
+    // MARK: - Servers that are wrong
+
+    @Test func refusesWrongRanges() async throws {
+      for range in ["bytes 1-10/300000", "bytes 0-10/300000", "bytes 0-8/8", "bytes */300000", "items 0-9/300000", nil]
+      {
+        try await withSource(fault: { _, reply in reply.set("Content-Range", range) }) { source, _ in
+          _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
+        }
+      }
+    }
+
+    /// A server may send less than it was asked for; the rest is asked for then.
+    @Test func takesShorterRanges() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        let first = request.range!.lowerBound
+        reply.body = Array(reply.body.prefix(6000))
+        reply.set("Content-Range", "bytes \(first)-\(first + reply.body.count - 1)/300000")
+      }
+      try await withSource(fault: fault) { source, server in
+        _ = try await read(source, 0..<10_000)
+        #expect(server.requests.count == 2)
+      }
+    }
+
+    @Test func cutsWhatDoesNotEnd() async throws {
+      try await withSource(fault: { _, reply in reply.end = .endless }) { source, server in
+        let error = try await expectError(.badResponse) { try await read(source, 0..<100_000) }
+        #expect(error?.description.contains("more than it was asked for") == true)
+        #expect(server.requests.count == 1)
+        _ = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 500_000) }
+      }
+      try await withSource(fault: { _, reply in
+        reply.declaredLength = -1
+        reply.body.append(0)
+      }) { source, _ in
+        _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
+      }
+    }
+
+    @Test func refusesOtherEncodings() async throws {
+      try await withSource(fault: { _, reply in reply.set("Content-Encoding", "gzip") }) { source, server in
+        _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
+        #expect(server.requests.count == 1)
+      }
+      try await withSource(fault: { _, reply in reply.set("Content-Encoding", "identity") }) { source, _ in
+        _ = try await read(source, 0..<10)
+      }
+    }
+
+    @Test(arguments: [400, 401, 403, 405, 451])
+    func saysWhatWasDenied(status: Int) async throws {
+      try await withSource(fault: { _, reply in reply.status = status }) { source, server in
+        let error = try await expectError(.denied) { try await read(source, 0..<10) }
+        #expect(error?.description.contains("\(status)") == true)
+        #expect(server.requests.count == 1)
+      }
+    }
+
+    // MARK: - Sites that change
+
+    @Test func noticesThatFilesChange() async throws {
+      let faults: [(String, FaultServer.Fault)] = [
+        ("gone", { _, reply in reply.status = 404 }),
+        ("precondition", { _, reply in reply.status = 412 }),
+        ("shorter", { _, reply in reply.status = 416 }),
+        ("another tag", { _, reply in reply.set("ETag", "\"other\"") }),
+        ("another length", { request, reply in reply.set("Content-Range", "bytes 10-19/299999") }),
+        (
+          "all of another state",
+          { _, reply in
+            reply.status = 200
+            reply.set("ETag", "\"other\"")
+          }
+        ),
+      ]
+      for (name, fault) in faults {
+        try await withSource { source, server in
+          _ = try await read(source, 0..<10)
+          server.replaceFault(fault)
+          do {
+            _ = try await read(source, 10..<20)
+            Issue.record("\(name): not noticed")
+          } catch SourceFault.siteChanged(let error) {
+            #expect(error.location == "\(server.url)/segments/a", "\(name)")
+          }
+          #expect(server.requests.count == 2, "\(name)")
+        }
+      }
+    }
+
+    @Test func wholeFilesOfAnotherLengthChanged() async throws {
+      try await withSource(fault: { _, reply in reply.body.removeLast() }) { source, _ in
+        await #expect(throws: SourceFault.self) { _ = try await read(source, 0..<300_000) }
+      }
+    }
+
+    /// Behind one address there may be servers that name the same state differently.
+    @Test func validatorsMayBeIgnored() async throws {
+      try await withSource(fault: { request, reply in
+        reply.set("ETag", "\"\(request.number)\"")
+        if request.header("If-Range") != nil { reply.status = 200 }
+      }) { source, server in
+        _ = try await read(source, 0..<10)
+        await #expect(throws: SourceFault.self) { _ = try await read(source, 0..<10) }
+        source.restart(ignoringValidators: true)
+        _ = try await read(source, 0..<10)
+        _ = try await read(source, 0..<10)
+        #expect(server.requests.last?.header("If-Range") == nil)
+      }
+    }
+
+    // MARK: - Servers without ranges
+
+    @Test func noticesThatThereAreNoRanges() async throws {
+      try await withSource(hasRanges: false) { source, _ in
+        do {
+          _ = try await read(source, 10..<20)
+          Issue.record("a range came")
+        } catch SourceFault.noRanges {}
+        #expect(!source.hasRanges)
+      }
+    }
+
+    @Test func streamsFromFrontToBack() async throws {
+      try await withSource(hasRanges: false) { source, server in
+        let stream = try await source.stream(Self.file)
+        for range in [0..<10, 10..<11, 5000..<80_000, 100_000..<100_001, 299_990..<300_000] {
+          let memory = TestBuffer(range.count)
+          try await stream.read(at: UInt64(range.lowerBound), into: memory.buffer)
+          #expect(memory.bytes == Array(Self.content[range]))
+        }
+        #expect(server.requests.count == 1)
+      }
+    }
+
+    @Test func aStreamThatBreaksBeginsAnew() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number < 5 else { return }
+        reply.declaredLength = reply.body.count
+        reply.sentCount = 25_000 * (request.number + 1)
+        reply.end = .close
+      }
+      try await withSource(hasRanges: false, fault: fault) { source, server in
+        let stream = try await source.stream(Self.file)
+        for range in [20_000..<30_000, 40_000..<300_000] {
+          let memory = TestBuffer(range.count)
+          try await stream.read(at: UInt64(range.lowerBound), into: memory.buffer)
+          #expect(memory.bytes == Array(Self.content[range]))
+        }
+        #expect(server.requests.count == 6)
+        #expect(server.requests.allSatisfy { $0.range == nil })
+      }
+    }
+
+    // MARK: - Redirections
+
+    @Test func followsRedirections() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.path.hasPrefix("old/") else { return }
+        reply = FaultServer.Reply()
+        reply.status = 302
+        reply.set("Location", "/site/" + request.path.dropFirst("old/".count))
+      }
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old/" }, fault: fault) { source, server in
+        #expect(try await source.readWhole("root", upTo: 10) == [1, 2, 3])
+        _ = try await read(source, 0..<10)
+        // What was learned is used.
+        #expect(server.requests.map(\.path) == ["old/root", "site/root", "site/segments/a"])
+        #expect(source.location == "http://127.0.0.1:\(server.port)/old", "trust stays with the place that was given")
+      }
+    }
+
+    @Test func redirectionsEnd() async throws {
+      try await withSource(fault: { request, reply in
+        reply.status = 301
+        reply.set("Location", "/site/\(request.number)")
+      }) { source, server in
+        _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
+        #expect(server.requests.count == 6)
+      }
+      for target in ["ftp://127.0.0.1/", "http://user:secret@127.0.0.1/", "http://user@127.0.0.1/", nil] {
+        try await withSource(fault: { _, reply in
+          reply.status = 307
+          reply.set("Location", target)
+        }) { source, server in
+          let error = try await expectError(.badResponse) { try await read(source, 0..<10) }
+          #expect(error?.description.contains("secret") == false)
+          #expect(server.requests.count == 1)
+        }
+      }
+    }
+
+    // MARK: - Fresh connections
+
+    @Test func freshReadsUseAConnectionOfTheirOwn() async throws {
+      try await withSource { source, server in
+        _ = try await read(source, 0..<10)
+        _ = try await read(source, 0..<10, isFresh: true)
+        _ = try await read(source, 0..<10)
+        #expect(server.requests.map(\.connection) == [0, 1, 0])
+        #expect(server.requests[1].header("Cache-Control") == "no-cache")
+      }
+    }
+
+    // MARK: - Pace
+
+    @Test func keepsToARate() async throws {
+      var options = HTTPSource.Options()
+      options.pace = Pace(limit: RateLimit(bytesPerSecond: 10_000, clock: time.clock()))
+      try await withSource(options: options) { source, _ in
+        _ = try await read(source, 0..<200_000)
+        // All that came has to be paid for, a tenth of a second may have been saved.
+        #expect(time.now >= .seconds(19.8) && time.now <= .seconds(20.001))
+      }
+    }
+
+    @Test func pauses() async throws {
+      let pause = PullPause()
+      var options = HTTPSource.Options()
+      options.pace = Pace(pause: pause)
+      try await withSource(options: options) { source, server in
+        pause.pause()
+        let reading = Task { try await read(source, 0..<10).wireByteCount }
+        pause.resume()
+        let count = try await reading.value
+        #expect(count == 10)
+
+        pause.pause()
+        let cancelled = Task { try await read(source, 0..<10).wireByteCount }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(server.requests.count == 1, "nothing was asked for while it was paused")
+      }
+    }
+
+    @Test func isCancelledWithinABody() async throws {
+      let asked = AsyncStream<Void>.makeStream()
+      let fault: FaultServer.Fault = { _, reply in
+        reply.declaredLength = reply.body.count
+        reply.sentCount = 1000
+        reply.end = .stall
+        asked.continuation.yield()
+      }
+      try await withSource(fault: fault) { source, server in
+        let reading = Task { try await read(source, 0..<10_000).wireByteCount }
+        for await _ in asked.stream { break }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        #expect(server.requests.count == 1)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,106 @@
+#if Delivery
+  import NIOHTTP1
+  import Testing
+
+  @testable import PackDelivery
+
+  /// What URLs, proxies and header fields mean.
+  @Suite struct URLTests {
+    @Test func whatIsNoSite() throws {
+      for text in ["", "example.com", "ftp://example.com/", "http:///x", "https://user@example.com/", "http://a:b@c/"] {
+        #expect(throws: DeliveryError.self, "\(text)") { try SiteURL(text) }
+      }
+      do {
+        _ = try SiteURL("http://ann:secret@example.com/")
+        Issue.record("a password was taken")
+      } catch {
+        #expect(!error.description.contains("secret"))
+      }
+    }
+
+    @Test func filesOfASite() throws {
+      for (site, file) in [
+        ("http://a/b", "http://a/b/root"), ("http://a/b/", "http://a/b/root"), ("http://a", "http://a/root"),
+        ("https://a:8443/b/?token=x/y", "https://a:8443/b/root?token=x/y"), ("http://a/b#c", "http://a/b/root"),
+      ] {
+        #expect(try SiteURL(site).file("root") == file)
+        let folder = try #require(try SiteURL(file).folder(of: "root"))
+        #expect(folder.file("root") == file)
+        #expect(try SiteURL(site).canonical == folder.canonical)
+      }
+      #expect(try SiteURL("http://a/b/other").folder(of: "root") == nil)
+    }
+
+    @Test func partsOfURLs() throws {
+      for (url, authority, target) in [
+        ("http://a", "a", ""), ("http://a/", "a", "/"), ("http://A:80/b/c?d=/e", "a:80", "/b/c?d=/e"),
+        ("https://[::1]:1/x", "[::1]:1", "/x"), ("http://a?b", "a", "?b"),
+      ] {
+        #expect(try SiteURL(url).authority == authority)
+        #expect(try SiteURL(url).target == target)
+      }
+    }
+
+    @Test func redirectionsAreNoWeaker() throws {
+      let site = try SiteURL("https://example.com/a/root")
+      #expect(try site.redirected(to: "../b/root").text == "https://example.com/b/root")
+      #expect(try site.redirected(to: "//other.com/root").text == "https://other.com/root")
+      #expect(try SiteURL("http://example.com/root").redirected(to: "https://example.com/root").scheme == "https")
+      for target in [
+        "http://example.com/a/root", "HTTP://example.com/", "https://me@example.com/", "file:///etc/passwd",
+      ] {
+        #expect(throws: DeliveryError.self, "\(target)") {
+          try site.redirected(to: target)
+        }
+      }
+    }
+
+    @Test func proxiesOfTheEnvironment() throws {
+      func proxy(_ url: String, _ environment: [String: String]) throws -> String? {
+        let proxy = try ProxySettings(environment: environment).proxy(for: SiteURL(url))
+        return proxy.map { "\($0.host):\($0.port)" + ($0.user ?? "") + $0.password }
+      }
+      let plain = [
+        "http_proxy": "http://p:3128/", "https_proxy": "q:3129", "no_proxy": "localhost, .intern.com,one.org:81",
+      ]
+      #expect(try proxy("http://a", plain) == "p:3128")
+      #expect(try proxy("https://a", plain) == "q:3129")
+      #expect(try proxy("https://localhost/", plain) == nil)
+      #expect(try proxy("https://LOCALHOST:444/", plain) == nil)
+      #expect(try proxy("http://a.intern.com", plain) == nil)
+      #expect(try proxy("http://intern.com", plain) == nil)
+      #expect(try proxy("http://notintern.com", plain) == "p:3128")
+      #expect(try proxy("http://one.org", plain) == "p:3128")
+      #expect(try proxy("http://one.org:81", plain) == nil)
+      #expect(try proxy("http://a", ["http_proxy": "p:1", "NO_PROXY": "*"]) == nil)
+      #expect(try proxy("http://a", ["HTTP_PROXY": "p:1"]) == nil, "it may come from a request's header")
+      #expect(try proxy("https://a", ["HTTPS_PROXY": "p:1", "https_proxy": ""]) == "p:1")
+      #expect(try proxy("http://a", ["all_proxy": "socks5://p"]) == "p:1080")
+      #expect(try proxy("http://a", ["http_proxy": "[::1]:8080"]) == "::1:8080")
+      #expect(try proxy("http://a", ["http_proxy": "http://ann:p%40ss@p:1"]) == "p:1annp@ss")
+      for wrong in ["http://", "p:0", "p:70000", "ftp://p:1", "http://p/path"] {
+        #expect(throws: DeliveryError.self, "\(wrong)") { try proxy("http://a", ["http_proxy": wrong]) }
+      }
+    }
+
+    @Test func contentRanges() {
+      #expect(ContentRange("bytes 0-0/1")?.range == 0..<1)
+      #expect(ContentRange("bytes 5-9/*")?.total == nil)
+      #expect(ContentRange("bytes 5-9/*")?.range == 5..<10)
+      for wrong in [
+        "", "bytes 5-4/10", "bytes 0-10/10", "bytes -1-5/10", "bytes */10", "bytes 0-1/10 ",
+        "bytes 0-18446744073709551615/*",
+        "bytes=0-1/10",
+      ] { #expect(ContentRange(wrong) == nil, "\(wrong)") }
+    }
+
+    @Test func timesOfHTTP() {
+      #expect(httpSeconds("Thu, 01 Jan 1970 00:00:00 GMT") == 0)
+      #expect(httpSeconds("Sun, 06 Nov 1994 08:49:37 GMT") == 784_111_777)
+      #expect(httpSeconds("Thu, 29 Feb 2024 23:59:59 GMT") == 1_709_251_199)
+      #expect(httpSeconds("Sunday, 06-Nov-94 08:49:37 GMT") == nil)
+      #expect(HTTPHeaders([("Retry-After", "-1")]).retryAfter == nil)
+      #expect(HTTPHeaders([("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT")]).retryAfter == nil, "by whose clock?")
+    }
+  }
+#endif

@@ -1,0 +1,64 @@
+@testable import PackStore
+
+/// Files of a site with something in each field.
+enum SiteFormatSamples {
+  static func digest(_ byte: UInt8) -> Digest256 { Digest256(hashing: [byte]) }
+
+  static func catalog(_ byte: UInt8) -> CatalogID { CatalogID(digest: digest(byte)) }
+
+  static func id(_ byte: UInt8) -> ID128 { ID128(copying: digest(byte).bytes.prefix(16)) }
+
+  static var manifest: VersionManifest {
+    VersionManifest(
+      pack: "Tutorial", number: 3, catalog: catalog(1), layout: digest(2), committedAt: -5, fileCount: 6, linkCount: 7,
+      folderCount: 8, byteCount: 9,
+      segments: [
+        .init(id: SegmentID(id(10)), kind: .data, byteCount: 1 << 40, table: digest(11), tableByteCount: 12_345),
+        .init(id: SegmentID(id(13)), kind: .metadata, byteCount: 1, table: digest(14), tableByteCount: 48),
+      ]
+    )
+  }
+
+  static var root: SiteRoot {
+    SiteRoot(
+      sequence: 17, madeAt: 1_700_000_000_000_000_000, expiresAt: 1_800_000_000_000_000_000, site: SiteID(id(20)),
+      packs: [
+        .init(id: "A", priority: -3, versions: [version(1, 21)], deltas: []),
+        .init(
+          id: "B", priority: 7, versions: [version(2, 22), version(3, 23)],
+          deltas: [
+            .init(
+              from: catalog(23), to: catalog(22), header: digest(24), headerByteCount: 500, byteCount: 1 << 33)
+          ]),
+      ])
+  }
+
+  private static func version(_ number: UInt64, _ byte: UInt8) -> SiteRoot.Version {
+    SiteRoot.Version(number: number, catalog: catalog(byte), manifest: digest(byte + 100), manifestByteCount: 1_000)
+  }
+}
+
+extension [UInt8] {
+  /// A copy in which `integer` stands at `offset`.
+  func putting(_ integer: some FixedWidthInteger, at offset: Int) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(integer)
+    return putting(writer.bytes, at: offset)
+  }
+
+  func putting(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
+    var copy = self
+    copy.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    return copy
+  }
+}
+
+/// The code of the error that `body` throws, and where it is.
+func failure(_ body: () throws(PackStoreError) -> Void) -> (code: PackStoreError.Code, offset: UInt64?)? {
+  do throws(PackStoreError) {
+    try body()
+    return nil
+  } catch {
+    return (error.code, error.offset)
+  }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import PackStore
+
+@Suite struct VersionManifestTests {
+  let bytes: [UInt8]
+
+  init() throws { bytes = try SiteFormatSamples.manifest.encode() }
+
+  @Test func isReadAsItWasWritten() throws {
+    #expect(try VersionManifest(decoding: bytes, file: "m") == SiteFormatSamples.manifest)
+  }
+
+  @Test func fieldsLieWhereTheFormatSays() {
+    #expect(bytes.starts(with: "PKSVERS0".utf8))
+    #expect(bytes.count == 132 + 8 + 2 * 64)
+    #expect(Array(bytes[12..<24]) == [2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[24..<56]) == SiteFormatSamples.catalog(1).bytes)
+    #expect(Array(bytes[56..<88]) == SiteFormatSamples.digest(2).bytes)
+    #expect(bytes[88] == 0xfb && bytes[95] == 0xff)  // -5
+    #expect([96, 104, 112, 120, 128].map { bytes[$0] } == [6, 7, 8, 9, 8])
+    #expect(Array(bytes[132..<140]) == Array("Tutorial".utf8))
+    #expect(Array(bytes[140..<156]) == SiteFormatSamples.id(10).bytes)
+    #expect(Array(bytes[156..<164]) == [0, 0, 0, 0, 0, 1, 0, 1])  // 1 << 40, data
+    #expect(Array(bytes[164..<196]) == SiteFormatSamples.digest(11).bytes)
+    #expect(Array(bytes[196..<204]) == [0x39, 0x30, 0, 0, 0, 0, 0, 0])
+    #expect(bytes[227] == 2)  // metadata
+  }
+
+  @Test func everyPartIsMissed() {
+    for count in bytes.indices {
+      #expect(failure(decoding: Array(bytes.prefix(count))) == .corrupt, "\(count) bytes")
+    }
+    #expect(failure(decoding: bytes + [0]) == .corrupt)
+  }
+
+  @Test func everyFieldIsChecked() {
+    #expect(failure(decoding: bytes.putting(UInt8(0), at: 0)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt32(1), at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(UInt32(3), at: 12)) == .corrupt)  // segments
+    #expect(failure(decoding: bytes.putting(UInt32(1), at: 12)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt32.max, at: 12)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt64(0), at: 16)) == .corrupt)  // number
+    #expect(failure(decoding: bytes.putting(UInt32.max, at: 128)) == .corrupt)  // length of the name
+    #expect(failure(decoding: bytes.putting(UInt32(0), at: 128)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(Array("../etc/x".utf8), at: 132)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt8(0xff), at: 132)) == .corrupt)  // no UTF-8
+    #expect(failure(decoding: bytes.putting(UInt8(0), at: 163)) == .corrupt)  // kind
+    #expect(failure(decoding: bytes.putting(UInt8(3), at: 163)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt64(1) << 56, at: 156)) == .corrupt)  // an empty file
+    #expect(failure(decoding: bytes.putting(UInt32(47), at: 196)) == .corrupt)  // length of the table
+    #expect(failure(decoding: bytes.putting(UInt32(64 << 20 + 1), at: 196)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt32(1), at: 200)) == .corrupt)  // reserved
+    #expect(failure(decoding: bytes.putting(Array(bytes[140..<156]), at: 204)) == .corrupt)  // one segment twice
+    #expect(failure(decoding: bytes.putting(UInt8(1), at: 227)) == .corrupt)  // no metadata
+  }
+
+  @Test func faultsNameTheirPlace() {
+    let fault = PackStoreTests.failure { () throws(PackStoreError) in
+      _ = try VersionManifest(decoding: bytes.putting(UInt64(0), at: 16), file: "m")
+    }
+    #expect(fault?.offset == 16)
+  }
+
+  @Test func noByteOfASegmentCountIsBelievedBeforeItsRoomIsThere() {
+    var long = bytes
+    long.append(contentsOf: [UInt8](repeating: 0, count: VersionManifest.byteCountLimit))
+    #expect(failure(decoding: long) == .corrupt)
+  }
+
+  @Test func tooManySegmentsAreNotWritten() {
+    var manifest = SiteFormatSamples.manifest
+    manifest.segments = Array(repeating: manifest.segments[0], count: VersionManifest.byteCountLimit / 64)
+    #expect(
+      PackStoreTests.failure { () throws(PackStoreError) in _ = try manifest.encode() }?.code == .invalidArgument)
+  }
+
+  @Test func opensOnlyWhatTheRootMeans() throws {
+    let manifest = SiteFormatSamples.manifest
+    var version = SiteRoot.Version(
+      number: 3, catalog: manifest.catalog, manifest: Digest256(hashing: bytes), manifestByteCount: UInt32(bytes.count))
+    #expect(try version.openManifest(bytes, of: "Tutorial") == manifest)
+
+    func refuses(_ version: SiteRoot.Version, _ bytes: [UInt8], _ pack: PackID = "Tutorial") -> Bool {
+      PackStoreTests.failure { () throws(PackStoreError) in _ = try version.openManifest(bytes, of: pack) }?.code
+        == .corrupt
+    }
+    #expect(refuses(version, bytes.putting(UInt8(99), at: 96)))
+    #expect(refuses(version, bytes, "Other"))
+    version.number = 4
+    #expect(refuses(version, bytes))
+    version.number = 3
+    version.catalog = SiteFormatSamples.catalog(99)
+    #expect(refuses(version, bytes))
+    version.catalog = manifest.catalog
+    version.manifestByteCount += 1
+    #expect(refuses(version, bytes))
+  }
+
+  private func failure(decoding bytes: [UInt8]) -> PackStoreError.Code? {
+    PackStoreTests.failure { () throws(PackStoreError) in _ = try VersionManifest(decoding: bytes, file: "m") }?.code
+  }
+}
