@@ -25,7 +25,8 @@ static pks_status corrupt_file(
 }
 
 static int compare(const void *a, size_t a_length, const void *b, size_t b_length) {
-  int order = memcmp(a, b, pks__min_size(a_length, b_length));
+  size_t common = pks__min_size(a_length, b_length);
+  int order = common > 0 ? memcmp(a, b, common) : 0;  // an empty key may be NULL
   return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 

@@ -306,7 +306,7 @@ extension Core {
         }
       }
       digest[31] ^= 1
-      digest.withUnsafeBufferPointer { lent in
+      _ = digest.withUnsafeBufferPointer { lent in
         #expect(throws: Failure.self) { try pair.apply(delta.bytes) { $0.header_digest = lent.baseAddress } }
       }
     }
@@ -375,7 +375,7 @@ extension Core {
         before["f\(index)"] = .file(bytes)
         after["f\(index)"] = .file(bytes[..<40_000] + random.text(20_000) + bytes[50_000...])
       }
-      let deltas = try [1, 2, 5].map { threads in
+      let deltas = try [UInt32(1), 2, 5].map { threads in
         let pair = try Pair([before, after], threads: threads)
         var delta = try pair.delta()
         try pair.apply(delta.bytes)
