@@ -6,13 +6,15 @@ BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratc
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light python3
 # For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
+# The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where somebody put it on the PATH.
+UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
 # Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release setup format lint bench sanitize coverage torture fuzz golden clean help
+.PHONY: demo test build release setup format lint bench bench-update sanitize coverage torture fuzz golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -63,6 +65,14 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	  --html Benchmarks/Results/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
 	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
 	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
+	Scripts/readme-figures
+
+bench-update: release  ## Measure what updates cost: PAIRS="name=old,new ..." of yours, FETCH=1 gets some from Debian, QUICK=1 only shows that it works.
+	@Scripts/setup --optional $(UPDATE_PEERS)
+	pairs="$(PAIRS) $$($(if $(FETCH),Benchmarks/fetch-pairs $(BUILD)/pairs,:))"; \
+	results=$(if $(QUICK),$(BUILD),Benchmarks/Results)/update; \
+	$(BUILD)/release/packstore-bench update --synthetic all $(if $(QUICK),--quick) $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
+	  --output $$results.md --json $$results.json --html $$results.html --svg $$results.svg >/dev/null
 	Scripts/readme-figures
 
 sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long.

@@ -29,8 +29,8 @@ struct Root: ParsableCommand {
     abstract: "Measure PackStore.",
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
-      ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, WatchCommand.self,
-      MechanismsCommand.self, Sweep.self,
+      ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, UpdateCommand.self,
+      WatchCommand.self, MechanismsCommand.self, Sweep.self,
     ],
     defaultSubcommand: AllCommand.self
   )

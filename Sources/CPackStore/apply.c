@@ -109,8 +109,7 @@ pks_status pks_txn_apply_delta(
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) {
     bool current = is_current(&pks__txn_view(txn)->generation, &file.header);
-    status = current ? stage_current(txn, &encoding, result, error)
-                     : stage_delta(txn, &file, &encoding, result, error);
+    status = current ? stage_current(txn, &encoding, result, error) : stage_delta(txn, &file, &encoding, result, error);
   }
   pks__delta_file_close(&file);
   return status;

@@ -10,16 +10,16 @@ uint32_t pks__delta_group_limit(uint32_t chunk_average) {
 // MARK: - Header
 
 typedef struct fixed_part {
-  uint8_t magic[8];                                           //   0
-  pks_le32 version;                                           //   8
-  pks_le32 length;                                            //  12
-  pks_le64 from_number, to_number;                            //  16
-  pks__id from_catalog, to_catalog;                           //  32
-  pks_le64 committed_at_ns;                                   //  96
-  pks_le64 file_count, link_count, folder_count;              // 104
-  pks_le64 logical_bytes, new_bytes;                          // 128
-  pks_le32 chunk_average, part_count, group_count;            // 144
-  pks_le32 name_length;                                       // 156
+  uint8_t magic[8];                                 //   0
+  pks_le32 version;                                 //   8
+  pks_le32 length;                                  //  12
+  pks_le64 from_number, to_number;                  //  16
+  pks__id from_catalog, to_catalog;                 //  32
+  pks_le64 committed_at_ns;                         //  96
+  pks_le64 file_count, link_count, folder_count;    // 104
+  pks_le64 logical_bytes, new_bytes;                // 128
+  pks_le32 chunk_average, part_count, group_count;  // 144
+  pks_le32 name_length;                             // 156
 } fixed_part;
 // Then the name, le32 group_max, le32 prefix_max, and the rows of the blocks.
 enum { MAXIMA = 8 };
@@ -69,7 +69,9 @@ static pks_status corrupt(const char *text, const char *name, pks_error *error) 
 
 pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error) {
   pks__reader reader = pks__reader_make(first, 16);
-  if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) { return corrupt("this is no delta", name, error); }
+  if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) {
+    return corrupt("this is no delta", name, error);
+  }
   if (pks__read32(&reader) != PKS__FORMAT_VERSION) {
     return pks__fail(error, PKS_NEWER_FORMAT, "the delta was made by a later version", name, 8);
   }
@@ -199,8 +201,8 @@ bool pks__delta_next_cover(
     && pks__range_fits(prefix, length, prefix_length);
   if (!fits) { lists->reader.failed = true; }
   if (lists->reader.failed) { return false; }
-  *out = (pks__delta_cover){
-    .begin = (uint32_t)(lists->begin + gap), .length = (uint32_t)length, .prefix = (uint32_t)prefix};
+  *out =
+    (pks__delta_cover){.begin = (uint32_t)(lists->begin + gap), .length = (uint32_t)length, .prefix = (uint32_t)prefix};
   lists->begin += gap + length;
   lists->prefix = prefix + length;
   return true;

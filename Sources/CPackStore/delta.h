@@ -32,15 +32,15 @@
 #define PKS__DELTA_MAGIC "PKSDELT0"
 
 enum {
-  PKS__DELTA_FIXED = 160,                      ///< bytes of a header before the pack's name
-  PKS__DELTA_HEADER_MAX = 64 * 1024 * 1024,    ///< bytes
-  PKS__DELTA_DESCRIPTION_MAX = 1 << 30,        ///< bytes, all of it
-  PKS__DELTA_PART = 1024 * 1024,               ///< raw bytes of a block of the description, at most
-  PKS__DELTA_GROUP = 512 * 1024,               ///< raw bytes of a group, unless a single chunk is longer
-  PKS__DELTA_PREFIX_MAX = 3584 * 1024,  ///< bytes; with a group of the usual size 4 MiB
-  PKS__DELTA_LISTS_MAX = 256 * 1024,           ///< bytes of a group's lists of pieces and covers
-  PKS__DELTA_GROUP_CHUNKS = 4096,              ///< chunks of a group, at most
-  PKS__DELTA_GROUP_FIXED = 10,                 ///< bytes of a group's stored form before its lists
+  PKS__DELTA_FIXED = 160,                    ///< bytes of a header before the pack's name
+  PKS__DELTA_HEADER_MAX = 64 * 1024 * 1024,  ///< bytes
+  PKS__DELTA_DESCRIPTION_MAX = 1 << 30,      ///< bytes, all of it
+  PKS__DELTA_PART = 1024 * 1024,             ///< raw bytes of a block of the description, at most
+  PKS__DELTA_GROUP = 512 * 1024,             ///< raw bytes of a group, unless a single chunk is longer
+  PKS__DELTA_PREFIX_MAX = 3584 * 1024,       ///< bytes; with a group of the usual size 4 MiB
+  PKS__DELTA_LISTS_MAX = 256 * 1024,         ///< bytes of a group's lists of pieces and covers
+  PKS__DELTA_GROUP_CHUNKS = 4096,            ///< chunks of a group, at most
+  PKS__DELTA_GROUP_FIXED = 10,               ///< bytes of a group's stored form before its lists
 };
 
 /// A block, as the header has it.
@@ -51,17 +51,17 @@ typedef struct pks__delta_block {
 } pks__delta_block;
 
 typedef struct pks__delta_header {
-  uint32_t length;             ///< of the header, blocks' rows included
-  uint32_t chunk_average;      ///< of version B
-  uint32_t part_count;         ///< blocks of the description
-  uint32_t group_count;        ///< blocks that are groups: they follow
-  uint32_t group_max;          ///< raw bytes of the largest group
-  uint32_t prefix_max;         ///< bytes of the largest prefix
+  uint32_t length;         ///< of the header, blocks' rows included
+  uint32_t chunk_average;  ///< of version B
+  uint32_t part_count;     ///< blocks of the description
+  uint32_t group_count;    ///< blocks that are groups: they follow
+  uint32_t group_max;      ///< raw bytes of the largest group
+  uint32_t prefix_max;     ///< bytes of the largest prefix
   uint64_t from_number, to_number;
   pks__id from_catalog, to_catalog;
-  int64_t committed_at_ns;     ///< of version B
+  int64_t committed_at_ns;                                       ///< of version B
   uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of version B
-  uint64_t new_bytes;          ///< raw bytes of all groups
+  uint64_t new_bytes;                                            ///< raw bytes of all groups
   char pack[PKS__PACK_NAME_MAX + 1];
 } pks__delta_header;
 
@@ -154,18 +154,16 @@ void pks__delta_put_group_start(
 /// covers rise and do not overlap. False at the end of the list; `reader.failed` tells why.
 typedef struct pks__delta_lists {
   pks__reader reader;
-  uint64_t left;      ///< of the list under way
-  uint64_t position;  ///< after the last piece
-  uint64_t total;     ///< bytes of pieces so far
+  uint64_t left;           ///< of the list under way
+  uint64_t position;       ///< after the last piece
+  uint64_t total;          ///< bytes of pieces so far
   uint64_t begin, prefix;  ///< after the last cover
 } pks__delta_lists;
 void pks__delta_lists_begin(pks__delta_lists *out, const uint8_t *lists, size_t length);
 bool pks__delta_next_piece(pks__delta_lists *lists, uint64_t byte_count, uint32_t prefix_max, pks__delta_piece *out);
 /// Begins with the covers, once all pieces were read.
 void pks__delta_begin_covers(pks__delta_lists *lists);
-bool pks__delta_next_cover(
-  pks__delta_lists *lists, uint32_t raw_length, uint64_t prefix_length, pks__delta_cover *out
-);
+bool pks__delta_next_cover(pks__delta_lists *lists, uint32_t raw_length, uint64_t prefix_length, pks__delta_cover *out);
 /// Whether the walk came to the end of all that there is.
 bool pks__delta_lists_end(const pks__delta_lists *lists);
 

@@ -42,8 +42,8 @@ typedef struct builder {
   uint32_t ring_size, oldest, count;
   uint32_t group_max;
   uint64_t next_group;
-  pks__scratch blocks;  ///< pks__delta_block
-  uint64_t offset;      ///< of the next block in the file
+  pks__scratch blocks;                 ///< pks__delta_block
+  uint64_t offset;                     ///< of the next block in the file
   uint64_t bytes_before, bytes_total;  ///< for progress
   pks__delta_header header;
 } builder;
@@ -69,8 +69,8 @@ static pks_status write_block(
 static pks_status report(void *context, uint64_t bytes_done, pks_error *error) {
   const builder *builder = context;
   const pks_delta_request *request = builder->request;
-  bool goes_on = !request->progress
-    || request->progress(request->context, builder->bytes_before + bytes_done, builder->bytes_total);
+  bool goes_on =
+    !request->progress || request->progress(request->context, builder->bytes_before + bytes_done, builder->bytes_total);
   return goes_on ? PKS_OK : pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 

@@ -1,12 +1,12 @@
 #include "delta_covers.h"
 
 enum {
-  CELL = 64,           // bytes that are judged together
-  CHANGES_MIN = 3,     // separate changes in a cell that are too many for the encoder
-  CHANGED_MAX = 40,    // changed bytes in a cell with too little in common
-  COVER_MIN = 128,     // bytes of a cover that is worth saying
-  FOLLOWS_MIN = 24,    // of a window's 32 bytes, so many equal ones say that the alignment goes on
-  GIVE_UP = 64,        // an extension ends when it got so much worse
+  CELL = 64,         // bytes that are judged together
+  CHANGES_MIN = 3,   // separate changes in a cell that are too many for the encoder
+  CHANGED_MAX = 40,  // changed bytes in a cell with too little in common
+  COVER_MIN = 128,   // bytes of a cover that is worth saying
+  FOLLOWS_MIN = 24,  // of a window's 32 bytes, so many equal ones say that the alignment goes on
+  GIVE_UP = 64,      // an extension ends when it got so much worse
 };
 
 /// Bytes [begin, end) of the group beside bytes of the prefix that are `shift` further on.
@@ -88,12 +88,9 @@ static bool is_dense(const pks__cover_search *search, uint32_t begin, int64_t sh
   return changes >= CHANGES_MIN && changed <= CHANGED_MAX;
 }
 
-static pks_status add_cover(
-  const alignment *from, uint32_t begin, uint32_t end, pks__scratch *out, pks_error *error
-) {
+static pks_status add_cover(const alignment *from, uint32_t begin, uint32_t end, pks__scratch *out, pks_error *error) {
   if (end - begin < COVER_MIN) { return PKS_OK; }
-  pks__delta_cover cover = {
-    .begin = begin, .length = end - begin, .prefix = (uint32_t)((int64_t)begin + from->shift)};
+  pks__delta_cover cover = {.begin = begin, .length = end - begin, .prefix = (uint32_t)((int64_t)begin + from->shift)};
   return pks__scratch_append(out, &cover, sizeof cover, error);
 }
 
@@ -115,27 +112,6 @@ static pks_status cover_cells(
   return status || end == 0 ? status : add_cover(from, begin, end, out, error);
 }
 
-/// Where in the prefix the window before a hit lies; false when it is not all in one piece.
-static bool find_in_prefix(
-  const pks__cover_search *search, const uint32_t *starts, const pks__delta_hit *hit, uint32_t *offset
-) {
-  uint64_t position = hit->position - PKS__GEAR_WINDOW;
-  uint32_t low = 0, high = search->piece_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (search->pieces[middle].position <= position) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) { return false; }
-  const pks__delta_piece *piece = &search->pieces[low - 1];
-  uint64_t inside = position - piece->position;
-  *offset = starts[low - 1] + (uint32_t)inside;
-  return inside + PKS__GEAR_WINDOW <= piece->length;
-}
-
 /// Whether the alignment says all that a window at `begin` would.
 static bool goes_on(const pks__cover_search *search, alignment *last, uint32_t begin, int64_t shift) {
   if (!last->is_set) { return false; }
@@ -147,8 +123,7 @@ static bool goes_on(const pks__cover_search *search, alignment *last, uint32_t b
 
 /// Ends the last alignment where one that was found at `window` does better, and begins with that.
 static pks_status change_over(
-  const pks__cover_search *search, alignment *last, uint32_t window, int64_t shift, pks__scratch *out,
-  pks_error *error
+  const pks__cover_search *search, alignment *last, uint32_t window, int64_t shift, pks__scratch *out, pks_error *error
 ) {
   uint32_t begin = extend_back(search, window, last->is_set ? last->end : 0, shift);
   pks_status status = PKS_OK;
@@ -162,22 +137,15 @@ static pks_status change_over(
 }
 
 pks_status pks__delta_covers_find(const pks__cover_search *search, pks__scratch *out, pks_error *error) {
-  pks__scratch starts = {0};  // uint32_t by piece: where it begins in the prefix
-  pks_status status = PKS_OK;
-  for (uint32_t i = 0, start = 0; !status && i < search->piece_count; start += search->pieces[i++].length) {
-    status = pks__scratch_append(&starts, &start, sizeof start, error);
-  }
   alignment last = {0};
+  pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < search->hit_count; i++) {
-    uint32_t window = search->hits[i].end - PKS__GEAR_WINDOW, offset;
-    if (!find_in_prefix(search, (const uint32_t *)(const void *)starts.bytes, &search->hits[i], &offset)) { continue; }
-    int64_t shift = (int64_t)offset - window;
+    const pks__delta_hit *hit = &search->hits[i];
+    uint32_t window = hit->end - PKS__GEAR_WINDOW;
+    int64_t shift = (int64_t)hit->position - hit->end;
     if (!goes_on(search, &last, window, shift)) { status = change_over(search, &last, window, shift, out, error); }
   }
-  if (!status && last.is_set) {
-    last.end = extend_forward(search, last.end, search->length, last.shift);
-    status = cover_cells(search, &last, out, error);
-  }
-  pks__scratch_free(&starts);
-  return status;
+  if (status || !last.is_set) { return status; }
+  last.end = extend_forward(search, last.end, search->length, last.shift);
+  return cover_cells(search, &last, out, error);
 }

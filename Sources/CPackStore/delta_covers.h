@@ -16,9 +16,7 @@ typedef struct pks__cover_search {
   uint32_t length;
   const uint8_t *prefix;
   uint32_t prefix_length;
-  const pks__delta_piece *pieces;  ///< what the prefix is made of, in order of positions
-  uint32_t piece_count;
-  const pks__delta_hit *hits;
+  const pks__delta_hit *hits;  ///< anchors of the group, and where the prefix has them
   uint32_t hit_count;
 } pks__cover_search;
 

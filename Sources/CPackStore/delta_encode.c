@@ -8,13 +8,19 @@ enum {
   LEVEL_HIGHEST = 20,  // from here on there is time for all
   PREFIX_DEFAULT = 1024 * 1024,
   WORTH_NUMERATOR = 63,  // of 64 parts: what the fast encoder saves less of is kept raw
-  COVERS_WORTH = 15,     // of 16 parts: so much shorter with covers, or the slow encoder does better without
+  FAR_MAX = 32,
+  FAR_MAX_HIGHEST = 1024,
+  COVERS_WORTH = 15,  // of 16 parts: so much shorter with covers, or the slow encoder does better without
 };
 
 pks__delta_effort pks__delta_effort_make(int level) {
   bool highest = level >= LEVEL_HIGHEST;
   return (pks__delta_effort){
-    .level = level, .prefix_max = highest ? PKS__DELTA_PREFIX_MAX : PREFIX_DEFAULT, .tries_both = highest};
+    .level = level,
+    .prefix_max = highest ? PKS__DELTA_PREFIX_MAX : PREFIX_DEFAULT,
+    .far_max = highest ? FAR_MAX_HIGHEST : FAR_MAX,
+    .tries_both = highest,
+  };
 }
 
 /// A way to encode a group.
@@ -32,7 +38,8 @@ struct pks__group_encoder {
   pks__version_reader from, to;
   pks__piece_chooser chooser;
   attempt attempts[PKS__PIECE_CHOICES];
-  pks__scratch covers;  ///< pks__delta_cover
+  pks__delta_index local;  ///< of a prefix
+  pks__scratch covers;     ///< pks__delta_cover
   uint8_t *raw, *difference;
   uint8_t *encoded, *other;  ///< of `encoded_capacity`
   size_t encoded_capacity;
@@ -82,6 +89,7 @@ void pks__group_encoder_destroy(pks__group_encoder *encoder) {
   pks__encoder_destroy(encoder->quick);
   pks__encoder_destroy(encoder->slow);
   pks__piece_chooser_free(&encoder->chooser);
+  pks__delta_index_close(&encoder->local);
   for (size_t i = 0; i < PKS__PIECE_CHOICES; i++) {
     pks__free(encoder->attempts[i].prefix);
     pks__scratch_free(&encoder->attempts[i].pieces);
@@ -130,9 +138,8 @@ static pks_status measure(
   pks__group_encoder *encoder, pks__encoder *with, const attempt *attempt, const uint8_t *bytes, uint32_t length,
   uint8_t *out, size_t *encoded_length, pks_error *error
 ) {
-  *encoded_length = pks__encode_after(
-    with, attempt->prefix, attempt->prefix_length, bytes, length, out, encoder->encoded_capacity
-  );
+  *encoded_length =
+    pks__encode_after(with, attempt->prefix, attempt->prefix_length, bytes, length, out, encoder->encoded_capacity);
   if (*encoded_length == SIZE_MAX) { return pks__fail_memory(error); }
   if (*encoded_length == 0) { *encoded_length = length; }
   return PKS_OK;
@@ -142,24 +149,40 @@ static bool equal_pieces(const pks__scratch *a, const pks__scratch *b) {
   return a->length == b->length && (a->length == 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
 }
 
+/// Reads what the chooser chose.
+static pks_status take_pieces(pks__group_encoder *encoder, attempt *attempt, pks_error *error) {
+  const pks__scratch *pieces = &encoder->chooser.pieces;
+  attempt->pieces.length = 0;
+  pks_status status = pks__scratch_append(&attempt->pieces, pieces->bytes, pieces->length, error);
+  return status ? status : read_prefix(encoder, attempt, error);
+}
+
+/// Finds what the group resembles: first in what it replaces, then elsewhere.
+static pks_status search(pks__group_encoder *encoder, const pks__planned_group *group, pks_error *error) {
+  pks__piece_chooser *chooser = &encoder->chooser;
+  const pks__delta_effort *effort = &encoder->effort;
+  attempt *replaced = &encoder->attempts[0];
+  pks_status status = pks__piece_chooser_begin(chooser, encoder->plan, group, effort->prefix_max, error);
+  if (!status) { status = take_pieces(encoder, replaced, error); }
+  if (!status) { status = pks__delta_index_bytes(&encoder->local, replaced->prefix, replaced->prefix_length, error); }
+  if (status) { return status; }
+  return pks__piece_chooser_search(
+    chooser, encoder->index, &encoder->local, encoder->raw, group->length, effort->far_max, error
+  );
+}
+
 /// Chooses, reads and tries the prefixes. `*best` is the one with the shortest outcome.
 static pks_status try_prefixes(
   pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, size_t *shortest, pks_error *error
 ) {
-  pks_status status = pks__piece_chooser_begin(
-    &encoder->chooser, encoder->plan, encoder->index, group, encoder->raw, error
-  );
+  pks_status status = search(encoder, group, error);
   *best = NULL;
   for (int i = 0; !status && i < PKS__PIECE_CHOICES; i++) {
     attempt *attempt = &encoder->attempts[i];
     size_t length;
     status = pks__piece_chooser_choose(&encoder->chooser, (pks__piece_choice)i, encoder->effort.prefix_max, error);
     if (!status && i > 0 && equal_pieces(&encoder->chooser.pieces, &encoder->attempts[i - 1].pieces)) { break; }
-    attempt->pieces.length = 0;
-    if (!status) {
-      status = pks__scratch_append(&attempt->pieces, encoder->chooser.pieces.bytes, encoder->chooser.pieces.length, error);
-    }
-    if (!status) { status = read_prefix(encoder, attempt, error); }
+    if (!status) { status = take_pieces(encoder, attempt, error); }
     if (!status) {
       status = measure(encoder, encoder->quick, attempt, encoder->raw, group->length, encoder->encoded, &length, error);
     }
@@ -170,23 +193,32 @@ static pks_status try_prefixes(
   return status;
 }
 
-/// Leaves covers that are worth it in `encoder->covers`, and the group less what they cover in `difference`.
-static pks_status try_covers(
-  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, size_t shortest,
-  pks_error *error
+/// Finds covers for the group after a prefix.
+static pks_status find_covers(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, pks_error *error
 ) {
   encoder->covers.length = 0;
+  pks_status status = pks__delta_index_bytes(&encoder->local, attempt->prefix, attempt->prefix_length, error);
+  if (status) { return status; }
   pks__cover_search search = {
     .bytes = encoder->raw,
     .length = group->length,
     .prefix = attempt->prefix,
     .prefix_length = attempt->prefix_length,
-    .pieces = PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_piece, 0),
-    .piece_count = (uint32_t)PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_piece),
     .hits = encoder->chooser.hits,
-    .hit_count = encoder->chooser.hit_count,
   };
-  pks_status status = pks__delta_covers_find(&search, &encoder->covers, error);
+  search.hit_count = pks__delta_index_find(
+    &encoder->local, NULL, encoder->raw, group->length, encoder->chooser.hits, PKS__DELTA_HITS_MAX
+  );
+  return pks__delta_covers_find(&search, &encoder->covers, error);
+}
+
+/// Leaves covers that are worth it in `encoder->covers`, and the group less what they cover in `difference`.
+static pks_status try_covers(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, size_t shortest,
+  pks_error *error
+) {
+  pks_status status = find_covers(encoder, group, attempt, error);
   uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover);
   if (status || count == 0) { return status; }
   const pks__delta_cover *covers = PKS__SCRATCH_AT(&encoder->covers, const pks__delta_cover, 0);
@@ -263,8 +295,7 @@ static pks_status encode_slowly(
 ) {
   bool has_covers = encoder->covers.length > 0;
   const uint8_t *bytes = has_covers ? encoder->difference : encoder->raw;
-  pks_status status =
-    measure(encoder, encoder->slow, attempt, bytes, length, encoder->encoded, encoded_length, error);
+  pks_status status = measure(encoder, encoder->slow, attempt, bytes, length, encoder->encoded, encoded_length, error);
   if (status || !has_covers || !encoder->effort.tries_both) { return status; }
   size_t without, said = 4 * (size_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover);
   status = measure(encoder, encoder->slow, attempt, encoder->raw, length, encoder->other, &without, error);

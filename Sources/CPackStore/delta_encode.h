@@ -11,6 +11,7 @@
 typedef struct pks__delta_effort {
   int level;
   uint32_t prefix_max;  ///< bytes of a prefix
+  uint32_t far_max;     ///< ranges of A in a prefix that are not where the group's chunks replace others
   bool tries_both;      ///< with and without covers, by the slow encoder
 } pks__delta_effort;
 
@@ -26,7 +27,9 @@ PKS_NODISCARD pks__group_encoder *pks__group_encoder_create(
 void pks__group_encoder_destroy(pks__group_encoder *encoder);  ///< NULL is fine
 
 /// Room that the stored form of a group needs at most.
-static inline size_t pks__group_stored_max(uint32_t raw_length) { return (size_t)raw_length + PKS__DELTA_GROUP_FIXED + 2; }
+static inline size_t pks__group_stored_max(uint32_t raw_length) {
+  return (size_t)raw_length + PKS__DELTA_GROUP_FIXED + 2;
+}
 
 /// Reads and encodes a group. A function of plan, group, effort and libzstd's version. `*prefix_length` is that of what was
 /// chosen. Errors: CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.

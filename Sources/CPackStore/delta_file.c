@@ -14,18 +14,30 @@ static pks_status read_exactly(
   return pks__fail(error, PKS_CORRUPT, "the delta ends too early", name_of(file), offset + got);
 }
 
+/// Reads `length` bytes from the beginning, in steps: what a few bytes claim takes no memory before there is as much.
+static pks_status read_start(pks__delta_file *file, uint32_t length, pks_error *error) {
+  enum { STEP = 256 * 1024 };
+  pks_status status = PKS_OK;
+  while (!status && file->bytes.length < length) {
+    size_t next = (size_t)pks__min64(STEP, length - file->bytes.length);
+    status = pks__scratch_reserve(&file->bytes, next, error);
+    if (!status) {
+      status = read_exactly(file, file->bytes.length, file->bytes.bytes + file->bytes.length, next, error);
+    }
+    if (!status) { file->bytes.length += next; }
+  }
+  return status;
+}
+
 static pks_status read_header(pks__delta_file *file, pks_error *error) {
   uint8_t first[16];
   uint32_t length;
   pks_status status = read_exactly(file, 0, first, sizeof first, error);
   if (!status) { status = pks__delta_read_length(first, name_of(file), &length, error); }
-  if (!status) { status = pks__scratch_reserve(&file->bytes, length, error); }
-  if (!status) { status = read_exactly(file, 0, file->bytes.bytes, length, error); }
+  if (!status) { status = read_start(file, length, error); }
   if (status) { return status; }
-  file->bytes.length = length;
   file->sha256(file->bytes.bytes, length, file->digest.bytes);
-  status =
-    pks__delta_read_header(file->bytes.bytes, length, name_of(file), &file->header, &file->blocks, error);
+  status = pks__delta_read_header(file->bytes.bytes, length, name_of(file), &file->header, &file->blocks, error);
   if (status) { return status; }
   file->length = length;
   // At most 2^24 blocks of less than 2^32 bytes: the sum fits.

@@ -11,7 +11,7 @@ enum {
   SLOT_BITS_MAX = 24,    // 128 MiB
   SPACING_BITS_MIN = 5,  // an anchor in 32 bytes
   POSITION_BITS = 44,
-  STRETCH = 1024 * 1024,  // bytes of A that a task looks at
+  PART = 1024 * 1024,  // bytes of A that a task looks at
 };
 
 // MARK: - Anchors
@@ -65,22 +65,24 @@ static bool look_up(const pks__delta_index *index, uint64_t hash, uint64_t *posi
 // MARK: - Finding
 
 typedef struct search {
-  const pks__delta_index *index;
+  const pks__delta_index *index, *without;
   pks__delta_hit *out;
   uint32_t count, capacity;
 } search;
 
 static void search_anchor(void *context, uint32_t end, uint64_t hash) {
   search *search = context;
-  uint64_t position;
+  uint64_t position, other;
   if (search->count == search->capacity || !look_up(search->index, hash, &position)) { return; }
+  if (search->without && look_up(search->without, hash, &other)) { return; }
   search->out[search->count++] = (pks__delta_hit){.end = end, .position = position};
 }
 
 uint32_t pks__delta_index_find(
-  const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks__delta_hit *out, uint32_t capacity
+  const pks__delta_index *index, const pks__delta_index *without, const uint8_t *bytes, uint32_t length,
+  pks__delta_hit *out, uint32_t capacity
 ) {
-  search search = {.index = index, .out = out, .capacity = capacity};
+  search search = {.index = index, .without = without, .out = out, .capacity = capacity};
   visit_anchors(bytes, length, index->threshold, search_anchor, &search);
   return search.count;
 }
@@ -93,7 +95,7 @@ typedef struct anchor {
 } anchor;
 
 /// A part of A on its way. `task` comes first: the pool hands it back.
-typedef struct stretch {
+typedef struct part {
   pks__task task;
   pks__version_reader reader;
   uint32_t threshold;
@@ -104,40 +106,37 @@ typedef struct stretch {
   uint32_t anchor_count, anchor_capacity;
   pks_status status;
   pks_error error;
-} stretch;
+} part;
 
 static void note_anchor(void *context, uint32_t end, uint64_t hash) {
-  stretch *stretch = context;
-  if (stretch->anchor_count == stretch->anchor_capacity) { return; }
-  stretch->anchors[stretch->anchor_count++] = (anchor){.hash = hash, .end = end};
+  part *part = context;
+  if (part->anchor_count == part->anchor_capacity) { return; }
+  part->anchors[part->anchor_count++] = (anchor){.hash = hash, .end = end};
 }
 
-static void run_stretch(pks__task *task, uint32_t worker) {
+static void run_part(pks__task *task, uint32_t worker) {
   (void)worker;
-  stretch *stretch_ = (stretch *)(void *)task;
-  stretch_->anchor_count = 0;
-  stretch_->status =
-    pks__version_read(&stretch_->reader, stretch_->begin, stretch_->bytes, stretch_->length, &stretch_->error);
-  if (!stretch_->status) {
-    visit_anchors(stretch_->bytes, stretch_->length, stretch_->threshold, note_anchor, stretch_);
-  }
+  part *part = (struct part *)(void *)task;
+  part->anchor_count = 0;
+  part->status = pks__version_read(&part->reader, part->begin, part->bytes, part->length, &part->error);
+  if (!part->status) { visit_anchors(part->bytes, part->length, part->threshold, note_anchor, part); }
 }
 
 typedef struct ring {
-  stretch *stretches;
+  part *parts;
   uint32_t size, oldest, count;
 } ring;
 
 static void free_ring(ring *ring, pks__pool *pool) {
   for (uint32_t i = 0; i < ring->count; i++) {
-    pks__pool_finish(pool, &ring->stretches[(ring->oldest + i) % ring->size].task);
+    pks__pool_finish(pool, &ring->parts[(ring->oldest + i) % ring->size].task);
   }
-  for (uint32_t i = 0; ring->stretches && i < ring->size; i++) {
-    pks__version_reader_close(&ring->stretches[i].reader);
-    pks__free(ring->stretches[i].bytes);
-    pks__free(ring->stretches[i].anchors);
+  for (uint32_t i = 0; ring->parts && i < ring->size; i++) {
+    pks__version_reader_close(&ring->parts[i].reader);
+    pks__free(ring->parts[i].bytes);
+    pks__free(ring->parts[i].anchors);
   }
-  pks__free(ring->stretches);
+  pks__free(ring->parts);
 }
 
 static pks_status make_ring(
@@ -145,30 +144,30 @@ static pks_status make_ring(
   pks_error *error
 ) {
   ring->size = pks__pool_thread_count(pool) + 1;
-  ring->stretches = pks__allocate_zeroed(ring->size, sizeof *ring->stretches);
-  if (!ring->stretches) { return pks__fail_memory(error); }
+  ring->parts = pks__allocate_zeroed(ring->size, sizeof *ring->parts);
+  if (!ring->parts) { return pks__fail_memory(error); }
   for (uint32_t i = 0; i < ring->size; i++) {
-    stretch *stretch = &ring->stretches[i];
-    stretch->task.run = run_stretch;
-    stretch->reader.list = from;
-    stretch->threshold = index->threshold;
+    part *part = &ring->parts[i];
+    part->task.run = run_part;
+    part->reader.list = from;
+    part->threshold = index->threshold;
     // Twice what is expected: what has more repeats itself.
-    stretch->anchor_capacity = (uint32_t)STRETCH * 2 >> spacing_bits;
-    stretch->bytes = pks__allocate(STRETCH + WINDOW);
-    stretch->anchors = pks__allocate(stretch->anchor_capacity * sizeof *stretch->anchors);
-    if (!stretch->bytes || !stretch->anchors) { return pks__fail_memory(error); }
+    part->anchor_capacity = (uint32_t)PART * 2 >> spacing_bits;
+    part->bytes = pks__allocate(PART + WINDOW);
+    part->anchors = pks__allocate(part->anchor_capacity * sizeof *part->anchors);
+    if (!part->bytes || !part->anchors) { return pks__fail_memory(error); }
   }
   return PKS_OK;
 }
 
 static void fill_ring(ring *ring, const pks__version_list *from, uint64_t *next, pks__pool *pool) {
   while (ring->count < ring->size && *next < from->byte_count) {
-    stretch *stretch = &ring->stretches[(ring->oldest + ring->count++) % ring->size];
-    uint64_t end = pks__min64(*next + STRETCH, from->byte_count);
-    stretch->begin = *next >= WINDOW ? *next - (WINDOW - 1) : 0;
-    stretch->length = (uint32_t)(end - stretch->begin);
+    part *part = &ring->parts[(ring->oldest + ring->count++) % ring->size];
+    uint64_t end = pks__min64(*next + PART, from->byte_count);
+    part->begin = *next >= WINDOW ? *next - (WINDOW - 1) : 0;
+    part->length = (uint32_t)(end - part->begin);
     *next = end;
-    pks__pool_submit(pool, &stretch->task);
+    pks__pool_submit(pool, &part->task);
   }
 }
 
@@ -180,16 +179,16 @@ static pks_status insert_all(
   pks_status status = PKS_OK;
   fill_ring(ring, from, &next, pool);
   while (!status && ring->count > 0) {
-    stretch *stretch = &ring->stretches[ring->oldest];
-    pks__pool_finish(pool, &stretch->task);
+    part *part = &ring->parts[ring->oldest];
+    pks__pool_finish(pool, &part->task);
     ring->oldest = (ring->oldest + 1) % ring->size;
     ring->count--;
-    status = stretch->status;
-    if (status && error) { *error = stretch->error; }
-    for (uint32_t i = 0; !status && i < stretch->anchor_count; i++) {
-      insert(index, stretch->anchors[i].hash, stretch->begin + stretch->anchors[i].end);
+    status = part->status;
+    if (status && error) { *error = part->error; }
+    for (uint32_t i = 0; !status && i < part->anchor_count; i++) {
+      insert(index, part->anchors[i].hash, part->begin + part->anchors[i].end);
     }
-    if (!status) { status = progress->report(progress->context, stretch->begin + stretch->length, error); }
+    if (!status) { status = progress->report(progress->context, part->begin + part->length, error); }
     if (!status) { fill_ring(ring, from, &next, pool); }
   }
   return status;
@@ -214,6 +213,18 @@ pks_status pks__delta_index_make(
   if (!status) { status = make_ring(&ring, out, from, spacing_bits, pool, error); }
   if (!status) { status = insert_all(out, &ring, from, pool, progress, error); }
   free_ring(&ring, pool);
+  return status;
+}
+
+static void insert_anchor(void *context, uint32_t end, uint64_t hash) { insert(context, hash, end); }
+
+pks_status pks__delta_index_bytes(pks__delta_index *out, const uint8_t *bytes, uint32_t length, pks_error *error) {
+  out->slot_bits = SLOT_BITS_MIN;
+  out->threshold = UINT32_MAX >> SPACING_BITS_MIN;
+  while ((uint32_t)1 << (out->slot_bits - 1) < length >> SPACING_BITS_MIN) { out->slot_bits++; }
+  out->slots.length = 0;
+  pks_status status = pks__scratch_append(&out->slots, NULL, sizeof(uint64_t) << out->slot_bits, error);
+  if (!status) { visit_anchors(bytes, length, out->threshold, insert_anchor, out); }
   return status;
 }
 

@@ -36,9 +36,15 @@ typedef struct pks__delta_hit {
   uint64_t position;  ///< after the anchor, in A
 } pks__delta_hit;
 
-/// Looks anchors of `bytes` up, in order; at most `capacity` of them. Returns how many were found.
+/// Looks anchors of `bytes` up, in order; at most `capacity` of them, and none that `without`, which may be NULL, has as
+/// well. Returns how many were found.
 uint32_t pks__delta_index_find(
-  const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks__delta_hit *out, uint32_t capacity
+  const pks__delta_index *index, const pks__delta_index *without, const uint8_t *bytes, uint32_t length,
+  pks__delta_hit *out, uint32_t capacity
 );
+
+/// Makes an index of bytes in memory, with all the anchors that there are: positions are places after an anchor in
+/// `bytes`. Zero-initialise `*out` once, and use it again; errors: OUT_OF_MEMORY.
+pks_status pks__delta_index_bytes(pks__delta_index *out, const uint8_t *bytes, uint32_t length, pks_error *error);
 
 #endif

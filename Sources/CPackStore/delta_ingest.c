@@ -181,7 +181,7 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
   pks_status status = pks__first_pass_open(&walk->pass, ingest, &fetch, error);
   if (!status) {
     status = pks__new_bytes_open(
-      &walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, error
+      &walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->pool, &ingest->session->scratch, error
     );
   }
   for (walk->item = 0; !status && walk->item < pks__listing_count(&ingest->listing); walk->item++) {
@@ -194,8 +194,8 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
 }
 
 pks_status pks__ingest_delta(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request,
-  const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error
+  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, const pks__delta_file *file,
+  const pks__version *from, bool sync, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   delta_walk walk = {.ingest = out, .file = file, .fetch_item = UINT64_MAX};
@@ -208,6 +208,10 @@ pks_status pks__ingest_delta(
   out->bytes_expected = header->logical_bytes;
   pks_status status = pks__version_list_read(&walk.from, base, from, &session->scratch, error);
   if (!status) { status = describe(&walk, error); }
+  if (!status) {
+    uint64_t chunks = header->new_bytes / header->chunk_average;
+    status = pks__scratch_expect(&walk.new_chunks, chunks * sizeof(pks__listed_chunk), error);
+  }
   // Kept chunks may be longer than those of the version that is made.
   if (!status && walk.from.info.chunk_average > header->chunk_average) {
     out->chunker.maximum = pks__chunker_make(walk.from.info.chunk_average).maximum;

@@ -12,8 +12,8 @@
 /// and progress. The result is to be closed, also after an error. Errors: CORRUPT (the delta, or the store), PURGED,
 /// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__ingest_delta(
-  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request,
-  const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error
+  pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request, const pks__delta_file *file,
+  const pks__version *from, bool sync, pks_error *error
 );
 
 #endif

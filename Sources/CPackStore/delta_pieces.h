@@ -1,10 +1,12 @@
 /// Which bytes of version A go into the prefix of a group.
 ///
-/// What a group resembles is known from two sides: anchors of its bytes that A has as well, and what A had between the
-/// chunks that surround the new ones. Neighbouring anchors at one distance are one *range* of A. The room for the prefix is
-/// limited, so there are two ways to fill it, and the encoder tries both:
-///   wide    ranges with much around them, those first that have the most anchors for their length
-///   narrow  all ranges, with as much around each as there is room for
+/// What a group resembles is known from two sides: what A had between the chunks that surround the new ones, the *replaced*
+/// ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far* range. Of the
+/// far ones only those count that are not in what was replaced as well: whoever applies the delta reads and decodes all of
+/// a frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two ways to fill
+/// it, of which the encoder tries both:
+///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
+///   narrow  little around what was replaced, and as many far ranges as there is room for
 #ifndef PKS_DELTA_PIECES_H
 #define PKS_DELTA_PIECES_H
 
@@ -13,26 +15,32 @@
 
 typedef struct pks__old_range {
   uint64_t begin, end;  ///< positions in A
-  uint32_t weight;      ///< anchors for its length
+  uint32_t weight;      ///< anchors
   uint32_t order;       ///< of equal weights the first one counts more
 } pks__old_range;
 
-/// One thread's; zero-initialise.
-typedef struct pks__piece_chooser {
-  uint64_t byte_count;  ///< of A
-  pks__scratch ranges;  ///< pks__old_range, heaviest first
-  pks__scratch chosen;  ///< pks__old_range with what is around them, in order, none overlaps or touches another
-  pks__scratch pieces;  ///< pks__delta_piece
-  pks__delta_hit *hits;  ///< PKS__DELTA_HITS_MAX
-  uint32_t hit_count;
-} pks__piece_chooser;
-
 enum { PKS__DELTA_HITS_MAX = 32 * 1024 };
 
-/// Finds the ranges for a group, of which `bytes` are the new bytes.
+/// One thread's; zero-initialise.
+typedef struct pks__piece_chooser {
+  uint64_t byte_count;    ///< of A
+  pks__scratch replaced;  ///< pks__old_range
+  pks__scratch far;       ///< pks__old_range, the heaviest first
+  pks__scratch chosen;    ///< pks__old_range with what is around them, in order, none overlaps or touches another
+  pks__scratch pieces;    ///< pks__delta_piece
+  pks__delta_hit *hits;   ///< PKS__DELTA_HITS_MAX
+} pks__piece_chooser;
+
+/// Begins with what a group replaces, and chooses pieces of that alone, wide.
 pks_status pks__piece_chooser_begin(
-  pks__piece_chooser *chooser, const pks__delta_plan *plan, const pks__delta_index *index,
-  const pks__planned_group *group, const uint8_t *bytes, pks_error *error
+  pks__piece_chooser *chooser, const pks__delta_plan *plan, const pks__planned_group *group, uint32_t room,
+  pks_error *error
+);
+/// Finds far ranges for the group, of which `bytes` are the new bytes; `known` is an index of what the pieces hold. Of the
+/// ranges at most `most` are considered.
+pks_status pks__piece_chooser_search(
+  pks__piece_chooser *chooser, const pks__delta_index *index, const pks__delta_index *known, const uint8_t *bytes,
+  uint32_t length, uint32_t most, pks_error *error
 );
 
 typedef enum pks__piece_choice { PKS__PIECES_WIDE, PKS__PIECES_NARROW, PKS__PIECE_CHOICES } pks__piece_choice;

@@ -4,12 +4,12 @@
 
 typedef struct planner {
   pks__delta_plan *plan;
-  pks__map from_rows;   ///< id prefix -> row of A: the first that has the chunk
-  pks__map new_chunks;  ///< id prefix -> number of the new chunk
-  pks__scratch steps;   ///< pks__delta_step: of the file under way
-  uint64_t from_item;   ///< the next entry of A
-  uint64_t same, gone;  ///< entries that are to be said so of
-  uint64_t row, again;  ///< as in the description: after the last chunks that were kept, and new before
+  pks__map from_rows;     ///< id prefix -> row of A: the first that has the chunk
+  pks__map new_chunks;    ///< id prefix -> number of the new chunk
+  pks__scratch steps;     ///< pks__delta_step: of the file under way
+  uint64_t from_item;     ///< the next entry of A
+  uint64_t same, gone;    ///< entries that are to be said so of
+  uint64_t row, again;    ///< as in the description: after the last chunks that were kept, and new before
   const pks__item *last;  ///< of B, described last
   bool is_open;           ///< the last stretch may go on
 } planner;

@@ -88,8 +88,7 @@ static bool read_step(parser *parser, pks__delta_step *step) {
     case PKS__DELTA_KEEP:
       step->first = pks__unzigzag(pks__read_varint(&parser->reader), parser->row);
       parser->row = step->first + step->count;
-      return !parser->reader.failed
-        && pks__range_fits(step->first, step->count, pks__version_list_rows(parser->from));
+      return !parser->reader.failed && pks__range_fits(step->first, step->count, pks__version_list_rows(parser->from));
     case PKS__DELTA_NEW:
       step->first = parser->new_bytes;
       parser->new_bytes += step->count;

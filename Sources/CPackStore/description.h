@@ -9,10 +9,10 @@
 #include "version_list.h"
 
 typedef struct pks__description {
-  pks__listing *listing;    ///< of B; the caller's
-  pks__scratch steps;       ///< pks__delta_step, item by item
-  pks__scratch first_steps; ///< uint64_t by item, and one more
-  pks__scratch ends;        ///< uint64_t: where each step of new bytes ends, among the new bytes
+  pks__listing *listing;     ///< of B; the caller's
+  pks__scratch steps;        ///< pks__delta_step, item by item
+  pks__scratch first_steps;  ///< uint64_t by item, and one more
+  pks__scratch ends;         ///< uint64_t: where each step of new bytes ends, among the new bytes
 } pks__description;
 
 /// Reads `bytes`, into an empty listing. To be closed, also after an error. `name` is for messages. Time is linear in what

@@ -43,7 +43,10 @@ void pks__frame_readers_free(pks__frame_readers *readers) {
 }
 
 static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed, pks_error *error) {
+  enum { STEP = 32 * 1024 };
   if (needed <= *capacity) { return PKS_OK; }
+  // Frames come in all lengths; buffers that grew by a little each time would leave holes behind.
+  needed = (size_t)pks__align_up(needed, STEP);
   uint8_t *larger = pks__allocate(needed);
   if (!larger) { return pks__fail_memory(error); }
   pks__free(*buffer);

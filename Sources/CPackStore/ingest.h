@@ -23,6 +23,7 @@
 #include "chunker.h"
 #include "frame_pipeline.h"
 #include "listing.h"
+#include "map_search.h"
 #include "page_store.h"
 #include "run_writer.h"
 
@@ -155,6 +156,9 @@ void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
 bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number);
 /// Makes a chunk known that was written without the first pass: it takes the next number, and is found by its id.
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error);
+
+/// The new chunks so far, all of which are in their places.
+pks__written_chunks pks__ingest_written(pks__ingest *ingest);
 
 // MARK: - For the two first passes
 

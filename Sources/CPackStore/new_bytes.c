@@ -4,8 +4,8 @@
 
 #include "memory.h"
 
-/// What groups on their way may take together, bytes: with the frames being encoded beside them it is what applying takes.
-enum { GROUPS_MAX = 5 * 1024 * 1024 };
+/// What groups on their way may take together, bytes of scratch memory.
+enum { GROUPS_MAX = 16 * 1024 * 1024 };
 
 typedef struct group_chunk {
   uint32_t offset;  ///< in the group
@@ -23,7 +23,9 @@ struct pks__new_group {
   uint64_t position;  ///< of its first byte among the new bytes
   pks__decoder *decoder;
   pks__version_reader reader;
-  uint8_t *stored, *prefix, *lists, *raw;
+  pks__scratch memory;             ///< stored bytes, prefix, raw bytes
+  uint8_t *stored, *prefix, *raw;  ///< in it
+  uint8_t *lists;
   size_t lists_capacity;
   uint32_t raw_length;
   group_chunk *chunks;
@@ -146,35 +148,42 @@ static void run_group(pks__task *task, uint32_t worker) {
 
 // MARK: - The ring
 
-static bool allocate_group(pks__new_bytes *bytes, pks__new_group *group) {
+/// What a group takes, bytes.
+static uint64_t bytes_each(const pks__new_bytes *bytes) {
+  const pks__delta_header *header = &bytes->file->header;
+  return (uint64_t)bytes->stored_max + header->prefix_max + header->group_max;
+}
+
+static pks_status allocate_group(pks__new_bytes *bytes, pks__new_group *group, pks_error *error) {
   const pks__delta_header *header = &bytes->file->header;
   group->all = bytes;
   group->task.run = run_group;
   group->reader.list = bytes->from;
   group->decoder = pks__decoder_create();
-  group->stored = pks__allocate(bytes->stored_max);
-  group->prefix = pks__allocate(header->prefix_max);
-  group->raw = pks__allocate(header->group_max);
   group->chunks = pks__allocate(PKS__DELTA_GROUP_CHUNKS * sizeof *group->chunks);
-  return group->decoder && group->stored && group->prefix && group->raw && group->chunks;
+  if (!group->decoder || !group->chunks) { return pks__fail_memory(error); }
+  pks__scratch_init(&group->memory, bytes->home);
+  pks_status status = pks__scratch_reserve(&group->memory, bytes_each(bytes), error);
+  if (status) { return status; }
+  group->stored = group->memory.bytes;
+  group->prefix = group->stored + bytes->stored_max;
+  group->raw = group->prefix + header->prefix_max;
+  return PKS_OK;
 }
 
 static void free_group(pks__new_group *group) {
   pks__version_reader_close(&group->reader);
   pks__decoder_destroy(group->decoder);
-  pks__free(group->stored);
-  pks__free(group->prefix);
+  pks__scratch_free(&group->memory);
   pks__free(group->lists);
-  pks__free(group->raw);
   pks__free(group->chunks);
 }
 
 /// As many groups as fit, and no more than there are threads to decode and one to consume.
 static uint32_t choose_ring_size(const pks__new_bytes *bytes) {
   const pks__delta_header *header = &bytes->file->header;
-  uint64_t each = (uint64_t)bytes->stored_max + header->prefix_max + header->group_max;
   uint64_t most = pks__min64(pks__pool_thread_count(bytes->pool) + 1, header->group_count);
-  uint64_t fitting = GROUPS_MAX / (each ? each : 1);
+  uint64_t fitting = GROUPS_MAX / bytes_each(bytes);
   return (uint32_t)pks__min64(most, fitting ? fitting : 1);
 }
 
@@ -205,7 +214,7 @@ static pks_status fill_ring(pks__new_bytes *bytes, pks_error *error) {
 
 pks_status pks__new_bytes_open(
   pks__new_bytes *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
-  pks__pool *pool, pks_error *error
+  pks__pool *pool, pks__scratch_folder *home, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   *out = (pks__new_bytes){
@@ -214,6 +223,7 @@ pks_status pks__new_bytes_open(
     .ends = ends,
     .chunker = pks__chunker_make(header->chunk_average),
     .pool = pool,
+    .home = home,
     .next_offset = pks__delta_file_groups(file),
   };
   for (uint32_t i = header->part_count; i < header->part_count + header->group_count; i++) {
@@ -225,7 +235,8 @@ pks_status pks__new_bytes_open(
   out->groups = pks__allocate_zeroed(out->ring_size, sizeof *out->groups);
   if (!out->groups) { return pks__fail_memory(error); }
   for (uint32_t i = 0; i < out->ring_size; i++) {
-    if (!allocate_group(out, &out->groups[i])) { return pks__fail_memory(error); }
+    pks_status status = allocate_group(out, &out->groups[i], error);
+    if (status) { return status; }
   }
   return fill_ring(out, error);
 }
@@ -302,11 +313,12 @@ static pks_status decode_again(pks__new_bytes *bytes, uint64_t position, pks_err
 pks_status pks__new_bytes_read(
   pks__new_bytes *bytes, uint64_t position, uint8_t *out, uint32_t length, pks_error *error
 ) {
+  pks_status status = PKS_OK;
   if (!bytes->again) {
     bytes->again = pks__allocate_zeroed(1, sizeof *bytes->again);
-    if (!bytes->again || !allocate_group(bytes, bytes->again)) { return pks__fail_memory(error); }
+    status = bytes->again ? allocate_group(bytes, bytes->again, error) : pks__fail_memory(error);
   }
-  pks_status status = decode_again(bytes, position, error);
+  if (!status) { status = decode_again(bytes, position, error); }
   if (status) { return status; }
   const pks__new_group *group = bytes->again;
   uint64_t begin = position - group->position;

@@ -1,7 +1,7 @@
 /// The new bytes of a delta: groups are decoded ahead on all threads, cut and hashed, and consumed in order.
 ///
-/// Memory: a few groups at a time, each with its stored form and its prefix; how many is a function of how large the
-/// header says they are.
+/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function of how
+/// large the header says they are.
 #ifndef PKS_NEW_BYTES_H
 #define PKS_NEW_BYTES_H
 
@@ -25,6 +25,7 @@ typedef struct pks__new_bytes {
   const pks__scratch *ends;  ///< uint64_t: where chunks end whatever they hold, among the new bytes
   pks__chunker chunker;
   pks__pool *pool;
+  pks__scratch_folder *home;
   uint32_t stored_max;
   pks__new_group *groups;  ///< ring: read and not yet consumed ones, in order
   uint32_t ring_size, oldest, count;
@@ -35,10 +36,10 @@ typedef struct pks__new_bytes {
   pks__new_group *again;   ///< for `pks__new_bytes_read`; NULL until it is called
 } pks__new_bytes;
 
-/// `from`, `file`, `ends` and `pool` outlive it. To be closed, also after an error.
+/// What is given outlives it, and it must not move. To be closed, also after an error.
 pks_status pks__new_bytes_open(
   pks__new_bytes *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
-  pks__pool *pool, pks_error *error
+  pks__pool *pool, pks__scratch_folder *home, pks_error *error
 );
 void pks__new_bytes_close(pks__new_bytes *bytes);  ///< a zeroed one is fine
 

@@ -62,6 +62,11 @@ pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_
   return PKS_OK;
 }
 
+pks_status pks__scratch_expect(pks__scratch *scratch, uint64_t byte_count, pks_error *error) {
+  bool goes_to_file = scratch->home && byte_count > PKS__SCRATCH_HEAP_MAX;
+  return goes_to_file ? pks__scratch_reserve(scratch, PKS__SCRATCH_HEAP_MAX + 1, error) : PKS_OK;
+}
+
 pks_status pks__scratch_append(pks__scratch *scratch, const void *bytes, uint64_t byte_count, pks_error *error) {
   pks_status status = pks__scratch_reserve(scratch, byte_count, error);
   if (status || byte_count == 0) { return status; }

@@ -7,6 +7,16 @@
 
 // MARK: - Listing
 
+/// Says how long the arrays will be, if the catalog's root is right.
+static pks_status expect(pks__version_list *list, pks_error *error) {
+  const pks__catalog_info *info = &list->info;
+  uint64_t entries = info->file_count / 2 + info->link_count / 2,
+           chunks = info->logical_bytes / info->chunk_average / 2;
+  pks_status status = pks__scratch_expect(&list->listing.items, entries * sizeof(pks__item), error);
+  if (!status) { status = pks__scratch_expect(&list->first_rows, entries * sizeof(uint64_t), error); }
+  return status ? status : pks__scratch_expect(&list->chunks, chunks * sizeof(pks__listed_chunk), error);
+}
+
 static pks_status list_chunks(
   pks__version_list *list, pks__page_source pages, const pks__catalog_entry *entry, uint32_t longest, pks_error *error
 ) {
@@ -69,6 +79,7 @@ pks_status pks__version_list_read(
   if (!status && !pks__chunk_average_is_valid(out->info.chunk_average)) {
     status = pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", NULL, PKS_NO_OFFSET);
   }
+  if (!status) { status = expect(out, error); }
   if (status) { return status; }
   pks__mapped_paths mapped;
   pks__tree_cursor entries;
@@ -134,9 +145,7 @@ static pks_status locate(pks__version_reader *reader, uint64_t row, pks_error *e
   pks_status status = PKS_OK;
   reader->row = row;
   reader->has_ref = false;
-  if (!found) {
-    status = pks__view_find_chunk(reader->list->view, id, PKS__SEGMENT_DATA, &reader->ref, &found, error);
-  }
+  if (!found) { status = pks__view_find_chunk(reader->list->view, id, PKS__SEGMENT_DATA, &reader->ref, &found, error); }
   reader->has_ref = !status && found;
   if (status || found) { return status; }
   char name[2 * PKS__ID_SIZE + 1];
@@ -154,7 +163,9 @@ static pks_status read_located(
   pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
   if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
   if (!status && place.end - place.begin != pks__version_list_chunk(reader->list, reader->row)->length) {
-    status = pks__fail(error, PKS_CORRUPT, "a chunk has another length than its catalog says", ref->segment->name, PKS_NO_OFFSET);
+    status = pks__fail(
+      error, PKS_CORRUPT, "a chunk has another length than its catalog says", ref->segment->name, PKS_NO_OFFSET
+    );
   }
   if (!status && !reader->frames) {
     status = pks__frame_reader_take(&reader->list->view->store->readers, &reader->frames, error);

@@ -46,6 +46,16 @@ final class NewFile {
     try bytes.span.bytes.withUnsafeBytes { bytes throws(PackStoreError) in try write(bytes) }
   }
 
+  /// Writes all of `bytes` at `offset`, whatever was written before.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(PackStoreError) {
+    var done = 0
+    while done < bytes.count {
+      done += try systemCall("cannot write", path.string) {
+        pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+      }
+    }
+  }
+
   func sync() throws(PackStoreError) { _ = try systemCall("cannot sync", path.string) { fsync(descriptor) } }
 }
 

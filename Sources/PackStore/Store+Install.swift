@@ -50,7 +50,7 @@ extension Store {
 
   /// One transaction around `body`. If another writer changes the same pack between staging and commit, the change is
   /// staged again on top of that: what was stored the first time is found, so a second round costs little.
-  private func change<Result: Sendable>(
+  func change<Result: Sendable>(
     _ durability: Durability, _ body: @Sendable (inout Transaction) throws(PackStoreError) -> Result
   ) async throws(PackStoreError) -> Result {
     try await BlockingExecutor.run { () throws(PackStoreError) in

@@ -307,6 +307,74 @@ static void put_changes(void) {
   }
 }
 
+// MARK: - Deltas
+
+static int append_delta(void *context, uint64_t offset, const void *bytes, size_t byte_count) {
+  seed *delta = context;
+  while (delta->length < offset + byte_count) { append_number(delta, 0, 1); }
+  memcpy(delta->bytes + offset, bytes, byte_count);
+  return 0;
+}
+
+/// The parts of a delta from which the target puts it together again: its description may be changed there.
+static void put_parts(const seed *delta, unsigned flags) {
+  uint32_t length;
+  pks__delta_header header;
+  const pks__delta_block *blocks;
+  seed seed = {0};
+  FUZZ_ASSERT(!pks__delta_read_length(delta->bytes, "delta", &length, NULL));
+  FUZZ_ASSERT(!pks__delta_read_header(delta->bytes, length, "delta", &header, &blocks, NULL));
+  append_number(&seed, flags, 1);
+  const uint64_t counts[] = {header.file_count, header.link_count, header.folder_count, header.logical_bytes};
+  for (size_t i = 0; i < PKS_COUNT_OF(counts); i++) { append_number(&seed, counts[i], 4); }
+  append(&seed, &header.to_catalog, sizeof header.to_catalog);
+  size_t offset = length;
+  for (uint32_t i = 0; i < header.part_count + header.group_count; i++) {
+    uint32_t stored_length = pks__get32(blocks[i].stored_length), raw_length = pks__get32(blocks[i].raw_length);
+    uint8_t *raw = malloc(raw_length);
+    const uint8_t *bytes = delta->bytes + offset;
+    pks__decoder *decoder = pks__decoder_create();
+    FUZZ_ASSERT(raw && decoder);
+    if (i >= header.part_count) {
+      append_number(&seed, raw_length, 4);
+    } else if (stored_length != raw_length) {
+      FUZZ_ASSERT(pks__decode(decoder, bytes, stored_length, raw, raw_length));
+      bytes = raw;
+    }
+    append_number(&seed, i < header.part_count ? raw_length : stored_length, 2);
+    append(&seed, bytes, i < header.part_count ? raw_length : stored_length);
+    pks__decoder_destroy(decoder);
+    free(raw);
+    offset += stored_length;
+  }
+  put(&seed, "delta");
+}
+
+static void put_deltas(void) {
+  sim_disk *disk = fuzz_make_store(1);
+  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
+  pks_store *store;
+  pks_snapshot *snapshot;
+  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL) && !pks_snapshot_open(&snapshot, store, NULL));
+  for (uint64_t from = 1; from <= 2; from++) {
+    seed delta = {0}, file = {0};
+    pks_delta_request request = {
+      .pack = "Example", .from = from, .to = 3 - from, .level = 9, .context = &delta, .write = append_delta};
+    pks_delta_info info;
+    FUZZ_ASSERT(!pks_delta_build(snapshot, &request, &info, NULL));
+    for (unsigned flags = 1; flags < 16; flags += 2) {
+      append_number(&file, flags, 1);
+      append(&file, delta.bytes, delta.length);
+      put(&file, "delta");
+    }
+    for (unsigned flags = from == 1 ? 4 : 0; flags < 16; flags += 8) { put_parts(&delta, flags); }
+    free(delta.bytes);
+  }
+  pks_snapshot_close(snapshot);
+  pks_store_close(store);
+  sim_free(disk);
+}
+
 int main(int count, char **arguments) {
   if (count != 2) {
     (void)fprintf(stderr, "usage: seeds FOLDER\n");
@@ -318,5 +386,6 @@ int main(int count, char **arguments) {
   put_chunks();
   put_cache_files();
   put_changes();
+  put_deltas();
   return 0;
 }

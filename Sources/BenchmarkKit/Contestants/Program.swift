@@ -19,6 +19,12 @@ public struct Program: Sendable {
     path = folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
   }
 
+  /// The program `path`, and no other.
+  init(_ name: String, at path: String) {
+    self.name = name
+    self.path = access(path, X_OK) == 0 ? path : nil
+  }
+
   /// Why it cannot be used, or nil.
   public var unavailability: String? { path == nil ? "\(name) is not installed" : nil }
 
@@ -55,6 +61,24 @@ public struct Program: Sendable {
     return length
   }
 
+  /// Runs it to its end.
+  ///
+  /// - Returns: what it printed, its complaints included, and what it took.
+  /// - Throws: ``ProgramFailure`` with the last line of that.
+  func measure(
+    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]
+  ) throws -> (output: String, usage: ProgramUsage) {
+    var output = ""
+    let begin = monotonicNanoseconds()
+    let (resources, privatePeak) = try launch(arguments, in: folder, environment, errors: .output, isWatched: true) {
+      output = Self.text(of: $0)
+    } describe: {
+      Self.lastLine(of: output, $0)
+    }
+    let seconds = Double(monotonicNanoseconds() - begin) / 1e9
+    return (output, ProgramUsage(seconds: seconds, resources, privatePeak: privatePeak))
+  }
+
   /// Ends what runs, and lets nothing begin any more: nobody writes to folders that are about to be removed, or mounts
   /// anew what was unmounted.
   static func endAll() {
@@ -84,10 +108,14 @@ extension Program {
 
   /// - Parameters:
   ///   - output: where its standard output goes; nil for a pipe that `body` gets the end of.
+  ///   - isWatched: whether its private memory is sampled while it runs.
+  ///   - describe: what a failure with this status is told as; the last of the complaints that were kept, if nil.
+  @discardableResult
   private func launch(
     _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,
-    errors: Errors = .kept, _ body: (CInt) throws -> Void
-  ) throws {
+    errors: Errors = .kept, isWatched: Bool = false, _ body: (CInt) throws -> Void,
+    describe: ((CInt) -> String)? = nil
+  ) throws -> (resources: rusage, privatePeak: Int?) {
     guard let path else { throw Unavailable("\(name) is not installed") }
     // Not every system can begin a process in another folder.
     let command =
@@ -131,34 +159,45 @@ extension Program {
     }
     close(ends[1])
     ends[1] = -1
+    let watch = isWatched ? ProgramMemoryWatch(process) : nil
     let result = Result { try body(ends[0]) }
     // Else a program that has more to say would wait for somebody to listen.
     close(ends[0])
     ends[0] = -1
-    let status = Self.wait(for: process)
+    let (status, resources, privatePeak) = Self.wait(for: process, watch)
     try result.get()
-    guard status == 0 else { throw ProgramFailure(description: "\(name): \(Self.lastLine(of: complaints, status))") }
+    guard status == 0 else {
+      let complaint =
+        describe?(status)
+        ?? Self.lastLine(
+          of: complaints.map {
+            rewind($0); return Self.text(of: fileno($0))
+          } ?? "", status)
+      throw ProgramFailure(description: "\(name): \(complaint)")
+    }
+    return (resources, privatePeak)
   }
 
-  private static func wait(for process: pid_t) -> CInt {
-    // The number is the process's own until it has been waited for: only then may it leave the list.
+  private static func wait(
+    for process: pid_t, _ watch: ProgramMemoryWatch?
+  ) -> (status: CInt, resources: rusage, privatePeak: Int?) {
+    // The number is the process's own until it has been waited for: only then may it leave the list, and nobody look at it.
     var info = siginfo_t()
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    let privatePeak = watch?.stop()
     return running.withLock { running in
       running.processes.remove(process)
       var status: CInt = -1
-      waitpid(process, &status, 0)
-      return status
+      var resources = rusage()
+      wait4(process, &status, 0, &resources)
+      return (status, resources, privatePeak)
     }
   }
 
-  private static func lastLine(of file: UnsafeMutablePointer<FILE>?, _ status: CInt) -> String {
-    guard let file else { return "failed" }
-    rewind(file)
-    let lines = text(of: fileno(file)).split(separator: "\n")
+  private static func lastLine(of text: String, _ status: CInt) -> String {
+    let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     // Reports hold no paths.
-    return lines.last.map { $0.trimmingCharacters(in: .whitespaces).replacing(/(\/[^\s\/:'"]+)+\//, with: ".../") }
-      ?? "status \(status)"
+    return lines.last?.replacing(/(\/[^\s\/:'"]+)+\//, with: ".../") ?? "status \(status)"
   }
 
   private static func text(of file: CInt) -> String {

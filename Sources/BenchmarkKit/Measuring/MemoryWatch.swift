@@ -38,8 +38,9 @@ final class MemoryWatch: @unchecked Sendable {
     }
   }
 
-  private static func anonymousByteCount() -> Int? {
-    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+  /// - Parameter process: its number, or `self`.
+  static func anonymousByteCount(of process: String = "self") -> Int? {
+    guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
       let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
       let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
     else { return nil }

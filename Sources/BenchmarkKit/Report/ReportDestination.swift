@@ -17,7 +17,7 @@ struct ReportDestination {
     try writeJSON(figures)
   }
 
-  private func writeJSON(_ figures: some Encodable) throws {
+  func writeJSON(_ figures: some Encodable) throws {
     guard let jsonFile else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

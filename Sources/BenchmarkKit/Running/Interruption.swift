@@ -6,7 +6,25 @@ import Synchronization
 enum Interruption {
   private static let isUnderWay = Atomic(false)
 
-  static func begin() {
+  /// Lets `cleanUp` run and the process end when it is told to.
+  ///
+  /// - Returns: what does it, as long as it is kept.
+  static func handle(_ cleanUp: @escaping () -> Void) -> [any DispatchSourceSignal] {
+    let cleanUp = Unchecked(cleanUp)
+    return [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        begin()
+        cleanUp.value()
+        exit(128 + number)
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  private static func begin() {
     isUnderWay.store(true, ordering: .sequentiallyConsistent)
     Program.endAll()
   }
@@ -15,4 +33,11 @@ enum Interruption {
   static func waitForTheEnd() {
     while isUnderWay.load(ordering: .sequentiallyConsistent) { sleep(1) }
   }
+}
+
+/// Carried to another thread by whoever knows that this does no harm: the process ends there.
+private struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
 }

@@ -31,7 +31,10 @@ final class Session {
     absences = asked.compactMap { contestant in
       contestant.unavailability.map { .init(name: contestant.name, reason: $0) }
     }
-    removeWhenInterrupted()
+    interruptions = Interruption.handle { [forms, work] in
+      forms.release()
+      work.remove()
+    }
     allowManyOpenFiles()
   }
 
@@ -96,26 +99,4 @@ final class Session {
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
-
-  private func removeWhenInterrupted() {
-    for number in [SIGINT, SIGTERM] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { [forms = Unchecked(forms), work = Unchecked(work)] in
-        Interruption.begin()
-        forms.value.release()
-        work.value.remove()
-        exit(128 + number)
-      }
-      source.resume()
-      interruptions.append(source)
-    }
-  }
-}
-
-/// Carried to another thread by whoever knows that this does no harm: the process ends there.
-private struct Unchecked<Value>: @unchecked Sendable {
-  let value: Value
-
-  init(_ value: Value) { self.value = value }
 }

@@ -158,6 +158,22 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// Applies a delta that another store made.
+  static let delta = Change(
+    name: "applies a delta",
+    prepare: { disk in
+      try install(disk)
+      let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
+      try origin.commit { try $0.add("p", "/one") }
+      try origin.commit { try $0.add("p", "/two", map: ["large"]) }
+      let delta = try origin.snapshot().delta(of: "p", from: 1, to: 2)
+      sim_put_file(disk.raw, "/delta", delta.bytes, delta.bytes.count)
+    },
+    perform: { disk in
+      let delta = disk.read("/delta")!
+      try Store(disk).commit { try $0.apply(delta) }
+    })
+
   /// Clears up behind a writer that died in the middle of its commit.
   static let afterDeath = Change(
     name: "after a writer's death",
@@ -226,6 +242,29 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     }, stages: [firstAtomic, secondAtomic])
 
+  /// Fetches a version from another store: the second one of a pack of which the first was fetched before.
+  static let delivery = Change(
+    name: "delivery", prepare: { disk in try Store(disk, create: true).pull(site(version: 1)) },
+    perform: { disk in try Store(disk).pull(site(version: 2)) })
+
+  /// The same, of which an earlier process had fetched the greater part.
+  static let resumedDelivery = Change(
+    name: "resumed delivery",
+    prepare: { disk in
+      try delivery.prepare(disk)
+      let transaction = try Store(disk).begin()
+      try Delivery(site(version: 2), into: transaction)?.run(limit: 12)
+    }, perform: { disk in try Store(disk).pull(site(version: 2)) })
+
+  private static func site(version: UInt64) throws -> Site { try sites.get()[Int(version) - 1] }
+  private static let sites = Result {
+    let disk = Disk(seed: 11)
+    for (path, folder) in folders { disk.put(folder, at: path) }
+    let store = try Store(disk, create: true)
+    for path in ["/one", "/two"] { try store.commit { try $0.add("p", path, map: ["large"]) } }
+    return try [1, 2].map { try Site(disk, version: $0) }
+  }
+
   /// Repairs a store that lost its control file, and of which a data segment must be stored anew.
   static let repair = Change(
     name: "repair",
@@ -238,8 +277,8 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
-    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, atomic, durableOnAtomic,
-    atomicThenDurable, repair,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
+    atomicThenDurable, repair, delivery, resumedDelivery,
   ]
   static let durable = all.filter(\.isDurable)
 }

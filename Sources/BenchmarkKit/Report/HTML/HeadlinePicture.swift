@@ -1,6 +1,9 @@
 /// The headlines as one picture that stands by itself, on a page of any colour: its background is its own.
 struct HeadlinePicture {
   let headlines: [Headline]
+  var title = "PackStore beside its peers"
+  /// The line below all of them.
+  var legend = "Grey: what the machine or libzstd does without a store around it. Medians of one run."
 
   private let columnWidth = 460.0
   private let labelWidth = 190.0
@@ -27,7 +30,7 @@ struct HeadlinePicture {
       ])
     let style = element("style", [:], Self.style)
     let content = style + background + marks + legend(bottom: height)
-    return chart(width: width, height: height, "PackStore beside its peers", content) + "\n"
+    return chart(width: width, height: height, title, content) + "\n"
   }
 
   private func height(of headline: Headline) -> Double { titleHeight + Double(headline.bars.count) * rowHeight + 14 }
@@ -47,7 +50,7 @@ struct HeadlinePicture {
   private func legend(bottom: Double) -> String {
     element(
       "text", ["class": "hint", "x": number(margin), "y": number(bottom - margin)],
-      "Grey: what the machine or libzstd does without a store around it. Medians of one run.")
+      escaped(legend))
   }
 
   private func row(_ bar: Headline.Bar, share: Double, left: Double, top: Double) -> String {

@@ -1,0 +1,86 @@
+import Foundation
+
+/// A way, or a few, of bringing a client from one version to the next.
+protocol UpdateParticipant: Sendable {
+  /// As `--only` and the report's notes name it.
+  var name: String { get }
+
+  /// What it needs.
+  var programs: [Program] { get }
+
+  /// The one whose version the report tells, and how to ask for it.
+  var version: String { get }
+
+  /// Measures with a pair, in the empty folder `folder`, which goes afterwards.
+  ///
+  /// - Throws: `Unavailable` for what the tool is not made for; anything else is a failure.
+  func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws
+}
+
+extension UpdateParticipant {
+  var unavailability: String? { programs.lazy.compactMap(\.unavailability).first }
+
+  var version: String { programs.first?.version("--version") ?? name }
+}
+
+/// A pair of versions under measurement, and what several participants use of it.
+final class UpdateTrial {
+  let pair: VersionPair
+  let from: FolderSummary
+  let to: FolderSummary
+  private let folder: String
+  private var archives: [String: String] = [:]
+
+  /// - Parameter folder: an empty one for what is made on the way.
+  init(_ pair: VersionPair, in folder: String) throws {
+    self.pair = pair
+    self.folder = folder
+    from = try FolderSummary(pair.from)
+    to = try FolderSummary(pair.to)
+  }
+
+  /// The versions as tar files without times and owners, for tools that know single files. Made once, not measured.
+  func oldArchive() throws -> String { try archive("old", pair.from) }
+  func newArchive() throws -> String { try archive("new", pair.to) }
+
+  private func archive(_ name: String, _ source: String) throws -> String {
+    if let made = archives[name] { return made }
+    let path = "\(folder)/\(name).tar"
+    try Program("tar").run(
+      ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "-C", source, "-cf", path, "."])
+    archives[name] = path
+    return path
+  }
+
+  /// Fails unless two files have the same bytes.
+  static func expectEqual(_ path: String, _ expected: String) throws {
+    let names = AssetPaths([path, expected].map { String($0.dropFirst()) })
+    let root = try FileFolder("/")
+    let isEqual = try MappedFile(names[0], in: root).withBytes { made in
+      try MappedFile(names[1], in: root).withBytes {
+        made.count == $0.count && (made.isEmpty || memcmp(made.baseAddress!, $0.baseAddress!, made.count) == 0)
+      }
+    }
+    guard isEqual else { throw WrongBytes(path: URL(fileURLWithPath: path).lastPathComponent) }
+  }
+}
+
+/// How much there is below a folder.
+struct FolderSummary: Codable, Equatable {
+  let fileCount: Int
+  let byteCount: Int
+}
+
+extension FolderSummary {
+  init(_ folder: String) throws {
+    let state = try FolderState(folder)
+    self.init(fileCount: state.fileCount, byteCount: state.byteCount)
+  }
+}
+
+/// Bytes of one file.
+func fileByteCount(_ path: String) throws -> Int {
+  var about = stat()
+  guard stat(path, &about) == 0 else { throw SystemError("stat", URL(fileURLWithPath: path).lastPathComponent) }
+  return Int(about.st_size)
+}

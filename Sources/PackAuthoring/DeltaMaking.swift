@@ -1,0 +1,78 @@
+public import PackStore
+public import SystemPackage
+
+/// How much work goes into a delta: more makes it smaller, and applying it no slower.
+public struct DeltaOptions: Hashable, Sendable {
+  /// 1 to 22, on the scale of zstd.
+  public var level: Int32 = Self.standardLevel
+
+  public init() {}
+
+  /// Quick to build, about a tenth larger.
+  public static let fastLevel: Int32 = 9
+  /// Smaller than what `zstd -19 --patch-from` makes, in less than a third of its time.
+  public static let standardLevel: Int32 = 18
+  /// As small as can be.
+  public static let bestLevel: Int32 = 22
+}
+
+/// What became a delta.
+public struct DeltaResult: Hashable, Sendable {
+  public let info: DeltaInfo
+
+  /// Who signed it.
+  public let publicKey: SitePublicKey?
+
+  /// Of the file, its signature included.
+  public let byteCount: Int
+}
+
+extension Store {
+  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has the
+  /// first.
+  ///
+  /// While it is made it has another name, with `.partial` in it; a crash may leave that. The file comes last, whole, and
+  /// takes the place of one that is there. A delta is a function of the two versions, of the level and of libzstd's
+  /// version. Temporary files lie in the store's folder, where that may be written to.
+  ///
+  /// - Parameters:
+  ///   - key: signs it; nil: nobody does, and whoever applies it must trust the way it came.
+  ///   - progress: bytes that were worked on, and of how many, on a thread that may block.
+  /// - Throws: `notFound` when there is no such pack or version; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`, `purged`.
+  public func makeDelta(
+    of pack: PackID, from: UInt64, to: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
+    options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
+  ) async throws(PackStoreError) -> DeltaResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      let draft = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+      defer { try? removeFile(draft) }
+      let output = try NewFile(draft)
+      var header: [UInt8] = []
+      let info = try self.makeSnapshot().buildDelta(
+        of: pack, from: from, to: to, level: options.level,
+        write: { offset, bytes throws(PackStoreError) in
+          if offset == 0 { header = Array(bytes) }
+          try output.write(bytes, at: offset)
+        }, progress: progress)
+      let signature = try key.map { key throws(PackStoreError) in try DeltaSignature(of: header, by: key).bytes } ?? []
+      try signature.span.bytes.withUnsafeBytes { bytes throws(PackStoreError) in
+        try output.write(bytes, at: UInt64(info.byteCount))
+      }
+      try output.sync()
+      try rename(draft, to: file)
+      try syncFolder(file.removingLastComponent())
+      return DeltaResult(info: info, publicKey: key?.publicKey, byteCount: info.byteCount + signature.count)
+    }
+  }
+
+  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has the
+  /// first.
+  public func makeDelta(
+    of pack: PackID, from: UInt64, to: UInt64, file: String, signedBy key: SiteKey? = nil,
+    options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
+  ) async throws(PackStoreError) -> DeltaResult {
+    try await makeDelta(
+      of: pack, from: from, to: to, file: FilePath(file), signedBy: key, options: options, progress: progress)
+  }
+}

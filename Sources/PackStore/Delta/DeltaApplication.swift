@@ -1,0 +1,100 @@
+import CPackStore
+public import SystemPackage
+
+/// How what a delta brings is stored.
+public struct ApplyOptions: Hashable, Sendable {
+  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority.
+  public var priority: Int32?
+
+  /// The zstd level of the new chunks, 1 to 22. Nil: 3, or 4 with the sequential layout.
+  public var level: Int32?
+
+  /// How the assets are read later.
+  public var layout: InstallOptions.Layout = .random
+
+  public init() {}
+}
+
+extension Transaction {
+  /// Stages the version that a delta leads to as the pack's current version, with its number and its date.
+  ///
+  /// Of the version that is there nothing is stored again. What comes out is what the delta's header names, or nothing is
+  /// staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was interrupted.
+  ///
+  /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: `untrusted`; `notFound` when the version that it begins with is not kept here; `exists` when another
+  ///   content has its number; `held`; `cancelled` when the surrounding task is; `corrupt`, `purged`, `noSpace`,
+  ///   `ioError`, `outOfMemory`, `invalidArgument`.
+  @discardableResult
+  public mutating func apply(
+    _ delta: DeltaFile, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
+    progress: ((InstallProgress) -> Void)? = nil
+  ) throws(PackStoreError) -> InstallResult {
+    try delta.check(trust)
+    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the update was cancelled") }
+    var observer = InstallObserver(progress: progress)
+    var result = pks_add_result()
+    try check { error in
+      withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
+    }
+    return InstallResult(result, of: delta.info.pack, notices: [])
+  }
+}
+
+/// Lends the core's form of what to apply. Stops when the surrounding task is cancelled.
+private func withRequest<Result>(
+  _ delta: DeltaFile, _ options: ApplyOptions, _ observer: inout InstallObserver,
+  _ body: (UnsafePointer<pks_apply_request>) -> Result
+) -> Result {
+  var request = pks_apply_request()
+  request.set_priority = options.priority != nil
+  request.priority = options.priority ?? 0
+  request.level = options.level ?? 0
+  request.layout = options.layout.core
+  request.progress = { context, progress in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    return !Task.isCancelled
+  }
+  let digest = delta.info.headerDigest.bytes
+  return withContext(&observer) { context in
+    request.context = context
+    return digest.withUnsafeBufferPointer { digest in
+      // What was signed is what is applied, though somebody may write to the file meanwhile.
+      request.header_digest = digest.baseAddress
+      return delta.withSource { source in
+        request.delta = source
+        return body(&request)
+      }
+    }
+  }
+}
+
+extension Store {
+  /// Applies a delta: the version that it leads to becomes the pack's current version.
+  ///
+  /// - Parameters:
+  ///   - trust: whose delta is taken.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  /// - Throws: what ``DeltaFile/init(_:)-(FilePath)``, ``Transaction/apply(_:trusting:options:progress:)`` and
+  ///   ``Transaction/commit()`` throw. A cancelled task stops at the next progress, with `cancelled`, and leaves the store
+  ///   as it was.
+  @discardableResult
+  public func apply(
+    delta file: FilePath, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
+    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> InstallResult {
+    try await change(durability) { transaction throws(PackStoreError) in
+      try transaction.apply(DeltaFile(file), trusting: trust, options: options, progress: progress)
+    }
+  }
+
+  /// Applies a delta: the version that it leads to becomes the pack's current version.
+  @discardableResult
+  public func apply(
+    delta file: String, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
+    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> InstallResult {
+    try await apply(
+      delta: FilePath(file), trusting: trust, options: options, durability: durability, progress: progress)
+  }
+}

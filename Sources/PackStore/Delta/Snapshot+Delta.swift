@@ -1,0 +1,72 @@
+import CPackStore
+import SystemPackage
+
+/// What the core tells while it builds a delta: the `context` of its callbacks.
+private struct DeltaBuilder {
+  let write: (UInt64, UnsafeRawBufferPointer) throws(PackStoreError) -> Void
+  let progress: ((Int, Int) -> Void)?
+  var failure: PackStoreError?
+}
+
+extension Snapshot {
+  /// Builds the delta between two kept versions of a pack.
+  ///
+  /// - Parameters:
+  ///   - level: 1 to 22; nil: the core's default.
+  ///   - write: takes bytes of the file with their offset, in no particular order; the header comes last, whole, at 0.
+  ///   - progress: bytes that were worked on, and of how many.
+  /// - Throws: `notFound` when a version is not kept; `cancelled` when the surrounding task is; what `write` throws;
+  ///   `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
+  package func buildDelta(
+    of pack: PackID, from: UInt64, to: UInt64, level: Int32?,
+    write: (UInt64, UnsafeRawBufferPointer) throws(PackStoreError) -> Void, progress: ((Int, Int) -> Void)? = nil
+  ) throws(PackStoreError) -> DeltaInfo {
+    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "building the delta was cancelled") }
+    var info = pks_delta_info(), failure: PackStoreError?
+    do throws(PackStoreError) {
+      try withoutActuallyEscaping(write) { write throws(PackStoreError) in
+        var builder = DeltaBuilder(write: write, progress: progress)
+        defer { failure = builder.failure }
+        try check { error in
+          withRequest(pack, from, to, level, &builder) { pks_delta_build(pointer, $0, &info, error) }
+        }
+      }
+    } catch {
+      throw failure ?? error
+    }
+    return try DeltaInfo(info)
+  }
+}
+
+/// Lends the core's form of what to build. Stops when the surrounding task is cancelled.
+private func withRequest<Result>(
+  _ pack: PackID, _ from: UInt64, _ to: UInt64, _ level: Int32?, _ builder: inout DeltaBuilder,
+  _ body: (UnsafePointer<pks_delta_request>) -> Result
+) -> Result {
+  var request = pks_delta_request()
+  request.from = from
+  request.to = to
+  request.level = level ?? 0
+  request.write = { context, offset, bytes, count in
+    let builder = context!.assumingMemoryBound(to: DeltaBuilder.self)
+    do throws(PackStoreError) {
+      try builder.pointee.write(offset, UnsafeRawBufferPointer(start: bytes, count: count))
+      return 0
+    } catch {
+      builder.pointee.failure = error
+      return (error.systemError ?? .ioError).rawValue
+    }
+  }
+  request.progress = { context, done, total in
+    let builder = context!.assumingMemoryBound(to: DeltaBuilder.self)
+    builder.pointee.progress?(Int(clamping: done), Int(clamping: total))
+    return !Task.isCancelled
+  }
+  return withContext(&builder) { context in
+    request.context = context
+    return pack.name.withCString { pack in
+      request.pack = pack
+      return body(&request)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import PackStore
+
+struct Apply: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Turn a version of a pack into another by a delta.",
+    discussion: """
+      The version that the delta begins with must be kept in the store; it need not be the current one. What comes of it \
+      becomes the pack's current version. Whatever the file holds, that is exactly what its header names, or nothing is \
+      changed; '--trust' names the key of the publisher who vouches for it. 'packstore delta' makes deltas.
+
+        packstore apply Packs Tutorial-3-4.delta --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        packstore apply Packs Tutorial-3-4.delta --allow-unsigned
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The delta.", completion: .file())
+  var file: String
+
+  @Option(help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Flag(help: "Take a delta whoever made it: you know where it comes from.")
+  var allowUnsigned = false
+
+  @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
+  var keep = 2
+
+  @OptionGroup var wait: WaitOption
+
+  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  var threads: Int?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard trust == nil || !allowUnsigned else {
+      throw ValidationError("--trust and --allow-unsigned exclude each other")
+    }
+  }
+
+  func run() async throws {
+    let delta = try DeltaFile(file)
+    let trust = try chooseTrust(for: delta)
+    var storeOptions = Store.Options.existing
+    storeOptions.threadCount = threads
+    let store = try Store(at: store.store, options: storeOptions)
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result = try await apply(delta, to: store, trusting: trust, showing: bar)
+    let duration = clock.now - start
+    bar.finish()
+
+    let output = Output()
+    if report.json {
+      try output.json(ApplyReport(result, delta.info, duration))
+    } else if report.isTalkative {
+      try output.lines(summary(result, duration))
+    }
+    try output.flush()
+  }
+
+  /// Without a word from the user nobody is trusted.
+  private func chooseTrust(for delta: DeltaFile) throws -> DeltaTrust {
+    if let trust { return .key(trust) }
+    if allowUnsigned { return .anyone }
+    let whose = delta.signer.map { "is signed by \($0): name that key with --trust if it is the publisher's" }
+    throw Failure("the delta '\(escaped(file))' \(whose ?? "is not signed: say --allow-unsigned to take it")")
+  }
+
+  /// Stages and commits. If another process changed the same pack meanwhile, once more.
+  private func apply(
+    _ delta: DeltaFile, to store: Store, trusting trust: DeltaTrust, showing bar: ProgressBar
+  ) async throws -> InstallResult {
+    var rounds = 1
+    while true {
+      do {
+        let options = Transaction.Options(waitsForWriters: !wait.noWait, keptVersionCount: keep)
+        return try await store.write(options: options) { transaction in
+          try transaction.apply(delta, trusting: trust) { bar.update(Progress(activity: "applying", $0)) }
+        }
+      } catch {
+        guard let conflict = error as? PackStoreError, conflict.code == .conflict, rounds < 5 else { throw error }
+        rounds += 1
+      }
+    }
+  }
+
+  private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
+    let version = result.version
+    guard !result.isUnchanged else { return ["\(version.pack) is at version \(version.number) already"] }
+    return [
+      "\(version.pack) is at version \(version.number)",
+      "  assets  \(assetCounts(files: version.fileCount, links: version.linkCount, folders: version.folderCount))",
+      "  size    \(formatBytes(version.byteCount))",
+      "  new     \(formatBytes(result.newByteCount)), \(formatBytes(result.newStoredByteCount)) stored",
+      "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))",
+    ]
+  }
+}
+
+private struct ApplyReport: Encodable {
+  let pack: String
+  let from, version: UInt64
+  let unchanged: Bool
+  let catalog: String
+  let bytes, newChunks, newBytes, newStoredBytes: Int
+  let seconds: Double
+
+  init(_ result: InstallResult, _ info: DeltaInfo, _ duration: Duration) {
+    pack = result.version.pack.name
+    from = info.fromVersion
+    version = result.version.number
+    unchanged = result.isUnchanged
+    catalog = result.version.catalog.description
+    bytes = result.version.byteCount
+    newChunks = result.newChunkCount
+    newBytes = result.newByteCount
+    newStoredBytes = result.newStoredByteCount
+    seconds = duration / .seconds(1)
+  }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+/// How much work goes into a delta.
+struct DeltaLevel: ExpressibleByArgument {
+  let level: Int32
+
+  init?(argument: String) {
+    switch argument {
+    case "fast": level = DeltaOptions.fastLevel
+    case "default": level = DeltaOptions.standardLevel
+    case "best", "max": level = DeltaOptions.bestLevel
+    default:
+      guard let level = Int32(argument), (1...22).contains(level) else { return nil }
+      self.level = level
+    }
+  }
+
+  static var allValueStrings: [String] { ["fast", "default", "best"] }
+}
+
+struct MakeDelta: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delta",
+    abstract: "Write one file that turns one version of a pack into another.",
+    discussion: """
+      Whoever has the first version gets the second one with 'packstore apply', whatever else is in the store. Chunks that \
+      the first version has anywhere are not in the file, nor are names and hashes that follow from them. Both versions \
+      must be kept: 'packstore log' lists them. A site is a store, too.
+
+        packstore delta Packs Tutorial 3 4 -o Tutorial-3-4.delta
+        packstore delta public/packs Tutorial 3 4 -o Tutorial-3-4.delta --level best
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The pack.", transform: parsePackID)
+  var pack: PackID
+
+  @Argument(help: "The number of the version that is there.")
+  var from: UInt64
+
+  @Argument(help: "The number of the version that is to come of it.")
+  var to: UInt64
+
+  @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
+  var output: String
+
+  @Option(help: .init("How small: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  var level: DeltaLevel?
+
+  @Flag(help: "Sign nothing, and need no key: it is applied with --allow-unsigned.")
+  var unsigned = false
+
+  @OptionGroup var key: KeyOption
+
+  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  var threads: Int?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard !unsigned || key.key == nil else { throw ValidationError("--unsigned and --key exclude each other") }
+  }
+
+  func run() async throws {
+    var storeOptions = Store.Options.existing
+    storeOptions.threadCount = threads
+    let source = try Store(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
+    try requireVersions(of: source)
+    let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
+    var options = DeltaOptions()
+    if let level { options.level = level.level }
+
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result = try await source.makeDelta(
+      of: pack, from: from, to: to, file: output, signedBy: key, options: options
+    ) { bar.update(Progress(activity: "comparing", bytesDone: $0, bytesTotal: $1)) }
+    let duration = clock.now - start
+    bar.finish()
+
+    let out = Output()
+    if report.json {
+      try out.json(DeltaReport(result, duration))
+    } else if report.isTalkative {
+      try out.lines(summary(result, duration))
+    }
+    try out.flush()
+  }
+
+  private func requireVersions(of source: Store) throws {
+    let snapshot = try source.makeSnapshot()
+    for number in [from, to] where snapshot.version(number, of: pack) == nil {
+      throw Failure("\(pack)@\(number) is not kept in '\(escaped(store.store))': see 'packstore log'")
+    }
+  }
+
+  private func summary(_ result: DeltaResult, _ duration: Duration) -> [String] {
+    let info = result.info
+    return [
+      "'\(escaped(output))' turns \(info)",
+      "  size   \(formatBytes(result.byteCount)), for \(formatBytes(info.assetByteCount)) of assets",
+      "  new    \(formatBytes(info.newByteCount))",
+      "  key    \(result.publicKey?.description ?? "none")",
+      "  time   \(formatDuration(duration))",
+    ]
+  }
+}
+
+private struct DeltaReport: Encodable {
+  let pack: String
+  let from, to: UInt64
+  let fromCatalog, toCatalog: String
+  let publicKey: String?
+  let bytes, newBytes, assetBytes: Int
+  let seconds: Double
+
+  init(_ result: DeltaResult, _ duration: Duration) {
+    pack = result.info.pack.name
+    from = result.info.fromVersion
+    to = result.info.toVersion
+    fromCatalog = result.info.fromCatalog.description
+    toCatalog = result.info.toCatalog.description
+    publicKey = result.publicKey?.description
+    bytes = result.byteCount
+    newBytes = result.info.newByteCount
+    assetBytes = result.info.assetByteCount
+    seconds = duration / .seconds(1)
+  }
+}

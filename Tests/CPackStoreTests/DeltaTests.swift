@@ -1,0 +1,438 @@
+import CPackStore
+import CPackStoreTesting
+import Foundation
+import Testing
+
+extension Core {
+  /// One file that turns a version into the next, built in one store and applied in another.
+  @Suite struct DeltaTests {
+    /// A publisher's store, and a client's on the same disk.
+    private struct Pair {
+      let disk = Disk(seed: 21)
+      let source: Store
+      let target: Store
+
+      init(_ folders: [Folder], map: [String] = [], threads: UInt32 = 1, average: UInt32 = 1024) throws {
+        source = try Store("/source", vfs: disk.vfs, create: true, average: average, threads: threads, home: disk)
+        target = try Store("/target", vfs: disk.vfs, create: true, average: average, threads: threads, home: disk)
+        for (index, folder) in folders.enumerated() {
+          disk.put(folder, at: "/\(index + 1)")
+          try source.commit(keep: 9) { try $0.add("p", "/\(index + 1)", map: map) }
+        }
+        try target.commit { try $0.add("p", "/1", map: map) }
+      }
+
+      func delta(_ from: UInt64 = 1, _ to: UInt64 = 2, level: Int32 = 9) throws -> Delta {
+        try source.snapshot().delta(of: "p", from: from, to: to, level: level)
+      }
+
+      @discardableResult
+      func apply(
+        _ delta: [UInt8], _ adjust: (inout pks_apply_request) -> Void = { _ in }
+      ) throws -> pks_add_result {
+        var result = pks_add_result()
+        try target.commit(keep: 9) { result = try $0.apply(delta, adjust: adjust) }
+        return result
+      }
+
+      var content: Folder? { get throws { try target.state()["p"]?.content } }
+    }
+
+    private static func catalog(_ version: pks_version) -> [UInt8] { withUnsafeBytes(of: version.catalog, Array.init) }
+
+    /// Builds and applies; the target then shows what the source does, and is whole.
+    @discardableResult
+    private static func roundTrip(
+      _ before: Folder, _ after: Folder, map: [String] = [], level: Int32 = 9, _ comment: Comment? = nil
+    ) throws -> (delta: Delta, result: pks_add_result) {
+      let pair = try Pair([before, after], map: map)
+      let delta = try pair.delta(level: level)
+      #expect(delta.info.length == UInt64(delta.bytes.count), comment)
+      let result = try pair.apply(delta.bytes)
+      let now = try pair.target.snapshot().packs[0].current, wanted = try pair.source.snapshot().packs[0].current
+      #expect(catalog(now) == catalog(wanted) && now.number == wanted.number, comment)
+      #expect(now.committed_at_ns == wanted.committed_at_ns && !result.unchanged, comment)
+      #expect(try pair.content == after, comment)
+      #expect(try pair.target.snapshot().faults(deep: true) == [], comment)
+      return (delta, result)
+    }
+
+    // MARK: What changes
+
+    @Test func aVersionIsWhatItWas() throws {
+      let one = Change.folders["/one"]!, two = Change.folders["/two"]!
+      let (delta, result) = try Self.roundTrip(one, two)
+      #expect(result.new_raw_bytes == delta.info.new_bytes && result.new_raw_bytes < 10_000)
+      #expect(delta.bytes.count < 4_000, "the new file's noise, and little else")
+      try Self.roundTrip(two, one)
+    }
+
+    @Test func kindsOfChanges() throws {
+      var random = Random(3)
+      let text = random.text(50_000), noise = random.bytes(20_000)
+      let base: Folder = ["a": .file(text), "b/c": .file(noise), "b/d": .file("small"), "z": .link("a")]
+      func changed(_ change: (inout Folder) -> Void) -> Folder {
+        var folder = base
+        change(&folder)
+        return folder
+      }
+      let cases: [(String, Folder)] = [
+        ("a byte at the front", changed { $0["a"] = .file([7] + text) }),
+        ("a byte in the middle", changed { $0["a"] = .file(text[..<25_000] + [7] + text[25_000...]) }),
+        ("a byte at the end", changed { $0["a"] = .file(text + [7]) }),
+        ("bytes taken out", changed { $0["a"] = .file(text[..<10_000] + text[20_000...]) }),
+        ("halves swapped", changed { $0["a"] = .file(text[25_000...] + text[..<25_000]) }),
+        ("cut short", changed { $0["a"] = .file(Array(text[..<100])) }),
+        ("emptied", changed { $0["a"] = .file([]) }),
+        ("files swapped", changed { ($0["a"], $0["b/c"]) = ($0["b/c"], $0["a"]) }),
+        ("renamed", changed { $0["0"] = $0.removeValue(forKey: "a") }),
+        ("moved into a folder", changed { $0["n/e/w"] = $0.removeValue(forKey: "a") }),
+        ("put together", changed { $0["both"] = .file(text + noise) }),
+        ("doubled", changed { $0["a"] = .file(text + text) }),
+        ("copies of something new", changed { for i in 0..<5 { $0["new\(i)"] = .file(text.reversed()) } }),
+        ("removed", changed { $0["b/c"] = nil }),
+        ("executable", changed { $0["b/d"] = .file(Array("small".utf8), executable: true) }),
+        ("link to elsewhere", changed { $0["z"] = .link("b") }),
+        ("a file for a link", changed { $0["z"] = .file("z") }),
+        ("a link for a file", changed { $0["b/d"] = .link("c") }),
+        (
+          "a folder for a file",
+          changed {
+            $0["a"] = nil; $0["a/x"] = .file(noise)
+          }
+        ),
+        ("an empty folder", changed { $0["void"] = .folder }),
+        ("everything gone", [:]),
+        ("something from nothing", base),
+      ]
+      for (name, after) in cases {
+        let before = name == "something from nothing" ? [:] : base
+        try Self.roundTrip(before, after, "\(name)")
+        if !after.isEmpty, !before.isEmpty { try Self.roundTrip(after, before, "\(name), and back") }
+      }
+    }
+
+    /// What is renamed, moved or put together is not in the delta.
+    @Test func whatWasThereCostsNothing() throws {
+      var random = Random(4)
+      var before: Folder = [:], after: Folder = [:]
+      for index in 0..<50 {
+        let bytes = random.bytes(5_000)
+        before["old/asset \(index)"] = .file(bytes)
+        after["new/place \(index)"] = .file(bytes)
+      }
+      let (delta, result) = try Self.roundTrip(before, after)
+      #expect(result.new_chunk_count == 0 && delta.info.new_bytes == 0)
+      #expect(delta.bytes.count < 1_000)
+    }
+
+    /// A rewritten header in each of many files that do not compress: their changes share groups, and no ids travel.
+    @Test func manySmallChanges() throws {
+      var random = Random(5)
+      var before: Folder = [:], after: Folder = [:]
+      for index in 0..<60 {
+        let bytes = random.bytes(20_000)
+        before["f\(index)"] = .file(bytes)
+        after["f\(index)"] = .file(random.bytes(64) + bytes[64...])
+      }
+      let (delta, _) = try Self.roundTrip(before, after)
+      #expect(delta.bytes.count < 60 * 64 + 60 * 40)
+    }
+
+    /// Addresses in a program move by little, everywhere: covers hold their differences.
+    @Test func manyNumbersThatMove() throws {
+      var random = Random(6)
+      var before: [UInt8] = [], after: [UInt8] = []
+      var address: UInt32 = 0x40_0000
+      for _ in 0..<20_000 {
+        address += UInt32(random.below(4000))
+        let opcode = random.bytes(3)
+        func encode(_ address: UInt32) -> [UInt8] {
+          opcode + (0..<4).map { UInt8(truncatingIfNeeded: address >> (8 * $0)) }
+        }
+        before += encode(address)
+        after += encode(address + 0x1230)
+      }
+      let (delta, _) = try Self.roundTrip(["program": .file(before)], ["program": .file(after)], level: 19)
+      #expect(delta.bytes.count < after.count / 8)
+    }
+
+    @Test func manyEntries() throws {
+      var random = Random(7)
+      var before: Folder = [:], after: Folder = [:]
+      for index in 0..<3_000 {
+        let file = Node.file(random.text(random.below(60)))
+        if !random.chance(1, in: 20) { before["folder \(index % 37)/asset \(index)"] = file }
+        if !random.chance(1, in: 20) {
+          after["folder \(index % 37)/asset \(index)"] = random.chance(1, in: 9) ? .file(random.text(30)) : file
+        }
+      }
+      try Self.roundTrip(before, after)
+    }
+
+    /// More new bytes than a group holds, in chunks that are known by nothing but their content.
+    @Test func manyGroups() throws {
+      var random = Random(8)
+      let old = random.text(1_500_000), other = random.text(1_300_000)
+      let mixed = Array(other[..<600_000]) + old[700_000..<900_000] + random.bytes(300_000) + other[600_000...]
+      let (delta, _) = try Self.roundTrip(["a": .file(old)], ["a": .file(mixed), "b": .file(old)])
+      #expect(delta.blocks.count > 3)
+    }
+
+    @Test(arguments: testSeeds(1...12))
+    func generatedPairs(seed: UInt64) throws {
+      var random = Random(seed)
+      var before: Folder = [:], after: Folder = [:]
+      for index in 0..<random.below(30) {
+        let path = "d\(random.below(4))/f\(index)"
+        let bytes = random.chance(1, in: 3) ? random.bytes(random.below(40_000)) : random.text(random.below(40_000))
+        before[path] = .file(bytes, executable: random.chance(1, in: 8))
+        var changed = bytes
+        for _ in 0..<random.below(4) where !changed.isEmpty {
+          let at = random.below(changed.count), end = min(at + random.below(3_000), changed.count)
+          changed.replaceSubrange(at..<end, with: random.chance(1, in: 2) ? random.bytes(random.below(500)) : [])
+        }
+        switch random.below(6) {
+        case 0: break
+        case 1: after["moved/\(index)"] = .file(changed)
+        default: after[path] = .file(changed, executable: random.chance(1, in: 8))
+        }
+      }
+      try Self.roundTrip(before, after, map: random.chance(1, in: 2) ? ["d1/*"] : [], "seed \(seed)")
+    }
+
+    // MARK: Map assets
+
+    /// Map assets are laid out in one piece, be their chunks kept, new, or new before.
+    @Test func mapAssets() throws {
+      var random = Random(9)
+      let old = random.bytes(30_000), new = random.bytes(20_000)
+      let before: Folder = ["m/a": .file(old), "m/b": .file(new.reversed())]
+      let after: Folder = [
+        "m/a": .file(old[..<15_000] + new + old[15_000...]), "m/b": .file(new.reversed()), "m/c": .file(new + old),
+        "m/d": .file(new + new), "m/e": .file(new + [1]), "z": .file(new),
+      ]
+      let pair = try Pair([before, after], map: ["m/*"])
+      try pair.apply(pair.delta().bytes)
+      #expect(try pair.content == after)
+      let snapshot = try pair.target.snapshot()
+      for path in after.keys where path.hasPrefix("m/") {
+        try snapshot.withAsset(path) { #expect($0.pointee.mapped, "\(path)") }
+      }
+      #expect(try snapshot.faults(deep: true) == [])
+    }
+
+    @Test func mappedForTheFirstTime() throws {
+      var random = Random(10)
+      let folder: Folder = ["m": .file(random.text(30_000)), "n": .file("n")]
+      let pair = try Pair([folder])
+      try pair.source.commit(keep: 9) { try $0.add("p", "/1", map: ["m"]) }
+      // The same content is no new version: a map asset is told with one that has something new.
+      pair.disk.put(["n": .file("other")], at: "/1")
+      try pair.source.commit(keep: 9) { try $0.add("p", "/1", map: ["m"]) }
+      try pair.apply(pair.delta().bytes)
+      try pair.target.snapshot().withAsset("m") { #expect($0.pointee.mapped) }
+      #expect(try pair.target.snapshot().faults(deep: true) == [])
+    }
+
+    // MARK: Which versions
+
+    @Test func whatIsCurrentStaysAsItIs() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      try pair.apply(delta.bytes)
+      let generation = try pair.target.snapshot().generation
+      let again = try pair.apply(delta.bytes)
+      #expect(again.unchanged && again.version.number == 2 && again.new_stored_bytes == 0)
+      #expect(try pair.target.snapshot().generation == generation)
+      try pair.apply(delta.bytes) { request in
+        request.set_priority = true
+        request.priority = 5
+      }
+      #expect(try pair.target.snapshot().packs[0].priority == 5)
+    }
+
+    /// The version that it begins with need not be the current one, nor the pack be there.
+    @Test func fromAnOlderVersion() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!, Change.folders["/other"]!])
+      try pair.apply(pair.delta(1, 2).bytes)
+      try pair.apply(pair.delta(1, 3).bytes)
+      #expect(try pair.content == Change.folders["/other"])
+      try pair.apply(pair.delta(3, 1).bytes)
+      #expect(try pair.content == Change.folders["/one"])
+      try pair.target.commit { try $0.remove("p", keepHistory: true) }
+      try pair.apply(pair.delta(1, 2).bytes)
+      #expect(try pair.content == Change.folders["/two"])
+      #expect(try pair.target.snapshot().faults(deep: true) == [])
+    }
+
+    @Test func theWrongBase() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!, Change.folders["/other"]!])
+      let delta = try pair.delta(2, 3)
+      let transaction = try pair.target.begin()
+      do {
+        try transaction.apply(delta.bytes)
+        Issue.record("a delta was applied to what it does not begin with")
+      } catch let failure as Failure {
+        #expect(failure.status == PKS_NOT_FOUND && failure.description.contains("p@2"))
+      }
+      try transaction.add("q", "/1")
+      _ = try transaction.commit()
+      #expect(try pair.target.snapshot().packNames == ["p", "q"])
+    }
+
+    @Test func heldAndTakenNumbers() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      try pair.target.commit(keep: 9) { try $0.add("p", "/2", version: 7) }
+      try pair.target.commit { try $0.rollBack("p", to: 1) }
+      #expect(try status { try pair.apply(delta.bytes) } == PKS_HELD)
+      try pair.target.commit { try $0.unpin("p") }
+      pair.disk.put(["x": .file("x")], at: "/x")
+      try pair.target.commit(keep: 9) { try $0.add("p", "/x", version: 2) }
+      #expect(try status { try pair.apply(delta.bytes) } == PKS_EXISTS)
+    }
+
+    @Test func anotherDelta() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      var digest = withUnsafeBytes(of: delta.info.header_digest, Array.init)
+      #expect(withUnsafeBytes(of: try inspect(delta.bytes).header_digest, Array.init) == digest)
+      digest.withUnsafeBufferPointer { lent in
+        #expect(throws: Never.self) {
+          let transaction = try pair.target.begin()
+          try transaction.apply(delta.bytes) { $0.header_digest = lent.baseAddress }
+          transaction.abort()
+        }
+      }
+      digest[31] ^= 1
+      digest.withUnsafeBufferPointer { lent in
+        #expect(throws: Failure.self) { try pair.apply(delta.bytes) { $0.header_digest = lent.baseAddress } }
+      }
+    }
+
+    @Test func requestsThatMakeNoSense() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let snapshot = try pair.source.snapshot()
+      #expect(try status { _ = try snapshot.delta(of: "q", from: 1, to: 2) } == PKS_NOT_FOUND)
+      #expect(try status { _ = try snapshot.delta(of: "p", from: 1, to: 3) } == PKS_NOT_FOUND)
+      #expect(try status { _ = try snapshot.delta(of: "p", from: 1, to: 2, level: 23) } == PKS_INVALID_ARGUMENT)
+      #expect(try status { _ = try inspect(Array("no delta at all, but long enough".utf8)) } == PKS_CORRUPT)
+      let delta = try pair.delta()
+      #expect(try status { try pair.apply(delta.bytes) { $0.level = 23 } } == PKS_INVALID_ARGUMENT)
+      var newer = delta.bytes
+      newer[8] = 1
+      #expect(try status { _ = try inspect(newer) } == PKS_NEWER_FORMAT)
+    }
+
+    // MARK: Damage
+
+    /// A bit turned anywhere: in the header, in each block, and at its ends.
+    @Test func everyPlace() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      let header = Int(delta.info.header_length)
+      var places = Set(stride(from: 0, to: header, by: 3))
+      for block in delta.blocks {
+        places.formUnion([block.lowerBound, block.upperBound - 1])
+        places.formUnion(stride(from: block.lowerBound, to: block.upperBound, by: 97))
+      }
+      let generation = try pair.target.snapshot().generation
+      for place in places.sorted() {
+        var bytes = delta.bytes
+        bytes[place] ^= 0x10
+        let failure = try status {
+          let transaction = try pair.target.begin()
+          defer { transaction.abort() }
+          try transaction.apply(bytes)
+        }
+        // What only says how the version is to be called may be anything: the root's signature is for that.
+        let isName = (16..<32).contains(place) || (96..<104).contains(place) || (160..<161).contains(place)
+        #expect(failure != PKS_OK || isName, "byte \(place)")
+      }
+      #expect(try pair.target.snapshot().generation == generation)
+      #expect(try pair.target.snapshot().faults(deep: true) == [])
+    }
+
+    @Test func everyLength() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      for length in stride(from: 0, to: delta.bytes.count, by: 61) {
+        #expect(try status { try pair.apply(Array(delta.bytes[..<length])) } == PKS_CORRUPT, "\(length) bytes")
+      }
+      try pair.apply(delta.bytes + [1, 2, 3])
+      #expect(try pair.content == Change.folders["/two"])
+    }
+
+    // MARK: Building
+
+    /// The bytes depend on the versions and the level alone.
+    @Test func determinism() throws {
+      var random = Random(11)
+      var before: Folder = [:], after: Folder = [:]
+      for index in 0..<20 {
+        let bytes = random.text(90_000)
+        before["f\(index)"] = .file(bytes)
+        after["f\(index)"] = .file(bytes[..<40_000] + random.text(20_000) + bytes[50_000...])
+      }
+      let deltas = try [1, 2, 5].map { threads in
+        let pair = try Pair([before, after], threads: threads)
+        var delta = try pair.delta()
+        try pair.apply(delta.bytes)
+        #expect(try pair.content == after)
+        // The date of the version is in the header.
+        delta.bytes.replaceSubrange(96..<104, with: repeatElement(0, count: 8))
+        return delta.bytes
+      }
+      #expect(deltas[0] == deltas[1] && deltas[0] == deltas[2])
+    }
+
+    @Test func levels() throws {
+      var random = Random(12)
+      let bytes = random.text(400_000)
+      let after = bytes[..<100_000] + random.text(50_000) + bytes[200_000...].reversed()
+      let sizes = try [1, 9, 18, 22].map { level in
+        try Self.roundTrip(["a": .file(bytes)], ["a": .file(Array(after))], level: level).delta.bytes.count
+      }
+      #expect(sizes == sizes.sorted(by: >))
+    }
+
+    @Test func cancelling() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let snapshot = try pair.source.snapshot()
+      #expect(try status { _ = try snapshot.delta(of: "p", from: 1, to: 2, cancelAfter: 1) } == PKS_CANCELLED)
+      #expect(try status { _ = try snapshot.delta(of: "p", from: 1, to: 2, cancelAfter: 2) } == PKS_CANCELLED)
+      for writes in 0..<3 {
+        #expect(try status { _ = try snapshot.delta(of: "p", from: 1, to: 2, failAfter: writes) } == PKS_IO_ERROR)
+      }
+      #expect(pair.disk.list("/source/tmp").isEmpty)
+    }
+
+    /// A store that may not be written to is a source, too.
+    @Test func fromReadOnlyMedia() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let delta = try pair.delta()
+      sim_set_capacity(pair.disk.raw, 1)
+      #expect(throws: Failure.self) { try pair.delta() }
+      sim_set_capacity(pair.disk.raw, .max)
+      #expect(try pair.delta().bytes == delta.bytes)
+    }
+
+    /// Every failure of the machine while one is built leaves nothing behind.
+    @Test func failuresWhileBuilding() throws {
+      let pair = try Pair([Change.folders["/one"]!, Change.folders["/two"]!])
+      let expected = try pair.delta().bytes
+      var failures = 0
+      for call in UInt64(0)..<4_000 {
+        sim_fail(pair.disk.raw, SIM_CALL_ANY, nil, call, EIO, false)
+        let failure = try status { _ = try pair.delta() }
+        sim_fail(pair.disk.raw, SIM_CALL_ANY, nil, .max, EIO, false)
+        if failure == PKS_OK { break }
+        failures += 1
+      }
+      #expect(failures > 10)
+      #expect(try pair.delta().bytes == expected)
+      #expect(pair.disk.list("/source/tmp").isEmpty)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+/// Deltas, applied to a small store: the header, the description, and groups with their pieces and covers.
+///
+/// Input: u8 flags. With 1, a delta file follows, in which the digests of blocks are put right if there is 2. Otherwise a
+/// delta is put together: 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of the
+/// catalog to come, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes of
+/// its stored form. With 4 it is applied to the older version, with 8 files are map assets there.
+#include "../fuzzing.h"
+
+enum { GROUPS_MAX = 64 };
+
+static sim_disk *disks[2];
+static pks_delta_info from_older, from_newer;
+
+static int keep_nothing(void *context, uint64_t offset, const void *bytes, size_t byte_count) {
+  (void)context, (void)offset, (void)bytes, (void)byte_count;
+  return 0;
+}
+
+static pks_store *open_store(sim_disk *disk) {
+  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
+  pks_store *store;
+  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
+  return store;
+}
+
+/// What deltas of the store begin with: the older or the newer version of the pack.
+static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
+  pks_store *store = open_store(disk);
+  pks_snapshot *snapshot;
+  pks_delta_info info;
+  pks_delta_request request = {.pack = "Example", .from = from, .to = to, .level = 1, .write = keep_nothing};
+  FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
+  FUZZ_ASSERT(!pks_delta_build(snapshot, &request, &info, NULL));
+  pks_snapshot_close(snapshot);
+  pks_store_close(store);
+  return info;
+}
+
+static void map_files(sim_disk *disk) {
+  static const char *const globs[] = {"*"};
+  pks_store *store = open_store(disk);
+  pks_txn *txn;
+  pks_add_request request = {.pack = "Example", .folder = "/s", .map_globs = globs, .map_glob_count = 1};
+  pks_add_result result;
+  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
+  FUZZ_ASSERT(!pks_txn_add_folder(txn, &request, &result, NULL));
+  FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
+  pks_store_close(store);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***arguments) {
+  (void)count, (void)arguments;
+  for (size_t i = 0; i < 2; i++) { disks[i] = fuzz_make_store(1); }
+  from_older = describe(disks[0], 1, 2);
+  from_newer = describe(disks[0], 2, 1);
+  map_files(disks[1]);
+  return 0;
+}
+
+// MARK: Putting a delta together
+
+static size_t append(fuzz_file *file, const void *bytes, size_t byte_count) {
+  file->bytes = realloc(file->bytes, file->length + byte_count + 1);
+  FUZZ_ASSERT(file->bytes);
+  if (byte_count > 0) { memcpy(file->bytes + file->length, bytes, byte_count); }
+  return file->length += byte_count;
+}
+
+static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file *out) {
+  pks__delta_header header = {.chunk_average = 1024, .from_number = from->from_version, .to_number = 9};
+  pks__delta_block blocks[1 + GROUPS_MAX];
+  const uint8_t *stored[1 + GROUPS_MAX];
+  size_t got, count = 1;
+  memcpy(header.pack, from->pack, sizeof header.pack);
+  memcpy(&header.from_catalog, from->from_catalog, PKS__ID_SIZE);
+  header.file_count = fuzz_take(input, 4);
+  header.link_count = fuzz_take(input, 4);
+  header.folder_count = fuzz_take(input, 4);
+  header.logical_bytes = fuzz_take(input, 4);
+  const uint8_t *id = fuzz_take_bytes(input, PKS__ID_SIZE, &got);
+  memcpy(&header.to_catalog, id, got);
+  stored[0] = fuzz_take_bytes(input, (size_t)fuzz_take(input, 2), &got);
+  blocks[0] = (pks__delta_block){.stored_length = pks__put32((uint32_t)got), .raw_length = pks__put32((uint32_t)got)};
+  header.part_count = 1;
+  header.prefix_max = PKS__DELTA_PREFIX_MAX / 16;
+  for (; count <= GROUPS_MAX && input->left > 0; count++) {
+    uint32_t raw_length = (uint32_t)(fuzz_take(input, 4) % (PKS__DELTA_GROUP / 4));
+    stored[count] = fuzz_take_bytes(input, (size_t)fuzz_take(input, 2), &got);
+    blocks[count] = (pks__delta_block){
+      .stored_length = pks__put32((uint32_t)got), .raw_length = pks__put32(raw_length)};
+    header.new_bytes += raw_length;
+    if (raw_length > header.group_max) { header.group_max = raw_length; }
+  }
+  header.group_count = (uint32_t)count - 1;
+  for (size_t i = 0; i < count; i++) {
+    fuzz_sha256(stored[i], pks__get32(blocks[i].stored_length), blocks[i].digest.bytes);
+  }
+  pks__scratch bytes = {0};
+  FUZZ_ASSERT(!pks__delta_put_header(&header, blocks, &bytes, NULL));
+  append(out, bytes.bytes, (size_t)bytes.length);
+  pks__scratch_free(&bytes);
+  for (size_t i = 0; i < count; i++) { append(out, stored[i], pks__get32(blocks[i].stored_length)); }
+}
+
+/// Puts right the digests of blocks that are where the header has them.
+static void put_digests_right(fuzz_file *file) {
+  pks_error error;
+  uint32_t length;
+  pks__delta_header header;
+  const pks__delta_block *blocks;
+  if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
+  if (length > file->length || pks__delta_read_header(file->bytes, length, "name", &header, &blocks, &error)) { return; }
+  size_t offset = length;
+  for (uint32_t i = 0; i < header.part_count + header.group_count; i++) {
+    size_t stored_length = pks__get32(blocks[i].stored_length);
+    if (stored_length > file->length - offset) { return; }
+    size_t row = (size_t)((const uint8_t *)&blocks[i] - file->bytes);
+    fuzz_sha256(file->bytes + offset, stored_length, file->bytes + row + 8);
+    offset += stored_length;
+  }
+}
+
+// MARK: Applying
+
+static int read_file(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+  const fuzz_file *file = context;
+  size_t left = offset < file->length ? file->length - (size_t)offset : 0;
+  *got = pks__min_size(left, byte_count);
+  if (*got > 0) { memcpy(out, file->bytes + offset, *got); }
+  return 0;
+}
+
+/// Chunks that are kept may be kept again and again; whoever applies a delta can be told to stop.
+static bool goes_on(void *context, const pks_progress *progress) {
+  (void)progress;
+  return ++*(unsigned *)context < 64;
+}
+
+static void apply(sim_disk *disk, fuzz_file *file) {
+  pks_store *store = open_store(disk);
+  pks_txn *txn;
+  pks_error error;
+  unsigned steps = 0;
+  pks_apply_request request = {
+    .delta = {.context = file, .read = read_file, .name = "delta"}, .context = &steps, .progress = goes_on};
+  pks_add_result result;
+  pks_delta_info info;
+  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
+  if (!pks_delta_inspect(&info, &request.delta, fuzz_sha256, &error)) { FUZZ_ASSERT(strlen(info.pack) > 0); }
+  if (pks_txn_apply_delta(txn, &request, &result, &error)) {
+    FUZZ_ASSERT(error.text && error.status);
+    pks_txn_abort(txn);
+  } else {
+    FUZZ_ASSERT(memcmp(result.version.catalog, info.to_catalog, sizeof info.to_catalog) == 0);
+    FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
+    pks_snapshot *snapshot;
+    pks_verify_totals totals;
+    FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
+    FUZZ_ASSERT(!pks_snapshot_verify(snapshot, true, NULL, NULL, NULL, &totals, NULL) && totals.fault_count == 0);
+    pks_snapshot_close(snapshot);
+  }
+  pks_store_close(store);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
+  fuzz_input input = {bytes, byte_count};
+  uint64_t flags = fuzz_take(&input, 1);
+  fuzz_file file = {0};
+  if (flags & 1) {
+    append(&file, input.next, input.left);
+    if (flags & 2) { put_digests_right(&file); }
+  } else {
+    make_delta(&input, flags & 4 ? &from_older : &from_newer, &file);
+  }
+  sim_disk *disk = sim_clone(disks[flags & 8 ? 1 : 0]);
+  uint64_t open = pks__memory_counts_now().open;
+  apply(disk, &file);
+  FUZZ_ASSERT(pks__memory_counts_now().open == open);
+  sim_counts counts = sim_counts_now(disk);
+  FUZZ_ASSERT(counts.handles + counts.maps + counts.locks == 0);
+  sim_free(disk);
+  free(file.bytes);
+  return 0;
+}
