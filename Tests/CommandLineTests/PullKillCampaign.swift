@@ -14,7 +14,7 @@ import Testing
 @Suite struct PullKillCampaign {
   static let byteCount = 24_000_000
   /// What may be under way, and is not kept when the process is killed.
-  static let outstandingByteCount = 4 << 20
+  static let outstandingByteCount = 3 << 20
 
   let playground = try! Playground()
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
