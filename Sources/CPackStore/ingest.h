@@ -110,8 +110,9 @@ typedef struct pks__version_request {
   const char *pack;
   const pks_add_request *encoding;  ///< level, layout, sizes of frames, and priority; NULL: the defaults
   pks__id catalog;
-  /// says which files are map assets; where it cannot be read, none is
+  /// says which files are map assets; where it cannot be read, none is, unless `needs_layout`: then that is the error
   pks__id layout;
+  bool needs_layout;
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of both

@@ -9,7 +9,8 @@ extension Core {
     /// Syncs that could go, by their number in the change, and why they could.
     private static let spare: [String: [Int: String]] = [
       Change.severalPacks.name: [2: joined, 5: joined], Change.merge.name: [2: joined],
-      Change.rollback.name: [1: joined], Change.comeback.name: [1: joined], Change.createAgain.name: [0: leftovers],
+      Change.rollback.name: [1: joined], Change.comeback.name: [1: joined],
+      Change.copy.name: [1: joined, 4: joined], Change.createAgain.name: [0: leftovers],
       Change.atomicThenDurable.name: [7: again],
       Change.delivery.name: [1: ghosts], Change.resumedDelivery.name: [1: ghosts],
       Change.repair.name: [6: reused, 7: reused, 8: reused, 9: reused, 13: folders],
