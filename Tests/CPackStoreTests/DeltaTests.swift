@@ -70,6 +70,7 @@ extension Core {
     @Test func kindsOfChanges() throws {
       var random = Random(3)
       let text = random.text(50_000), noise = random.bytes(20_000)
+      let backwards = [UInt8](text.reversed())
       let base: Folder = ["a": .file(text), "b/c": .file(noise), "b/d": .file("small"), "z": .link("a")]
       func changed(_ change: (inout Folder) -> Void) -> Folder {
         var folder = base
@@ -89,7 +90,7 @@ extension Core {
         ("moved into a folder", changed { $0["n/e/w"] = $0.removeValue(forKey: "a") }),
         ("put together", changed { $0["both"] = .file(text + noise) }),
         ("doubled", changed { $0["a"] = .file(text + text) }),
-        ("copies of something new", changed { for i in 0..<5 { $0["new\(i)"] = .file(text.reversed()) } }),
+        ("copies of something new", changed { folder in for i in 0..<5 { folder["new\(i)"] = .file(backwards) } }),
         ("removed", changed { $0["b/c"] = nil }),
         ("executable", changed { $0["b/d"] = .file(Array("small".utf8), executable: true) }),
         ("link to elsewhere", changed { $0["z"] = .link("b") }),
