@@ -77,12 +77,15 @@ extension Core {
         change(&folder)
         return folder
       }
+      let copies = changed { folder in
+        for index in 0..<5 { folder["new\(index)"] = .file(backwards) }
+      }
       let cases: [(String, Folder)] = [
         ("a byte at the front", changed { $0["a"] = .file([7] + text) }),
         ("a byte in the middle", changed { $0["a"] = .file(text[..<25_000] + [7] + text[25_000...]) }),
         ("a byte at the end", changed { $0["a"] = .file(text + [7]) }),
-        ("bytes taken out", changed { $0["a"] = .file(text[..<10_000] + text[20_000...]) }),
-        ("halves swapped", changed { $0["a"] = .file(text[25_000...] + text[..<25_000]) }),
+        ("bytes taken out", changed { $0["a"] = .file([UInt8](text[..<10_000]) + text[20_000...]) }),
+        ("halves swapped", changed { $0["a"] = .file([UInt8](text[25_000...]) + text[..<25_000]) }),
         ("cut short", changed { $0["a"] = .file(Array(text[..<100])) }),
         ("emptied", changed { $0["a"] = .file([]) }),
         ("files swapped", changed { ($0["a"], $0["b/c"]) = ($0["b/c"], $0["a"]) }),
@@ -90,7 +93,7 @@ extension Core {
         ("moved into a folder", changed { $0["n/e/w"] = $0.removeValue(forKey: "a") }),
         ("put together", changed { $0["both"] = .file(text + noise) }),
         ("doubled", changed { $0["a"] = .file(text + text) }),
-        ("copies of something new", changed { folder in for i in 0..<5 { folder["new\(i)"] = .file(backwards) } }),
+        ("copies of something new", copies),
         ("removed", changed { $0["b/c"] = nil }),
         ("executable", changed { $0["b/d"] = .file(Array("small".utf8), executable: true) }),
         ("link to elsewhere", changed { $0["z"] = .link("b") }),
