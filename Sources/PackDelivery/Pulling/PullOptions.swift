@@ -9,6 +9,9 @@ public struct PullOptions: Sendable {
   /// Takes a site that is not signed, from a folder or archive only.
   public var allowsUnsigned = false
 
+  /// Takes a delta that the site has where that is shorter than the frames that are missing. It costs more work here.
+  public var usesDeltas = true
+
   /// How fast bytes may come, in bytes per second.
   public var byteRateLimit: Int?
 
