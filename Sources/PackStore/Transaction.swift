@@ -10,7 +10,7 @@ public struct Transaction: ~Copyable {
 
   init(_ hold: TransactionHold) { self.hold = hold }
 
-  private var pointer: OpaquePointer { hold.pointer! }
+  var pointer: OpaquePointer { hold.pointer! }
 
   /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
   ///
