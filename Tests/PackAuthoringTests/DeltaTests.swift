@@ -70,12 +70,15 @@ import Testing
     let made = try await source.makeDelta(of: "P", from: 1, to: 2, file: there, signedBy: key)
     _ = try await source.makeDelta(of: "P", from: 2, to: 1, file: back, signedBy: key)
     _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: bare)
-    let delta = try Data(contentsOf: URL(fileURLWithPath: there)), unsigned = delta.prefix(made.info.byteCount)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: bare)) == unsigned)
-    let other = try Data(contentsOf: URL(fileURLWithPath: back)).suffix(104)
-    let tails = [other, delta.suffix(104).dropLast(), delta.suffix(104) + [0], Data([0]), Data(count: 104)]
+    let delta = try Array(Data(contentsOf: URL(fileURLWithPath: there))), unsigned = delta.prefix(made.info.byteCount)
+    #expect(try Array(Data(contentsOf: URL(fileURLWithPath: bare))) == Array(unsigned))
+    let signature = Array(delta.suffix(104)),
+      other = try Array(Data(contentsOf: URL(fileURLWithPath: back)).suffix(104))
+    let tails: [[UInt8]] = [
+      other, signature.dropLast(), signature + [0], [0], Array(repeating: 0, count: 104),
+    ]
     for tail in tails {
-      try (unsigned + tail).write(to: URL(fileURLWithPath: there))
+      try Data(unsigned + tail).write(to: URL(fileURLWithPath: there))
       let error = #expect(throws: PackStoreError.self) { try DeltaFile(there) }
       #expect(error?.code == .untrusted, "\(tail.count) bytes")
     }
@@ -85,16 +88,14 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let file = folder.path("delta")
-    var codes: [PackStoreError.Code?] = []
-    codes.append(await #expect(throws: PackStoreError.self) { try DeltaFile(file) }?.code)
-    codes.append(
-      await #expect(throws: PackStoreError.self) {
-        try await source.makeDelta(of: "P", from: 1, to: 9, file: file)
-      }?.code)
-    codes.append(
-      await #expect(throws: PackStoreError.self) {
-        try await source.makeDelta(of: "P", from: 1, to: 2, file: folder.path("no/folder"))
-      }?.code)
+    let missing = #expect(throws: PackStoreError.self) { try DeltaFile(file) }
+    let unkept = await #expect(throws: PackStoreError.self) {
+      try await source.makeDelta(of: "P", from: 1, to: 9, file: file)
+    }
+    let nowhere = await #expect(throws: PackStoreError.self) {
+      try await source.makeDelta(of: "P", from: 1, to: 2, file: folder.path("no/folder"))
+    }
+    let codes = [missing?.code, unkept?.code, nowhere?.code]
     #expect(codes == [.notFound, .notFound, .ioError])
     #expect(!FileManager.default.fileExists(atPath: file))
 
@@ -125,6 +126,9 @@ import Testing
       return [build?.code, apply?.code]
     }.value
     #expect(codes == [.cancelled, .cancelled])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")).sorted() == ["content", "delta", "source", "target"])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path("")).sorted() == [
+        "content", "delta", "source", "target",
+      ])
   }
 }
