@@ -124,6 +124,7 @@ pks_status pks_txn_copy_version(
     .encoding = &encoding,
     .catalog = version->catalog,
     .layout = version->layout,
+    .needs_layout = true,
     .pages = pks__view_pages(source.view),
     .fetch = {.context = &source, .fetch = fetch_chunk},
     .progress = request->progress,

@@ -130,7 +130,7 @@ static uint64_t alignment_of(const pks_delivery *delivery, const arrival *arriva
   uint32_t number = *PKS__SCRATCH_AT(&delivery->order, const uint32_t, arrival->plan->first);
   const pks__missing_chunk *chunk = chunk_of(delivery, arrival->plan, 0);
   const pks__needy_file *file = pks__delivery_file(delivery, chunk->file);
-  bool begins = chunk->begin == 0 && number == file->first;
+  bool begins = chunk->begin == 0 && (file->mapped ? chunk->offset == 0 : number == file->first);
   if (arrival->frame.codec != PKS__CODEC_RAW || !begins) { return 1; }
   return file->mapped || file->size >= PKS__LARGE_ASSET ? PKS__PAGE : 8;
 }

@@ -25,7 +25,8 @@ static pks_status corrupt_file(
 }
 
 static int compare(const void *a, size_t a_length, const void *b, size_t b_length) {
-  int order = memcmp(a, b, pks__min_size(a_length, b_length));
+  size_t common = pks__min_size(a_length, b_length);
+  int order = common > 0 ? memcmp(a, b, common) : 0;  // an empty key may be NULL
   return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
@@ -116,10 +117,10 @@ static pks_status known_length(pks_delivery *delivery, const pks__id *id, uint32
 }
 
 static pks_status add_missing(
-  pks_delivery *delivery, const pks__catalog_chunk *chunk, uint64_t offset, bool is_listed, pks_error *error
+  pks_delivery *delivery, const pks__catalog_chunk *chunk, uint64_t file, uint64_t offset, bool is_listed,
+  pks_error *error
 ) {
   uint64_t count = PKS__SCRATCH_COUNT(&delivery->chunks, pks__missing_chunk);
-  uint64_t file = PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file);
   if (count >= PKS__NO_CHUNK || file >= UINT32_MAX) {
     return pks__delivery_corrupt(delivery, "too many chunks for one pack", error);
   }
@@ -141,18 +142,26 @@ static pks_status scan_chunk(
 ) {
   pks_delivery *delivery = scan->delivery;
   uint32_t length = pks__get32(chunk->length), known;
-  if (length == 0 || length > delivery->ingest.chunker.maximum || ++scan->chunk_count > UINT32_MAX) {
-    const char *text = "the version has chunks that no chunker makes, or too many";
+  if (length == 0 || length > delivery->ingest.chunker.maximum) {
+    const char *text = "the asset has a chunk that no chunker makes";
     return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
   }
   pks_status status = known_length(delivery, &chunk->id, &known, error);
   if (status || known == length) { return status; }
-  if (known == 0) { return add_missing(delivery, chunk, offset, true, error); }
+  uint64_t file = PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file);
+  if (known == 0) { return add_missing(delivery, chunk, file, offset, true, error); }
   const char *text = "a chunk of the asset has another length than elsewhere";
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
 }
 
 static pks_status scan_chunks(scan *scan, const pks__catalog_entry *entry, pks_error *error) {
+  // Lists may have the same page many times, so few pages can speak of any number of chunks.
+  if (entry->chunk_count > UINT32_MAX - scan->chunk_count) {
+    return pks__fail_at_path(
+      error, PKS_CORRUPT, "the version has more chunks than can be numbered", entry->path, entry->path_length
+    );
+  }
+  scan->chunk_count += entry->chunk_count;
   pks__chunk_cursor chunks;
   pks__chunk_cursor_init(&chunks, pks__delivery_pages(scan->delivery), entry);
   uint64_t size = 0;
@@ -423,28 +432,91 @@ static pks_status visit_files(
 
 // MARK: - Map assets
 
-/// Lists all chunks of a map asset as missing, in the place of those that are.
-static pks_status list_all_chunks(pks_delivery *delivery, uint64_t index, pks_error *error) {
-  pks__needy_file *file = file_at(delivery, index);
+/// How much of a map asset came already in one piece, from a page on.
+typedef struct arrived_part {
+  uint64_t bytes;
+  uint64_t chunks;
+  bool is_last;  ///< nothing else was written since: what comes next will abut
+} arrived_part;
+
+static pks_status open_chunks(
+  pks_delivery *delivery, const pks__needy_file *file, pks__chunk_cursor *out, pks_error *error
+) {
   pks__catalog_entry entry;
-  pks__chunk_cursor chunks;
   pks_status status = pks__catalog_entry_decode(
     text_at(delivery, file->path), file->path_length, delivery->texts.bytes + file->entry, file->entry_length, &entry,
     error
   );
+  if (!status) { pks__chunk_cursor_init(out, pks__delivery_pages(delivery), &entry); }
+  return status;
+}
+
+/// How much of the asset lies from new chunk `number` on, where its first one is.
+static pks_status measure_arrived(
+  pks_delivery *delivery, const pks__needy_file *file, const pks__written_chunks *written, uint32_t number,
+  arrived_part *out, pks_error *error
+) {
+  pks__chunk_cursor chunks;
+  pks_status status = open_chunks(delivery, file, &chunks, error);
+  if (status) { return status; }
+  *out = (arrived_part){0};
+  for (bool more = true; more;) {
+    pks__catalog_chunk chunk;
+    uint64_t at = number + out->chunks;
+    status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
+    if (status || !more || at >= written->count) { break; }
+    const pks__id *id = PKS__SCRATCH_AT(&delivery->ingest.new_ids, const pks__id, at);
+    bool goes_on = out->chunks == 0 || written->follows(written->context, (uint32_t)at);
+    if (!goes_on || !pks__id_equal(id, &chunk.id)) { break; }
+    out->chunks++;
+    out->bytes += pks__get32(chunk.length);
+  }
+  out->is_last = number + out->chunks == written->count;
+  pks__chunk_cursor_free(&chunks);
+  return status;
+}
+
+/// The largest part of a map asset that came already.
+static pks_status find_arrived(
+  pks_delivery *delivery, const pks__needy_file *file, arrived_part *out, pks_error *error
+) {
+  enum { COPIES_MAX = 16 };
+  pks__written_chunks written = pks__ingest_written(&delivery->ingest);
+  pks__chunk_cursor chunks;
+  pks__catalog_chunk first;
+  bool more;
+  *out = (arrived_part){0};
+  pks_status status = open_chunks(delivery, file, &chunks, error);
+  if (status) { return status; }
+  status = pks__chunk_cursor_next(&chunks, &first, &more, error);
+  pks__chunk_cursor_free(&chunks);
+  uint64_t probe = 0;
+  uint32_t number;
+  for (uint32_t copies = 0; !status && copies < COPIES_MAX; copies++) {
+    arrived_part part;
+    if (!written.next(written.context, &first.id, &probe, &number)) { break; }
+    if (!written.begins(written.context, number)) { continue; }
+    status = measure_arrived(delivery, file, &written, number, &part, error);
+    if (!status && part.bytes >= out->bytes) { *out = part; }
+  }
+  return status;
+}
+
+/// Lists all chunks of a map asset from `part` on as missing, in the place of those that are.
+static pks_status list_all_chunks(pks_delivery *delivery, uint64_t index, const arrived_part *part, pks_error *error) {
+  pks__needy_file *file = file_at(delivery, index);
+  pks__chunk_cursor chunks;
+  pks_status status = open_chunks(delivery, file, &chunks, error);
   if (status) { return status; }
   file->first = PKS__SCRATCH_COUNT(&delivery->chunks, pks__missing_chunk);
-  uint64_t offset = 0;
-  pks__chunk_cursor_init(&chunks, pks__delivery_pages(delivery), &entry);
-  for (bool more = true; !status && more;) {
+  uint64_t offset = 0, number = 0;
+  for (bool more = true; !status && more; number++) {
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
-    if (status || !more) { break; }
-    status = add_missing(delivery, &chunk, offset, false, error);
-    if (!status) {
-      chunk_at(delivery, PKS__SCRATCH_COUNT(&delivery->chunks, pks__missing_chunk) - 1)->file = (uint32_t)index;
+    if (!status && more && number >= part->chunks) {
+      status = add_missing(delivery, &chunk, index, offset, false, error);
     }
-    offset += pks__get32(chunk.length);
+    if (more) { offset += pks__get32(chunk.length); }
   }
   pks__chunk_cursor_free(&chunks);
   file->end = PKS__SCRATCH_COUNT(&delivery->chunks, pks__missing_chunk);
@@ -452,15 +524,20 @@ static pks_status list_all_chunks(pks_delivery *delivery, uint64_t index, pks_er
 }
 
 /// A map asset of which nearly all is new comes as a whole, known chunks and repeated ones included: then it lies as a map
-/// asset must as soon as it is there, and need not be written twice.
+/// asset must as soon as it is there, and need not be written twice. One of which a part came already goes on where that
+/// ends, or else only what is missing of it comes.
 static pks_status complete_mapped(pks_delivery *delivery, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file); i++) {
     const pks__needy_file *file = file_at(delivery, i);
+    if (!file->mapped || file->first == file->end) { continue; }
     uint64_t missing = 0;
     for (uint64_t at = file->first; at < file->end; at++) { missing += chunk_at(delivery, at)->length; }
-    bool is_nearly_new = file->mapped && missing >= file->size - file->size / 8;
-    if (is_nearly_new) { status = list_all_chunks(delivery, i, error); }
+    arrived_part part;
+    status = find_arrived(delivery, file, &part, error);
+    bool is_nearly_new = missing >= (file->size - part.bytes) - (file->size - part.bytes) / 8;
+    bool goes_on = part.chunks == 0 || part.is_last;
+    if (!status && is_nearly_new && goes_on) { status = list_all_chunks(delivery, i, &part, error); }
   }
   return status;
 }

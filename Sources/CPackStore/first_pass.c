@@ -362,37 +362,6 @@ static pks_status open_old_catalog(pks__first_pass *pass, pks_error *error) {
   return next_old_entry(pass, error);
 }
 
-// MARK: - What was written before
-
-static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint32_t *number) {
-  const pks__ingest *ingest = context;
-  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), probe, number)) {
-    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
-  }
-  return false;
-}
-
-/// Where a chunk that was written lies raw in its segment file; false when it does not.
-static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
-  *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
-  const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, (*place)->segment, (*place)->frame);
-  *begin = pks__place_offset(pks__get64(row->place)) + (*place)->begin;
-  return pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
-}
-
-static bool begins_page(void *context, uint32_t number) {
-  const pks__new_place *place;
-  uint64_t begin;
-  return written_at(context, number, &place, &begin) && begin % PKS__PAGE == 0;
-}
-
-static bool follows_before(void *context, uint32_t number) {
-  const pks__new_place *before, *place;
-  uint64_t end, begin;
-  if (!written_at(context, number - 1, &before, &end) || !written_at(context, number, &place, &begin)) { return false; }
-  return before->segment == place->segment && end + before->length == begin;
-}
-
 pks_status pks__first_pass_open(
   pks__first_pass *out, pks__ingest *ingest, const pks__chunk_fetch *fetch, pks_error *error
 ) {
@@ -402,13 +371,7 @@ pks_status pks__first_pass_open(
   pks__tree_writer_init(&out->entries, sink, PKS__TREE_MAP, 0);
   pks__scratch_folder *home = &ingest->session->scratch;
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
-  out->search.written = (pks__written_chunks){
-    .context = ingest,
-    .count = (uint32_t)PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id),
-    .next = next_written,
-    .begins = begins_page,
-    .follows = follows_before,
-  };
+  out->search.written = pks__ingest_written(ingest);
   pks__scratch_init(&out->passed, home);
   return open_old_catalog(out, error);
 }

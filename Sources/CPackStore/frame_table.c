@@ -88,6 +88,7 @@ static pks_status read_header(
   if (kind != PKS__SEGMENT_DATA && kind != PKS__SEGMENT_METADATA) {
     return bad_table("frame table is of no known kind", name, 12, error);
   }
+  if (pks__get32(head.reserved) != 0) { return bad_table("frame table contradicts itself", name, 44, error); }
   *out = (pks__frame_table){
     .kind = (pks__segment_kind)kind,
     .segment = head.segment,

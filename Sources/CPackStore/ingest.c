@@ -47,6 +47,45 @@ pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error
   return status ? status : pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), (uint32_t)count, error);
 }
 
+static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint32_t *number) {
+  const pks__ingest *ingest = context;
+  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), probe, number)) {
+    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
+  }
+  return false;
+}
+
+/// Where a chunk that was written lies raw in its segment file; false when it does not.
+static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
+  *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
+  const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, (*place)->segment, (*place)->frame);
+  *begin = pks__place_offset(pks__get64(row->place)) + (*place)->begin;
+  return pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
+}
+
+static bool begins_page(void *context, uint32_t number) {
+  const pks__new_place *place;
+  uint64_t begin;
+  return written_at(context, number, &place, &begin) && begin % PKS__PAGE == 0;
+}
+
+static bool follows_before(void *context, uint32_t number) {
+  const pks__new_place *before, *place;
+  uint64_t end, begin;
+  if (!written_at(context, number - 1, &before, &end) || !written_at(context, number, &place, &begin)) { return false; }
+  return before->segment == place->segment && end + before->length == begin;
+}
+
+pks__written_chunks pks__ingest_written(pks__ingest *ingest) {
+  return (pks__written_chunks){
+    .context = ingest,
+    .count = (uint32_t)PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id),
+    .next = next_written,
+    .begins = begins_page,
+    .follows = follows_before,
+  };
+}
+
 void pks__ingest_close(pks__ingest *ingest) {
   if (!ingest->session) { return; }
   pks__run_writer_free(&ingest->run);

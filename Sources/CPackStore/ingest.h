@@ -23,6 +23,7 @@
 #include "chunker.h"
 #include "frame_pipeline.h"
 #include "listing.h"
+#include "map_search.h"
 #include "page_store.h"
 #include "run_writer.h"
 
@@ -109,8 +110,9 @@ typedef struct pks__version_request {
   const char *pack;
   const pks_add_request *encoding;  ///< level, layout, sizes of frames, and priority; NULL: the defaults
   pks__id catalog;
-  /// says which files are map assets; where it cannot be read, none is
+  /// says which files are map assets; where it cannot be read, none is, unless `needs_layout`: then that is the error
   pks__id layout;
+  bool needs_layout;
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of both
@@ -155,6 +157,9 @@ void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
 bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number);
 /// Makes a chunk known that was written without the first pass: it takes the next number, and is found by its id.
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error);
+
+/// The new chunks so far, all of which are in their places.
+pks__written_chunks pks__ingest_written(pks__ingest *ingest);
 
 // MARK: - For the two first passes
 

@@ -98,7 +98,9 @@ static pks_status take_entry(version_walk *walk, const pks__catalog_entry *entry
     .executable = entry->executable,
     .mapped = is_mapped(walk, entry),
   };
-  pks_status status = pks__listing_append(listing, &item, entry->path, entry->target, error);
+  pks_status status = walk->request->needs_layout ? walk->mapped.failure.status : PKS_OK;
+  if (status && error) { *error = walk->mapped.failure; }
+  if (!status) { status = pks__listing_append(listing, &item, entry->path, entry->target, error); }
   if (status) { return status; }
   pks__first_pass_begin(&walk->pass, pks__listing_at(listing, pks__listing_count(listing) - 1));
   if (is_file) { status = take_chunks(walk, entry, error); }

@@ -2,13 +2,17 @@
 
 #include <string.h>
 
+static void step(pks__mapped_paths *mapped) {
+  if (pks__tree_cursor_next(&mapped->layout, &mapped->more, &mapped->failure)) { mapped->more = false; }
+}
+
 void pks__mapped_paths_open(pks__mapped_paths *out, pks__page_source pages, const pks__id *layout) {
   *out = (pks__mapped_paths){0};
   pks__layout_root root;
   pks__scratch segments = {0};
-  if (!pks__layout_read_root(pages, layout, &root, &segments, NULL)) {
+  if (!pks__layout_read_root(pages, layout, &root, &segments, &out->failure)) {
     pks__tree_cursor_init(&out->layout, pages, PKS__TREE_MAP, 0, &root.map);
-    if (pks__tree_cursor_next(&out->layout, &out->more, NULL)) { out->more = false; }
+    step(out);
   }
   pks__scratch_free(&segments);
 }
@@ -23,7 +27,7 @@ bool pks__mapped_paths_has(pks__mapped_paths *mapped, const char *path, size_t l
     if (order == 0) { order = (key_length > length) - (key_length < length); }
     if (order > 0) { return false; }
     if (order == 0) { return mapped->layout.value_length > 0 && (mapped->layout.value[0] & PKS__ENTRY_MAPPED); }
-    if (pks__tree_cursor_next(&mapped->layout, &mapped->more, NULL)) { mapped->more = false; }
+    step(mapped);
   }
   return false;
 }

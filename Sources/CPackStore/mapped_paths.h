@@ -1,6 +1,7 @@
 /// Which files of a version are map assets, as its layout says.
 ///
-/// Asked path after path, in order; one page a level is in memory. A layout that cannot be read any more promises nothing.
+/// Asked path after path, in order; one page a level is in memory. A layout that cannot be read any more promises nothing;
+/// why is kept for those who will not have it so.
 #ifndef PKS_MAPPED_PATHS_H
 #define PKS_MAPPED_PATHS_H
 
@@ -8,7 +9,8 @@
 
 typedef struct pks__mapped_paths {
   pks__tree_cursor layout;
-  bool more;  ///< the cursor stands at an entry
+  bool more;          ///< the cursor stands at an entry
+  pks_error failure;  ///< why the layout cannot be read; status OK: it can, as far as was asked
 } pks__mapped_paths;
 
 void pks__mapped_paths_open(pks__mapped_paths *out, pks__page_source pages, const pks__id *layout);

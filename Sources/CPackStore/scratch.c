@@ -36,7 +36,7 @@ static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_err
     if (error) { error->needed = capacity; }
     return status;
   }
-  memcpy(address, scratch->bytes, (size_t)scratch->length);
+  if (scratch->length > 0) { memcpy(address, scratch->bytes, (size_t)scratch->length); }
   uint64_t length = scratch->length;
   pks__scratch_free(scratch);
   scratch->bytes = address;

@@ -55,10 +55,14 @@ pks_status pks__segment_writer_restore(
   uint32_t chunk_count, bool *fits, pks_error *error
 ) {
   uint64_t begin = pks__place_offset(pks__get64(row->place)), end = begin + pks__get32(row->stored_length);
-  *fits = begin >= writer->file.length && end <= writer->old_length
+  static const uint8_t zeros[PKS__PAGE];
+  uint64_t gap = begin - writer->file.length;
+  *fits = begin >= writer->file.length && gap < PKS__PAGE && end <= writer->old_length
     && pks__get32(row->first_chunk) == pks__segment_writer_chunk_count(writer);
   if (!*fits) { return PKS_OK; }
-  pks_status status = pks__file_writer_skip(&writer->file, end, error);
+  // What lies between frames has no sum of its own.
+  pks_status status = pks__file_writer_append(&writer->file, zeros, (size_t)gap, error);
+  if (!status) { status = pks__file_writer_skip(&writer->file, end, error); }
   if (!status) { status = pks__scratch_append(&writer->frames, row, sizeof *row, error); }
   if (!status) { status = pks__scratch_append(&writer->ids, ids, chunk_count * sizeof *ids, error); }
   return status ? status : pks__scratch_append(&writer->ends, ends, chunk_count * sizeof *ends, error);

@@ -61,7 +61,7 @@ extension Core {
 
     // MARK: A full disk
 
-    @Test(arguments: [Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate])
+    @Test(arguments: [Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate, .delivery])
     func everyBudget(_ change: Change) throws {
       let base = try change.start(), before = try change.state(of: base)
       let used = sim_used_bytes(base.raw)
@@ -94,6 +94,7 @@ extension Core {
 
     @Test(arguments: [
       Change.create, .firstAdd, .severalPacks, .collectionBesideReader, .merge, .mapUpdate, .durableOnAtomic,
+      .resumedDelivery,
     ])
     func everyAllocationFails(_ change: Change) throws {
       let test = try FaultTest(change)

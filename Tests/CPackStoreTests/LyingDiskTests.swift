@@ -24,14 +24,14 @@ extension Core {
 
     /// A change beside reads that lie: it fails, or what it commits is right. The source folder is not ours to check.
     @Test(arguments: ofReads) func lyingReadsOfWriters(_ lie: sim_lie) throws {
-      for change in [Change.severalPacks, .merge, .mapUpdate] {
+      for change in [Change.severalPacks, .merge, .mapUpdate, .resumedDelivery] {
         try Self.everyCallOfChange([SIM_CALL_READ, SIM_CALL_MAP], lie, change)
       }
     }
 
     /// A change whose writes go elsewhere: what was hit is noticed when it is read.
     @Test(arguments: ofWrites) func lyingWrites(_ lie: sim_lie) throws {
-      for change in [Change.create, .firstAdd, .severalPacks, .collection] {
+      for change in [Change.create, .firstAdd, .severalPacks, .collection, .resumedDelivery] {
         try Self.everyCallOfChange([SIM_CALL_WRITE], lie, change)
       }
     }

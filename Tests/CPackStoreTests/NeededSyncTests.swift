@@ -9,14 +9,17 @@ extension Core {
     /// Syncs that could go, by their number in the change, and why they could.
     private static let spare: [String: [Int: String]] = [
       Change.severalPacks.name: [2: joined, 5: joined], Change.merge.name: [2: joined],
-      Change.rollback.name: [1: joined], Change.comeback.name: [1: joined], Change.createAgain.name: [0: leftovers],
+      Change.rollback.name: [1: joined], Change.comeback.name: [1: joined],
+      Change.copy.name: [1: joined, 4: joined], Change.createAgain.name: [0: leftovers],
       Change.atomicThenDurable.name: [7: again],
+      Change.delivery.name: [1: ghosts], Change.resumedDelivery.name: [1: ghosts],
       Change.repair.name: [6: reused, 7: reused, 8: reused, 9: reused, 13: folders],
     ]
     private static let joined = "a staged run that the same commit joins with others is never named; known only later"
     private static let leftovers = "needed only where the control file itself had been taken back"
     private static let reused = "a segment that was durable before the repair, or its name; nothing tells which were"
     private static let folders = "needed where a folder of the store had to be made anew"
+    private static let ghosts = "missed by the next delivery of the same version alone: `ResumedDeliveryTests.ghosts`"
     private static let again = "the folder is synced for the atomic commits' segments and again for this commit's"
 
     @Test(arguments: Change.durable) func everySyncIsNeeded(_ change: Change) throws {

@@ -375,6 +375,23 @@ static void put_deltas(void) {
   sim_free(disk);
 }
 
+// MARK: - Deliveries
+
+/// Sites of each kind for stores of each kind, unchanged and with a change here and there.
+static void put_deliveries(void) {
+  for (unsigned which = 0; which < 16; which++) {
+    for (unsigned page = 0; page < 4; page++) {
+      seed seed = {0};
+      append_number(&seed, which, 1);
+      for (unsigned i = 0; i < page; i++) {
+        append_number(&seed, i == 2 ? 200 : 3 * i + which, 1);
+        append_number(&seed, 7919u * (page + i) % 60000u, 4);
+      }
+      put(&seed, "delivery");
+    }
+  }
+}
+
 int main(int count, char **arguments) {
   if (count != 2) {
     (void)fprintf(stderr, "usage: seeds FOLDER\n");
@@ -387,5 +404,6 @@ int main(int count, char **arguments) {
   put_cache_files();
   put_changes();
   put_deltas();
+  put_deliveries();
   return 0;
 }

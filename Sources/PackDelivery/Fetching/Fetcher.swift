@@ -8,7 +8,7 @@ package struct FetchLimits: Hashable, Sendable {
   package var requestByteCount = 1 << 20
   package var requestCount = 6
   /// How many bytes may be under way or wait to be given. A single want may be longer, and is then alone.
-  package var outstandingByteCount = 4 << 20
+  package var outstandingByteCount = 3 << 20
 
   package init() {}
 }

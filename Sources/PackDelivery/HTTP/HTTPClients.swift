@@ -1,6 +1,7 @@
 #if Delivery
   import AsyncHTTPClient
   import NIOCore
+  import NIOHTTP1
   import NIOPosix
   import Synchronization
 
@@ -8,7 +9,7 @@
   final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
-      var clients: [HTTPClient.Configuration.Proxy?: HTTPClient] = [:]
+      var clients: [Way: HTTPClient] = [:]
     }
     private let state = Mutex(State())
     private let proxies: ProxySettings
@@ -21,23 +22,55 @@
       self.connectionCount = connectionCount
     }
 
-    /// The client whose connections lead to `url`.
-    func client(for url: SiteURL) throws -> HTTPClient {
-      let proxy = try proxies.proxy(for: url)
-      return state.withLock { state in
-        if let client = state.clients[proxy] { return client }
-        let client = HTTPClient(
-          eventLoopGroupProvider: .shared(Self.group(&state)), configuration: configuration(proxy))
-        state.clients[proxy] = client
+    /// How requests get to a server.
+    private enum Way: Hashable {
+      case direct
+      /// The proxy connects us, and sees nothing of what is said: for https, and what SOCKS does.
+      case tunnel(ProxyServer)
+      /// The proxy is asked, with the whole URL: for http, since few proxies connect anybody to other ports than that of
+      /// https.
+      case forward(ProxyServer)
+    }
+
+    private func way(to url: SiteURL) throws(DeliveryError) -> Way {
+      guard let proxy = try proxies.proxy(for: url) else { return .direct }
+      return url.scheme == "http" && proxy.kind == .http ? .forward(proxy) : .tunnel(proxy)
+    }
+
+    /// Asks for `url`. The body is still to come.
+    ///
+    /// - Parameter fresh: a client of ``withFreshClient(for:_:)``, for this URL.
+    func get(_ url: SiteURL, _ headers: HTTPHeaders, fresh: HTTPClient? = nil) async throws -> HTTPClientResponse {
+      let way = try way(to: url)
+      var request = HTTPClientRequest(url: url.text)
+      request.headers = headers
+      if case .forward(let proxy) = way {
+        // `AbsoluteForm` makes the target a URL again.
+        request.url = try SiteURL("http://\(proxy.host.contains(":") ? "[\(proxy.host)]" : proxy.host):\(proxy.port)")
+          .text
+        request.url += url.target
+        request.headers.replaceOrAdd(name: "Host", value: url.authority)
+        if let authorization = proxy.authorization {
+          request.headers.add(name: "Proxy-Authorization", value: authorization.headerValue)
+        }
+      }
+      return try await (fresh ?? client(way)).execute(request, deadline: .distantFuture)
+    }
+
+    private func client(_ way: Way) -> HTTPClient {
+      state.withLock { state in
+        if let client = state.clients[way] { return client }
+        let client = HTTPClient(eventLoopGroupProvider: .shared(Self.group(&state)), configuration: configuration(way))
+        state.clients[way] = client
         return client
       }
     }
 
     /// Lends a client that has no connections yet.
     func withFreshClient<Result>(for url: SiteURL, _ body: (HTTPClient) async throws -> Result) async throws -> Result {
-      let proxy = try proxies.proxy(for: url)
+      let way = try way(to: url)
       let group = state.withLock { Self.group(&$0) }
-      let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration(proxy))
+      let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration(way))
       let result: Result
       do {
         result = try await body(client)
@@ -67,14 +100,48 @@
     }
 
     /// TLS with the system's roots; redirections, attempts and stalls are ours.
-    private func configuration(_ proxy: HTTPClient.Configuration.Proxy?) -> HTTPClient.Configuration {
+    private func configuration(_ way: Way) -> HTTPClient.Configuration {
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
-        timeout: .init(connect: .nanoseconds(connectLimit.nanoseconds), read: nil),
-        proxy: proxy, decompression: .disabled)
+        timeout: .init(connect: .nanoseconds(connectLimit.nanoseconds), read: nil), decompression: .disabled)
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
+      switch way {
+      case .direct: break
+      case .tunnel(let proxy):
+        configuration.proxy =
+          proxy.kind == .socks
+          ? .socksServer(host: proxy.host, port: proxy.port)
+          : .server(host: proxy.host, port: proxy.port, authorization: proxy.authorization)
+      case .forward:
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(AbsoluteForm(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
+          }
+        }
+      }
       return configuration
+    }
+  }
+
+  /// Makes the target of requests a whole URL, which is how proxies are asked.
+  private final class AbsoluteForm: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      guard case .head(var head) = unwrapOutboundIn(data), let host = head.headers.first(name: "Host") else {
+        return context.write(data, promise: promise)
+      }
+      head.uri = "http://\(host)\(head.uri)"
+      context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+  }
+
+  extension ProxyServer {
+    fileprivate var authorization: HTTPClient.Authorization? {
+      user.map { .basic(username: $0, password: password) }
     }
   }
 

@@ -272,12 +272,11 @@
     ) async throws -> HTTPClientResponse {
       try await pulse.hold { try await options.pace.pass() }
       var url = try SiteURL(place(of: path))
+      var headers = HTTPHeaders(fields)
+      headers.add(name: "Accept-Encoding", value: "identity")
+      headers.add(name: "User-Agent", value: "PackStore")
       for redirections in 0... {
-        var request = HTTPClientRequest(url: url.text)
-        request.headers = HTTPHeaders(fields)
-        request.headers.add(name: "Accept-Encoding", value: "identity")
-        request.headers.add(name: "User-Agent", value: "PackStore")
-        let response = try await (client ?? clients.client(for: url)).execute(request, deadline: .distantFuture)
+        let response = try await clients.get(url, headers, fresh: client)
         pulse.beat()
         guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
         else {

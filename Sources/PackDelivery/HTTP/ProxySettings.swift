@@ -1,5 +1,13 @@
 #if Delivery
-  import AsyncHTTPClient
+  /// A proxy.
+  struct ProxyServer: Hashable, Sendable {
+    enum Kind: Hashable, Sendable { case http, socks }
+    var kind: Kind
+    var host: String
+    var port: Int
+    var user: String?
+    var password = ""
+  }
 
   /// Which proxy the environment asks for: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the latter three in
   /// capitals, too. (`HTTP_PROXY` in capitals is left out: a web server hands it to the programs it starts from a request's
@@ -10,7 +18,7 @@
     init(environment: [String: String]) { self.environment = environment }
 
     /// - Throws: `invalidLocation` for a proxy that makes no sense.
-    func proxy(for url: SiteURL) throws(DeliveryError) -> HTTPClient.Configuration.Proxy? {
+    func proxy(for url: SiteURL) throws(DeliveryError) -> ProxyServer? {
       guard let text = setting(for: url.scheme), !isExcepted(url) else { return nil }
       return try Self.parse(text)
     }
@@ -40,7 +48,7 @@
     }
 
     /// `http://user:password@host:port`, `socks5://host:port`, or `host:port`.
-    private static func parse(_ text: String) throws(DeliveryError) -> HTTPClient.Configuration.Proxy {
+    private static func parse(_ text: String) throws(DeliveryError) -> ProxyServer {
       let pattern =
         /(?:(?<scheme>[a-zA-Z0-9]+):\/\/)?(?:(?<user>[^@]*)@)?(?<host>\[[0-9a-fA-F:.]+\]|[^:\/@\[\]]+)(?::(?<port>[0-9]+))?\/?/
       guard let match = text.wholeMatch(of: pattern) else { throw refusal("is no URL") }
@@ -49,12 +57,11 @@
       if let port, !(1...65_535).contains(port) { throw refusal("has no valid port") }
       switch match.scheme?.lowercased() ?? "http" {
       case "http":
-        let authorization = match.user.map { user -> HTTPClient.Authorization in
-          let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-          return .basic(username: decoded(parts[0]), password: parts.count > 1 ? decoded(parts[1]) : "")
-        }
-        return .server(host: host, port: port ?? 80, authorization: authorization)
-      case "socks5", "socks5h": return .socksServer(host: host, port: port ?? 1080)
+        let parts = match.user?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
+        return ProxyServer(
+          kind: .http, host: host, port: port ?? 80, user: parts.first.map(decoded),
+          password: parts.count > 1 ? decoded(parts[1]) : "")
+      case "socks5", "socks5h": return ProxyServer(kind: .socks, host: host, port: port ?? 1080)
       default: throw refusal("is of a kind that is not known")
       }
     }

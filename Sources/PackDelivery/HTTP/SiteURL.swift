@@ -54,6 +54,17 @@
       return folder + query
     }
 
+    /// `host`, or `host:port`.
+    var authority: String { port.map { "\(bracketedHost):\($0)" } ?? bracketedHost }
+
+    private var bracketedHost: String { host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host }
+
+    /// What comes after the host: a path, perhaps with a query.
+    var target: Substring {
+      let rest = text.drop { $0 != ":" }.dropFirst(3)
+      return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+    }
+
     private var parts: (path: String, query: String) {
       guard let mark = text.firstIndex(of: "?") else { return (text, "") }
       return (String(text[..<mark]), String(text[mark...]))

@@ -242,6 +242,29 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     }, stages: [firstAtomic, secondAtomic])
 
+  /// Fetches a version from another store: the second one of a pack of which the first was fetched before.
+  static let delivery = Change(
+    name: "delivery", prepare: { disk in try Store(disk, create: true).pull(site(version: 1)) },
+    perform: { disk in try Store(disk).pull(site(version: 2)) })
+
+  /// The same, of which an earlier process had fetched the greater part.
+  static let resumedDelivery = Change(
+    name: "resumed delivery",
+    prepare: { disk in
+      try delivery.prepare(disk)
+      let transaction = try Store(disk).begin()
+      try Delivery(site(version: 2), into: transaction)?.run(limit: 12)
+    }, perform: { disk in try Store(disk).pull(site(version: 2)) })
+
+  private static func site(version: UInt64) throws -> Site { try sites.get()[Int(version) - 1] }
+  private static let sites = Result {
+    let disk = Disk(seed: 11)
+    for (path, folder) in folders { disk.put(folder, at: path) }
+    let store = try Store(disk, create: true)
+    for path in ["/one", "/two"] { try store.commit { try $0.add("p", path, map: ["large"]) } }
+    return try [1, 2].map { try Site(disk, version: $0) }
+  }
+
   /// Repairs a store that lost its control file, and of which a data segment must be stored anew.
   static let repair = Change(
     name: "repair",
@@ -255,7 +278,7 @@ struct Change: CustomTestStringConvertible, Sendable {
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
-    atomicThenDurable, repair,
+    atomicThenDurable, repair, delivery, resumedDelivery,
   ]
   static let durable = all.filter(\.isDurable)
 }

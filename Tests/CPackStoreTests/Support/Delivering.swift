@@ -13,12 +13,22 @@ struct Want: Hashable, CustomStringConvertible, Sendable {
 }
 
 /// A version of a pack at another store, as a publisher would offer it: bytes and nothing else.
-final class Site {
+///
+/// It is not changed once deliveries read it: then any thread may.
+final class Site: @unchecked Sendable {
   var pack: String
   var version: pks_version
   var segments: [PublishedSegment]
   var tables: [[UInt8]]
   var files: [[UInt8]]
+
+  init(pack: String, version: pks_version, segments: [PublishedSegment], tables: [[UInt8]], files: [[UInt8]]) {
+    self.pack = pack
+    self.version = version
+    self.segments = segments
+    self.tables = tables
+    self.files = files
+  }
 
   /// `disk` holds the store; the version is the pack's current one unless it is said.
   init(_ disk: Disk, pack: String = "p", version number: UInt64? = nil) throws {
@@ -39,7 +49,7 @@ final class Site {
 
   func isMetadata(_ want: Want) -> Bool { want.isTable || segments[want.segment].isMetadata }
 
-  /// The request for it. `table digests` are those of the tables as they are now.
+  /// The request for it; digests are those of the tables as they are now.
   fileprivate func withRequest<Result>(
     _ adjust: (inout pks_delivery_request) -> Void, _ body: (inout pks_delivery_request) throws -> Result
   ) throws -> Result {

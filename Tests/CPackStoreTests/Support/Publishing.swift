@@ -36,6 +36,18 @@ extension Snapshot {
     return sink.taken
   }
 
+  /// Names of all segments that kept versions need.
+  func neededSegments() throws -> Set<String> {
+    var names: Set<String> = []
+    for (index, pack) in (packs + removedPacks).enumerated() {
+      for number in 0..<pack.version_count {
+        let version = pks_snapshot_version(raw, UInt32(index), number).number
+        names.formUnion(try segments(of: UInt32(index), version: version).map { hex($0.id) })
+      }
+    }
+    return names
+  }
+
   func frameTable(of id: [UInt8], stopAfter limit: Int = .max) throws -> [UInt8] {
     let sink = Sink<UInt8>(limit)
     try attempt {

@@ -114,7 +114,8 @@ final class Trial: @unchecked Sendable {
         return "the next transaction leads elsewhere"
       }
       if hasFailed && shown == recovered[1].from { try performRecovery(disk) }
-      let surplus = Set(disk.list("/store/segments")).subtracting(expected.segments)
+      let surplus = try Set(disk.list("/store/segments")).subtracting(expected.segments)
+        .subtracting(Store(disk).snapshot().neededSegments())
       if !surplus.isEmpty { return "left in segments: \(surplus.sorted())" }
       return try Self.strayIndexFiles(disk).map { "left in index: \($0)" }
     } catch {

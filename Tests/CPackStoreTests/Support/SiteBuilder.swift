@@ -1,0 +1,135 @@
+import CPackStore
+import CPackStoreTesting
+
+/// A site made by hand, whose parts may contradict each other: everything is authentic, and nothing need make sense.
+struct SiteBuilder {
+  struct Chunk { var id: pks__id, length: UInt32 }
+  struct Extent { var segment: [UInt8], frame: UInt32, skip: UInt32, length: UInt64 }
+  struct File {
+    var path: String
+    var size: UInt64
+    var chunks: [Chunk]
+    var extents: [Extent]
+    var isMapped = false
+  }
+
+  /// Frames of the data segment: raw bytes, with what is said of their chunks.
+  var frames: [[UInt8]]
+  var files: [File]
+  /// Bytes of entries that are no files, by path.
+  var entries: [String: [UInt8]] = [:]
+  var average: UInt32 = 1024
+  let box = PageBox()
+  private(set) var dataID: [UInt8]
+  private let dataFile: [UInt8], dataTable: [UInt8]
+
+  /// Files of one chunk each, every one in a frame of its own.
+  init(_ contents: [String: [UInt8]]) throws {
+    let sorted = contents.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
+    frames = sorted.map(\.value)
+    (dataID, dataFile, dataTable) = try Self.segment(frames, PKS__SEGMENT_DATA)
+    files = []
+    for (index, item) in sorted.enumerated() {
+      let chunk = Chunk(id: pks__id(of: item.value), length: UInt32(item.value.count))
+      let extent = Extent(segment: dataID, frame: UInt32(index), skip: 0, length: UInt64(item.value.count))
+      files.append(File(path: item.key, size: UInt64(item.value.count), chunks: [chunk], extents: [extent]))
+    }
+  }
+
+  /// A segment of raw frames of one chunk each, and its table.
+  static func segment(_ frames: [[UInt8]], _ kind: pks__segment_kind) throws -> ([UInt8], [UInt8], [UInt8]) {
+    let home = ScratchHome()
+    var writer = pks__segment_writer(), row = pks__frame_row(), id = pks__segment_id(), length: UInt64 = 0
+    var file: pks__file = -1
+    try attempt { pks__segment_writer_open(&writer, home.folder, "segment", kind, $0) }
+    for frame in frames {
+      let end = UInt32(frame.count)
+      try attempt {
+        pks__segment_writer_append(
+          &writer, frame, end, PKS__CODEC_RAW.rawValue, 1, [pks__id(of: frame)], [end], 1, &row, $0)
+      }
+    }
+    try attempt { pks__segment_writer_seal(&writer, sha256, &id, &length, &file, $0) }
+    home.close(file)
+    var segment: UnsafeMutablePointer<pks__segment>?
+    try attempt { pks__segment_open(&segment, home.vfs, home.handle, "segment", &id, $0) }
+    defer { pks__segment_close(segment) }
+    final class Sink { var bytes: [UInt8] = [] }
+    let sink = Sink()
+    try attempt {
+      pks__frame_table_write(
+        segment, sha256,
+        { context, bytes, count in
+          Unmanaged<Sink>.fromOpaque(context!).takeUnretainedValue().bytes += UnsafeRawBufferPointer(
+            start: bytes, count: count)
+          return true
+        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+    }
+    return (withUnsafeBytes(of: id) { Array($0) }, home.read("segment"), sink.bytes)
+  }
+
+  static func varint(_ value: UInt64) -> [UInt8] {
+    value < 0x80 ? [UInt8(value)] : [UInt8(value & 0x7f) | 0x80] + varint(value >> 7)
+  }
+  static func number(_ value: UInt64, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
+  }
+
+  private func catalogEntry(_ file: File) throws -> [UInt8] {
+    let rows = file.chunks.map { $0.id.array + Self.number(UInt64($0.length), 4) }
+    let head = Self.varint(file.size) + Self.varint(UInt64(rows.count))
+    if rows.count <= 64 { return [1] + head + rows.joined() }
+    let list = try box.writeList(rows, rowSize: 36)
+    return [1 | 8] + head + [UInt8(list.height)] + list.root.array
+  }
+
+  private func layoutEntry(_ file: File) throws -> [UInt8] {
+    let rows = file.extents.map {
+      $0.segment + Self.number(UInt64($0.frame), 4) + Self.number(UInt64($0.skip), 4) + Self.number($0.length, 8)
+    }
+    let flags: UInt8 = file.isMapped ? 16 : 0, head = Self.varint(UInt64(rows.count))
+    if rows.count <= 64 { return [flags] + head + rows.joined() }
+    let list = try box.writeList(rows, rowSize: 32)
+    return [flags | 8] + head + [UInt8(list.height)] + list.root.array
+  }
+
+  private func map(_ items: [String: [UInt8]]) throws -> pks__tree {
+    let sorted = items.map { (key: Array($0.key.utf8), value: $0.value) }.sorted {
+      $0.key.lexicographicallyPrecedes($1.key)
+    }
+    return try box.writeMap(sorted)
+  }
+
+  /// The site. `adjust` may say other things in the roots.
+  func build(_ adjust: (inout pks__catalog_info, inout pks__tree, inout pks__layout_root) -> Void = { _, _, _ in })
+    throws -> Site
+  {
+    var catalogItems = entries
+    for file in files { catalogItems[file.path] = try catalogEntry(file) }
+    let layoutItems = Dictionary(uniqueKeysWithValues: try files.map { ($0.path, try layoutEntry($0)) })
+    var info = pks__catalog_info(), map = try map(catalogItems), root = pks__layout_root()
+    var catalog = pks__id(), layout = pks__id()
+    info.chunk_average = average
+    info.file_count = UInt64(files.count)
+    info.logical_bytes = files.reduce(0) { $0 &+ $1.size }
+    root.map = try self.map(layoutItems)
+    root.number = 1
+    withUnsafeMutableBytes(of: &root.pack) { $0[0] = UInt8(ascii: "p") }
+    adjust(&info, &map, &root)
+    try attempt { pks__catalog_put_root(box.sink, &info, &map, &catalog, $0) }
+    if root.catalog.array == pks__id().array { root.catalog = catalog }
+    try attempt { pks__layout_put_root(box.sink, &root, nil, 0, &layout, $0) }
+    let pages = box.pages.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+    let (id, file, table) = try Self.segment(pages, PKS__SEGMENT_METADATA)
+    var version = pks_version()
+    version.number = 1
+    withUnsafeMutableBytes(of: &version.catalog) { $0.copyBytes(from: catalog.array) }
+    withUnsafeMutableBytes(of: &version.layout) { $0.copyBytes(from: layout.array) }
+    return Site(
+      pack: "p", version: version,
+      segments: [
+        PublishedSegment(id: dataID, isMetadata: false, length: UInt64(dataFile.count)),
+        PublishedSegment(id: id, isMetadata: true, length: UInt64(file.count)),
+      ], tables: [dataTable, table], files: [dataFile, file])
+  }
+}

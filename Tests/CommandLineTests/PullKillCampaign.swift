@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// `pull` is killed at many points, and run again: what was checked is not fetched again, and what comes out is what was
+/// published. `PACKSTORE_SCALE` says how many times as long, `PACKSTORE_SEED` at which points.
+@Suite struct PullKillCampaign {
+  static let byteCount = 24_000_000
+  /// What may be under way, and is not kept when the process is killed.
+  static let outstandingByteCount = 3 << 20
+
+  let playground = try! Playground()
+  let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
+  let scale = ProcessInfo.processInfo.environment["PACKSTORE_SCALE"].flatMap { Int($0) } ?? 1
+
+  @Test func resumesAfterKills() throws {
+    for number in 0..<12 {
+      try playground.write(noise(Self.byteCount / 12, seed: UInt64(number)), to: "folder/\(number)")
+    }
+    try playground.packstore("add", "origin", "folder", "--pack", "Game", "-q")
+    try playground.makeFolder("web")
+    try #require(try playground.packstore("publish", "origin", "web/site", "--key", "key", "-q").status == 0)
+    let server = try WebServer.nginx(playground, serving: "web")
+
+    var state = seed
+    func random(_ limit: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % UInt64(limit))
+    }
+    var kills = 0
+    while kills < 15 * scale {
+      kills += try pullWithKills(server) { random(Self.byteCount / 2) }
+      try playground.remove("store")
+    }
+  }
+
+  /// Pulls into a new store, and kills each attempt after so many bytes of frames were sent. Returns how often.
+  private func pullWithKills(_ server: WebServer, _ threshold: () -> Int) throws -> Int {
+    var kills = 0
+    var kept = 0
+    while true {
+      let before = frameBytes(server), limit = threshold()
+      try playground.write("", to: "report")
+      let process = try playground.start(
+        ["pull", "store", "\(server.url)/site", "--json", "--limit-rate", "200M"],
+        output: try #require(FileHandle(forWritingAtPath: "\(playground.path)/report")), errors: .nullDevice)
+      while process.isRunning, frameBytes(server) - before < limit { sched_yield() }
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      if process.terminationReason == .exit {
+        #expect(process.terminationStatus == 0, "seed \(seed)")
+        try checkLast(try playground.read("report"), kept: kept)
+        break
+      }
+      kills += 1
+      let sent = frameBytes(server) - before
+      let plan = try playground.packstore("pull", "store", "\(server.url)/site", "--dry-run", "--json")
+      try #require(plan.status == 0, "seed \(seed): \(plan.errors)")
+      let pack = try #require((plan.json["packs"] as? [NSDictionary])?.first)
+      guard pack["outcome"] as? String == "updated" else { break }  // killed after its commit
+      let resumed = pack["resumed_bytes"] as! Int
+      #expect(
+        resumed >= kept + sent - Self.outstandingByteCount - 100_000, "seed \(seed): all is kept but what was under way"
+      )
+      #expect(pack["remaining_bytes"] as! Int == (pack["total_bytes"] as! Int) - resumed, "seed \(seed)")
+      kept = resumed
+    }
+    let verified = try playground.packstore("verify", "store", "--deep", "-q")
+    #expect(verified.status == 0, "seed \(seed): \(verified.errors)")
+    #expect(
+      try playground.shell("packstore extract store out -q && diff -r folder out && rm -r out").status == 0,
+      "seed \(seed)")
+    let after = try playground.packstore("pull", "store", "\(server.url)/site", "--json")
+    #expect(after.status == 0)
+    #expect(playground.tree("store/incoming").filter { !$0.hasSuffix("/") } == [], "seed \(seed)")
+    return kills
+  }
+
+  /// The last attempt fetched what the others had left, and gaps between.
+  private func checkLast(_ report: [UInt8], kept: Int) throws {
+    let json = try #require(JSONSerialization.jsonObject(with: Data(report)) as? NSDictionary)
+    let pack = try #require((json["packs"] as? [NSDictionary])?.first)
+    let resumed = pack["resumed_bytes"] as! Int, total = pack["total_bytes"] as! Int
+    #expect(resumed >= kept, "seed \(seed)")
+    #expect((pack["frame_bytes"] as! Int) <= total - resumed + 2048 * (pack["requests"] as! Int), "seed \(seed)")
+  }
+
+  /// Bytes of segments that the server sent with ranges.
+  private func frameBytes(_ server: WebServer) -> Int {
+    server.requests.filter { $0.path.hasPrefix("/site/segments/") }.reduce(0) { $0 + $1.byteCount }
+  }
+}
