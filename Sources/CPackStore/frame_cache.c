@@ -72,9 +72,7 @@ pks_status pks__frame_cache_read(
   void *out, pks_error *error
 ) {
   PKS_ASSERT(begin <= end && end <= frame->raw_length);
-  if (frame->raw_length > PKS__CACHED_FRAME_MAX) {
-    return pks__frame_read(reader, frame, begin, end, out, error);
-  }
+  if (frame->raw_length > PKS__CACHED_FRAME_MAX) { return pks__frame_read(reader, frame, begin, end, out, error); }
   pks__mutex_lock(cache->mutex);
   pks__cached_frame *cached = find(cache, frame);
   bool is_whole = cached != NULL;
