@@ -85,7 +85,7 @@ pks_status pks__delta_read_header(
 
 /// The low bits of what the description says next. The rest is a count of entries, or PKS__DELTA_ENTRY_... flags.
 typedef enum pks__delta_op {
-  PKS__DELTA_SAME = 0,   ///< so many entries of A are in B as they are
+  PKS__DELTA_SAME = 0,   ///< so many entries of A are in B as they are, and are no map assets there
   PKS__DELTA_GONE = 1,   ///< so many entries of A are not in B
   PKS__DELTA_OTHER = 2,  ///< the next path of A is in B with what follows
   PKS__DELTA_ADDED = 3,  ///< a path that A lacks, and what follows

@@ -10,7 +10,8 @@ enum {
   WORTH_NUMERATOR = 63,  // of 64 parts: what the fast encoder saves less of is kept raw
   FAR_MAX = 32,
   FAR_MAX_HIGHEST = 1024,
-  COVERS_WORTH = 15,  // of 16 parts: so much shorter with covers, or the slow encoder does better without
+  GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
+  COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
 };
 
 pks__delta_effort pks__delta_effort_make(int level) {
@@ -193,6 +194,50 @@ static pks_status try_prefixes(
   return status;
 }
 
+/// Where in the prefix of an attempt the window that begins at `position` of A lies; false when it is not all there.
+static bool find_in_prefix(const attempt *attempt, uint64_t position, uint32_t *offset) {
+  uint64_t count = PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_piece);
+  uint32_t start = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const pks__delta_piece *piece = PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_piece, i);
+    uint64_t inside = position - piece->position;
+    if (position >= piece->position && inside + PKS__GEAR_WINDOW <= piece->length) {
+      *offset = start + (uint32_t)inside;
+      return true;
+    }
+    start += piece->length;
+  }
+  return false;
+}
+
+/// Puts a hit where it belongs among those that are in order.
+static void insert_hit(pks__delta_hit *hits, uint32_t *count, const pks__delta_hit *hit) {
+  uint32_t at = *count;
+  for (; at > 0 && hits[at - 1].end > hit->end; at--) { hits[at] = hits[at - 1]; }
+  hits[at] = *hit;
+  ++*count;
+}
+
+/// Where changes are so many that no anchor is left, what is new may still lie beside what it replaces: its beginning is
+/// taken for a hit if half of it is the same. Time in proportion to stretches, which are few where that counts.
+static void add_guesses(
+  const pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, uint32_t *hit_count
+) {
+  const pks__scratch *stretches = &encoder->plan->stretches;
+  uint64_t count = pks__min64(PKS__SCRATCH_COUNT(stretches, pks__new_stretch), group->first_stretch + GUESSES_MAX);
+  for (uint64_t i = group->first_stretch; i < count && *hit_count < PKS__DELTA_HITS_MAX; i++) {
+    const pks__new_stretch *stretch = PKS__SCRATCH_AT(stretches, const pks__new_stretch, i);
+    uint64_t begin = pks__max64(stretch->begin, group->position), old = stretch->old_begin + (begin - stretch->begin);
+    uint32_t offset, at = (uint32_t)(begin - group->position), equal = 0;
+    if (begin >= group->position + group->length) { return; }
+    if (stretch->old_begin >= stretch->old_end || group->length - at < PKS__GEAR_WINDOW) { continue; }
+    if (!find_in_prefix(attempt, old, &offset)) { continue; }
+    for (uint32_t k = 0; k < PKS__GEAR_WINDOW; k++) { equal += encoder->raw[at + k] == attempt->prefix[offset + k]; }
+    pks__delta_hit hit = {.end = at + PKS__GEAR_WINDOW, .position = (uint64_t)offset + PKS__GEAR_WINDOW};
+    if (equal * 2 >= PKS__GEAR_WINDOW) { insert_hit(encoder->chooser.hits, hit_count, &hit); }
+  }
+}
+
 /// Finds covers for the group after a prefix.
 static pks_status find_covers(
   pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, pks_error *error
@@ -210,6 +255,7 @@ static pks_status find_covers(
   search.hit_count = pks__delta_index_find(
     &encoder->local, NULL, encoder->raw, group->length, encoder->chooser.hits, PKS__DELTA_HITS_MAX
   );
+  add_guesses(encoder, group, attempt, &search.hit_count);
   return pks__delta_covers_find(&search, &encoder->covers, error);
 }
 

@@ -250,11 +250,14 @@ static bool equal_chunks(const planner *planner, uint64_t from_item, uint64_t to
   return true;
 }
 
-/// Whether the entries of one path are the same in all that a delta says.
+/// Whether the entries of one path are the same in all that a delta says. A map asset is said each time: whoever applies
+/// the delta may have had it otherwise before.
 static bool is_same(const planner *planner, uint64_t from_item, uint64_t to_item) {
   const pks__listing *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;
   const pks__item *old = pks__listing_at(old_listing, from_item), *now = pks__listing_at(new_listing, to_item);
-  if (flags_of(old) != flags_of(now) || old->size != now->size) { return false; }
+  if (now->mapped || old->kind != now->kind || old->executable != now->executable || old->size != now->size) {
+    return false;
+  }
   if (now->kind != PKS__RECORD_LINK) { return equal_chunks(planner, from_item, to_item); }
   const uint8_t *old_target = pks__listing_target(old_listing, old);
   return memcmp(old_target, pks__listing_target(new_listing, now), (size_t)now->size) == 0;

@@ -56,21 +56,22 @@ static pks_status append_step(parser *parser, const pks__delta_step *step, pks_e
   return pks__scratch_append(&parser->out->steps, step, sizeof *step, error);
 }
 
-/// Takes `count` entries of A as they are.
+/// Takes `count` entries of A as they are. None of them is a map asset in B.
 static pks_status take_same(parser *parser, uint64_t count, pks_error *error) {
   const pks__version_list *from = parser->from;
   pks_status status = PKS_OK;
   if (count == 0 || count > pks__listing_count(&from->listing) - parser->next_item) { return fail(parser, error); }
   for (; !status && count > 0; count--, parser->next_item++) {
-    const pks__item *item = pks__listing_at(&from->listing, parser->next_item);
+    pks__item item = *pks__listing_at(&from->listing, parser->next_item);
+    item.mapped = false;
     uint64_t first = pks__version_list_first_row(from, parser->next_item);
     pks__delta_step step = {
       .kind = PKS__DELTA_KEEP,
       .first = first,
       .count = pks__version_list_first_row(from, parser->next_item + 1) - first,
     };
-    const char *path = pks__listing_path(&from->listing, item);
-    status = append_entry(parser, item, path, pks__listing_target(&from->listing, item), error);
+    const char *path = pks__listing_path(&from->listing, &item);
+    status = append_entry(parser, &item, path, pks__listing_target(&from->listing, &item), error);
     if (!status && step.count > 0) { status = append_step(parser, &step, error); }
     parser->row = first + step.count;
   }

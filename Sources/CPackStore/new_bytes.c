@@ -158,7 +158,7 @@ static pks_status allocate_group(pks__new_bytes *bytes, pks__new_group *group, p
   const pks__delta_header *header = &bytes->file->header;
   group->all = bytes;
   group->task.run = run_group;
-  group->reader.list = bytes->from;
+  group->reader = (pks__version_reader){.list = bytes->from, .cache = &bytes->cache};
   group->decoder = pks__decoder_create();
   group->chunks = pks__allocate(PKS__DELTA_GROUP_CHUNKS * sizeof *group->chunks);
   if (!group->decoder || !group->chunks) { return pks__fail_memory(error); }
@@ -231,11 +231,13 @@ pks_status pks__new_bytes_open(
     if (stored_length > out->stored_max) { out->stored_max = stored_length; }
   }
   if (header->group_count == 0) { return PKS_OK; }
+  pks_status status = pks__frame_cache_open(&out->cache, error);
+  if (status) { return status; }
   out->ring_size = choose_ring_size(out);
   out->groups = pks__allocate_zeroed(out->ring_size, sizeof *out->groups);
   if (!out->groups) { return pks__fail_memory(error); }
   for (uint32_t i = 0; i < out->ring_size; i++) {
-    pks_status status = allocate_group(out, &out->groups[i], error);
+    status = allocate_group(out, &out->groups[i], error);
     if (status) { return status; }
   }
   return fill_ring(out, error);
@@ -249,6 +251,7 @@ void pks__new_bytes_close(pks__new_bytes *bytes) {
   pks__free(bytes->groups);
   if (bytes->again) { free_group(bytes->again); }
   pks__free(bytes->again);
+  pks__frame_cache_close(&bytes->cache);
   *bytes = (pks__new_bytes){0};
 }
 

@@ -26,6 +26,7 @@ typedef struct pks__new_bytes {
   pks__chunker chunker;
   pks__pool *pool;
   pks__scratch_folder *home;
+  pks__frame_cache cache;  ///< of version A
   uint32_t stored_max;
   pks__new_group *groups;  ///< ring: read and not yet consumed ones, in order
   uint32_t ring_size, oldest, count;

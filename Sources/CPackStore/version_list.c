@@ -172,7 +172,10 @@ static pks_status read_located(
   }
   if (status) { return status; }
   pks__frame_source source = pks__frame_source_make(ref->segment, &frame);
-  return pks__frame_read(reader->frames, &source, place.begin + begin, place.begin + end, out, error);
+  begin += place.begin;
+  end += place.begin;
+  return reader->cache ? pks__frame_cache_read(reader->cache, reader->frames, &source, begin, end, out, error)
+                       : pks__frame_read(reader->frames, &source, begin, end, out, error);
 }
 
 pks_status pks__version_read(

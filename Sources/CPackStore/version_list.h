@@ -9,6 +9,7 @@
 #define PKS_VERSION_LIST_H
 
 #include "catalog.h"
+#include "frame_cache.h"
 #include "listing.h"
 #include "store.h"
 
@@ -56,6 +57,7 @@ typedef struct pks__version_reader {
   pks__chunk_ref ref;
   bool has_ref;  ///< `ref` is where chunk `row` lies
   pks__frame_reader *frames;
+  pks__frame_cache *cache;  ///< shared with others who read the version; NULL: none
 } pks__version_reader;
 
 /// Copies the bytes at positions [position, position + byte_count), which are all in the version (asserted). Frames are

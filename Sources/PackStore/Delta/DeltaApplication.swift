@@ -34,8 +34,12 @@ extension Transaction {
     guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the update was cancelled") }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
-    try check { error in
-      withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
+    do throws(PackStoreError) {
+      try check { error in
+        withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
+      }
+    } catch {
+      throw delta.explain(error)
     }
     return InstallResult(result, of: delta.info.pack, notices: [])
   }

@@ -44,6 +44,15 @@ public final class DeltaFile: Sendable {
     throw error
   }
 
+  /// What is wrong with a delta is nothing that is wrong with the store.
+  func explain(_ error: PackStoreError) -> PackStoreError { Self.explain(error, path) }
+
+  private static func explain(_ error: PackStoreError, _ path: FilePath) -> PackStoreError {
+    var error = error
+    if error.code == .corrupt, error.file == path.string { error.remedy = "get it from its publisher once more" }
+    return error
+  }
+
   /// Lends the core what it reads.
   func withSource<Result>(_ body: (pks_delta_source) -> Result) -> Result {
     Self.withSource(descriptor, path, body)
@@ -70,21 +79,26 @@ extension DeltaFile {
     var number = descriptor.rawValue
     return withContext(&number) { context in
       path.withPlatformString { name in
-        let read:
-          @convention(c) (
-            UnsafeMutableRawPointer?, UInt64, UnsafeMutableRawPointer?, Int, UnsafeMutablePointer<Int>?
-          ) -> Int32 = { context, offset, out, count, got in
-            let descriptor = FileDescriptor(rawValue: context!.load(as: Int32.self))
-            let buffer = UnsafeMutableRawBufferPointer(start: out, count: count)
-            do throws(Errno) {
-              got!.pointee = try DeltaFile.read(descriptor, at: Int64(clamping: offset), into: buffer)
-              return 0
-            } catch {
-              return error.rawValue
-            }
-          }
-        return body(pks_delta_source(context: context, read: read, name: name))
+        body(
+          pks_delta_source(
+            context: context,
+            read: { DeltaFile.readForCore(from: $0, at: $1, to: $2, count: $3, got: $4) }, name: name))
       }
+    }
+  }
+
+  /// What the core calls to read: `context` leads to the descriptor's number. Returns 0, or an error number.
+  private static func readForCore(
+    from context: UnsafeMutableRawPointer?, at offset: UInt64, to out: UnsafeMutableRawPointer?, count: Int,
+    got: UnsafeMutablePointer<Int>?
+  ) -> Int32 {
+    let descriptor = FileDescriptor(rawValue: context!.load(as: Int32.self))
+    let buffer = UnsafeMutableRawBufferPointer(start: out, count: count)
+    do throws(Errno) {
+      got!.pointee = try read(descriptor, at: Int64(clamping: offset), into: buffer)
+      return 0
+    } catch {
+      return error.rawValue
     }
   }
 
@@ -124,12 +138,16 @@ extension DeltaFile {
 
   private static func inspect(_ descriptor: FileDescriptor, _ path: FilePath) throws(PackStoreError) -> DeltaInfo {
     var info = pks_delta_info()
-    try PackStore.check { error in
-      withSource(descriptor, path) { source in
-        withUnsafePointer(to: source) { pks_delta_inspect(&info, $0, sha256, error) }
+    do throws(PackStoreError) {
+      try PackStore.check { error in
+        withSource(descriptor, path) { source in
+          withUnsafePointer(to: source) { pks_delta_inspect(&info, $0, sha256, error) }
+        }
       }
+      return try DeltaInfo(info)
+    } catch {
+      throw explain(error, path)
     }
-    return try DeltaInfo(info)
   }
 
   /// Whose signature follows the delta. What follows is a signature of its header, or nothing.

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+/// `delta` and `apply`.
+@Suite struct DeltaTests {
+  let playground: Playground
+
+  /// A publisher's store with two versions, and a client's with the first.
+  init() throws {
+    playground = try Playground()
+    try playground.write(noise(300_000), to: "folder/large")
+    try playground.write("version 1", to: "folder/small")
+    for store in ["store", "client"] {
+      try #require(try playground.packstore("add", store, "folder", "--pack", "P", "--quiet").status == 0)
+    }
+    try playground.write(Array("header".utf8) + noise(300_000).dropFirst(6), to: "folder/large")
+    try playground.write("version 2", to: "folder/small")
+    try #require(try playground.packstore("add", "store", "folder", "--pack", "P", "--quiet").status == 0)
+  }
+
+  private func makeDelta(_ options: String...) throws -> Run {
+    try playground.packstore(["delta", "store", "P", "1", "2", "-o", "file.delta", "--key", "key"] + options)
+  }
+
+  @Test func thereAndApplied() throws {
+    let made = try makeDelta("--level", "fast")
+    #expect(made.status == 0)
+    #expect(made.errors.contains("made a secret key in 'key'"))
+    #expect(made.lines.first == "'file.delta' turns P@1 to 2")
+    #expect(try playground.read("file.delta").count < 2_000)
+    let key = try playground.packstore("keygen", "key").lines[0]
+    let applied = try playground.packstore("apply", "client", "file.delta", "--trust", key)
+    #expect(applied.status == 0)
+    #expect(applied.lines.first == "P is at version 2")
+    #expect(try playground.packstore("cat", "client", "small").output == "version 2")
+    #expect(try playground.packstore("cat", "client", "large").bytes == playground.read("folder/large"))
+    #expect(try playground.packstore("verify", "client", "--deep").status == 0)
+    let catalogs = try ["store", "client"].map { try playground.packstore("log", $0, "--json").jsonLines[0]["catalog"] }
+    #expect(catalogs[0] as? String == catalogs[1] as? String)
+    let again = try playground.packstore("apply", "client", "file.delta", "--trust", key)
+    #expect(again.output == "P is at version 2 already\n")
+  }
+
+  @Test func json() throws {
+    let made = try makeDelta("--json").json
+    #expect(made["pack"] as? String == "P" && made["from"] as? Int == 1 && made["to"] as? Int == 2)
+    #expect(made["bytes"] as? Int == (try playground.read("file.delta").count))
+    let applied = try playground.packstore("apply", "client", "file.delta", "--allow-unsigned", "--json").json
+    #expect(applied["version"] as? Int == 2 && applied["unchanged"] as? Bool == false)
+    #expect(applied["catalog"] as? String == made["to_catalog"] as? String)
+    #expect(applied["new_bytes"] as? Int == made["new_bytes"] as? Int)
+  }
+
+  @Test func trust() throws {
+    _ = try makeDelta()
+    let key = try playground.packstore("keygen", "key").lines[0]
+    let other = try playground.packstore("keygen", "other").lines[0]
+    let silent = try playground.packstore("apply", "client", "file.delta")
+    #expect(silent.status == 1 && silent.errors.contains(key) && silent.errors.contains("--trust"))
+    let refused = try playground.packstore("apply", "client", "file.delta", "--trust", other)
+    #expect(refused.status == 1 && refused.errors.contains("signed by another key"))
+    try #require(
+      try playground.packstore("delta", "store", "P", "1", "2", "-o", "bare.delta", "--unsigned").status == 0)
+    let bare = try playground.packstore("apply", "client", "bare.delta", "--trust", key)
+    #expect(bare.status == 1 && bare.errors.contains("nobody signed the delta"))
+    let unsure = try playground.packstore("apply", "client", "bare.delta")
+    #expect(unsure.status == 1 && unsure.errors.contains("--allow-unsigned"))
+    // Somebody else's signature under the publisher's name.
+    var forged = try playground.read("file.delta")
+    forged[forged.count - 1] ^= 1
+    try playground.write(forged, to: "forged.delta")
+    for options in [["--trust", key], ["--allow-unsigned"]] {
+      let run = try playground.packstore(["apply", "client", "forged.delta"] + options)
+      #expect(run.status == 1 && run.errors.contains("signature is not right"))
+    }
+    #expect(try playground.packstore("cat", "client", "small").output == "version 1")
+    #expect(try playground.packstore("apply", "client", "bare.delta", "--allow-unsigned").status == 0)
+  }
+
+  @Test func levels() throws {
+    let sizes = try ["1", "fast", "default", "best"].map { level in
+      try #require(try makeDelta("--level", level, "--quiet").status == 0)
+      return try playground.read("file.delta").count
+    }
+    #expect(sizes.max()! < 2_000)
+    #expect(!playground.tree(".").contains { $0.contains("partial") })
+  }
+
+  @Test(arguments: [
+    (["delta", "store", "P", "1", "7", "-o", "f"], 1, "P@7 is not kept"),
+    (["delta", "store", "Q", "1", "2", "-o", "f"], 1, "Q@1 is not kept"),
+    (["delta", "store", "P", "1", "2"], 2, "--output"),
+    (["delta", "store", "P", "1", "2", "-o", "f", "--level", "23"], 2, "level"),
+    (["delta", "nowhere", "P", "1", "2", "-o", "f"], 1, "nowhere"),
+    (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
+    (["apply", "client", "folder/large", "--allow-unsigned"], 1, "no delta"),
+    (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
+  ])
+  func mistakes(_ arguments: [String], _ status: Int32, _ text: String) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == status && run.errors.contains(text), "\(run.errors)")
+    #expect(!playground.exists("f"))
+  }
+
+  @Test func theWrongVersion() throws {
+    _ = try makeDelta()
+    try playground.write("something else", to: "folder/small")
+    _ = try playground.packstore("add", "fresh", "folder", "--pack", "P")
+    let run = try playground.packstore("apply", "fresh", "file.delta", "--allow-unsigned")
+    #expect(run.status == 1 && run.errors.contains("P@1"))
+  }
+
+  @Test func damaged() throws {
+    _ = try makeDelta("--level", "1")
+    var bytes = try playground.read("file.delta")
+    bytes[bytes.count - 300] ^= 0x40
+    try playground.write(bytes, to: "file.delta")
+    let run = try playground.packstore("apply", "client", "file.delta", "--allow-unsigned")
+    #expect(run.status == 1)
+    #expect(try playground.packstore("cat", "client", "small").output == "version 1")
+  }
+}
