@@ -3,7 +3,7 @@
 SWIFT ?= swift
 BUILD := .build
 BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
-PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light python3
+PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where somebody put it on the PATH.

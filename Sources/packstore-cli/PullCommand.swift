@@ -22,7 +22,8 @@ struct Pull: AsyncParsableCommand {
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 
-      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy.
+      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, and from SSL_CERT_FILE a file with the \
+      certificates to trust in place of the system's.
       """
   )
 

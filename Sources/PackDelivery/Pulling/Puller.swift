@@ -249,7 +249,10 @@ final class Puller {
   private func fetch(_ delta: UsableDelta, _ delivery: Delivery, of pack: PackID) async throws {
     do {
       try delivery.use(delta.delta) { self.show($0, pack) }
-      if isPlan { return }
+      guard !isPlan else {
+        _ = try delivery.next()  // which looks at what an interrupted pull has left
+        return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)
+      }
       try await fetch(delivery, delivery, [SegmentFiles(delta.delta)], of: pack)
     } catch SourceFault.siteChanged {
       throw DeltaIsRefused(delta: delta.delta.header)
