@@ -41,8 +41,8 @@ struct UpdateReportTests {
   @Test func pictureShowsWhatIsFetched() throws {
     let headline = try #require(report.headlines.first)
     #expect(headline.title == "game")
-    #expect(headline.unit == "MB")
-    #expect(headline.bars.map(\.text) == ["1.50", "3.00"])
+    #expect(headline.unit == "bytes")
+    #expect(headline.bars.map(\.text) == ["1.50 MB", "3.00 MB"])
     #expect(headline.bars.map(\.kind) == [.packStore, .peer])
     var others = report
     others.pairs[0].rows.removeFirst()

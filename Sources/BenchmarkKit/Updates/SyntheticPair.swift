@@ -90,12 +90,12 @@ private final class PairMaker {
       if index % 40 == 7 {
         try write(content[index % 2], byteCount, to: ["\(old)/\(name)"])
         try write(content[index % 2], byteCount, to: ["\(new)/\(name)"])
-      } else if index % 40 == 20 {
+      } else if index % 40 == 10 {
         // Two that change places.
         let other = "Textures/Texture\(index + 1).dds"
         try write(content[0], byteCount, to: ["\(old)/\(name)", "\(new)/\(other)"])
         try write(content[1], byteCount, to: ["\(old)/\(other)", "\(new)/\(name)"])
-      } else if index % 40 != 21 {
+      } else if index % 40 != 11 {
         try write(content[index % 2], byteCount, to: ["\(old)/\(name)", "\(new)/\(name)"])
       }
     }

@@ -74,7 +74,8 @@ struct ZsyncUpdate: UpdateParticipant {
     // Packed where it will be served: gzip puts its output beside its input.
     try FileManager.default.copyItem(atPath: trial.newArchive(), toPath: "\(site)/new.tar")
     var built = try gzip.measure(["-9", "-n", "--rsyncable", "new.tar"], in: site).usage
-    built = built + (try zsyncmake.measure(["-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
+    built =
+      built + (try zsyncmake.measure(["-C", "-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
 
     let server = try FileServer(serving: site)
     defer { server.stop() }

@@ -31,7 +31,10 @@ extension UpdateReport {
     func quiet(_ text: String) -> String { element("p", ["class": "muted-text"], escaped(text)) }
     let pictures = pair.comparisons.map { comparison in
       element("h3", [:], escaped(comparison.title)) + quiet(comparison.explanation)
-        + BarChart(comparison: comparison, palette: palette).svg
+        + BarChart(
+          comparison: comparison, palette: palette,
+          text: comparison.quantity == .held ? { byteText(Int($0)) } : nil
+        ).svg
     }
     let installs =
       pair.installs.isEmpty ? "" : quiet("The old version, for a client that has nothing:") + pair.installTable.html()
@@ -88,18 +91,13 @@ extension UpdateReport {
         ["zstd-19-patch"], ["whole-zstd-19"],
       ].compactMap(best)
       guard chosen.contains(where: \.isPackStore) else { return nil }
-      let unit = Self.unit(largest: chosen.map(\.byteCount).max() ?? 0)
       let bars = chosen.map { row in
-        let value = Double(row.byteCount) * unit.perOne
-        return Headline.Bar(
-          name: row.name, kind: row.isPackStore ? .packStore : .peer, value: value, text: significant(value))
+        Headline.Bar(
+          name: row.name, kind: row.isPackStore ? .packStore : .peer, value: Double(row.byteCount),
+          text: byteText(row.byteCount))
       }
-      return Headline(title: pair.name, unit: unit.symbol, isMoreBetter: false, bars: bars)
+      return Headline(title: pair.name, unit: "bytes", isMoreBetter: false, bars: bars)
     }
-  }
-
-  private static func unit(largest: Int) -> Unit {
-    largest < 1_000_000 ? Unit(symbol: "KB", perOne: 1e-3) : Unit(symbol: "MB", perOne: 1e-6)
   }
 }
 

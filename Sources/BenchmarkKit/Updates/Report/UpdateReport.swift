@@ -120,7 +120,7 @@ extension UpdateRow {
   /// The row of the table. Nothing stands where nothing was measured.
   fileprivate func cells(newByteCount: Int) -> [String] {
     func seconds(_ value: Double?) -> String { value.map { decimals($0, 2) } ?? "" }
-    func megabytes(_ count: Int?) -> String { count.map { significant(Double($0) / 1e6) } ?? "" }
+    func megabytes(_ count: Int?) -> String { count.map(fineMegabytes) ?? "" }
     return [
       name, megabytes(byteCount), metadataByteCount.map { significant(Double($0) / 1e3) } ?? "",
       requestCount.map(grouped) ?? "", megabytes(publishedByteCount), seconds(ingest?.seconds),
