@@ -35,6 +35,7 @@ import Testing
       return Int((state >> 33) % UInt64(limit))
     }
     var kills = 0
+    defer { print("PullKillCampaign: seed \(seed), \(kills) kills") }
     while kills < 15 * scale {
       kills += try pullWithKills(server) { random(Self.byteCount / 2) }
       try playground.remove("store")

@@ -73,14 +73,26 @@ final class WebServer {
   }
 
   /// What nginx was asked for and sent. It writes a line when a request ended.
+  ///
+  /// Only what is new of the log is read: tests look again and again.
   var requests: [Request] {
-    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").compactMap { line in
-      let fields = line.split(separator: "|", omittingEmptySubsequences: false)
-      guard fields.count == 4, let status = Int(fields[2]), let byteCount = Int(fields[3]) else { return nil }
-      let range = fields[1].wholeMatch(of: /bytes=([0-9]+)-([0-9]+)/).map { Int($0.output.1)!...Int($0.output.2)! }
-      return Request(path: String(fields[0]), range: range, status: status, byteCount: byteCount)
-    }
+    guard let file = FileHandle(forReadingAtPath: log) else { return known }
+    try? file.seek(toOffset: position)
+    let new = (try? file.readToEnd()) ?? Data()
+    let lines = new[..<(new.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? new.startIndex)]
+    position += UInt64(lines.count)
+    known += String(decoding: lines, as: UTF8.self).split(separator: "\n").compactMap(Self.request)
+    return known
+  }
+
+  private var known: [Request] = []
+  private var position: UInt64 = 0
+
+  private static func request(_ line: Substring) -> Request? {
+    let fields = line.split(separator: "|", omittingEmptySubsequences: false)
+    guard fields.count == 4, let status = Int(fields[2]), let byteCount = Int(fields[3]) else { return nil }
+    let range = fields[1].wholeMatch(of: /bytes=([0-9]+)-([0-9]+)/).map { Int($0.output.1)!...Int($0.output.2)! }
+    return Request(path: String(fields[0]), range: range, status: status, byteCount: byteCount)
   }
 
   // MARK: - Python

@@ -86,8 +86,8 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   for (; count <= GROUPS_MAX && input->left > 0; count++) {
     uint32_t raw_length = (uint32_t)(fuzz_take(input, 4) % (PKS__DELTA_GROUP / 4));
     stored[count] = fuzz_take_bytes(input, (size_t)fuzz_take(input, 2), &got);
-    blocks[count] = (pks__delta_block){
-      .stored_length = pks__put32((uint32_t)got), .raw_length = pks__put32(raw_length)};
+    blocks[count] =
+      (pks__delta_block){.stored_length = pks__put32((uint32_t)got), .raw_length = pks__put32(raw_length)};
     header.new_bytes += raw_length;
     if (raw_length > header.group_max) { header.group_max = raw_length; }
   }
@@ -109,7 +109,9 @@ static void put_digests_right(fuzz_file *file) {
   pks__delta_header header;
   const pks__delta_block *blocks;
   if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
-  if (length > file->length || pks__delta_read_header(file->bytes, length, "name", &header, &blocks, &error)) { return; }
+  if (length > file->length || pks__delta_read_header(file->bytes, length, "name", &header, &blocks, &error)) {
+    return;
+  }
   size_t offset = length;
   for (uint32_t i = 0; i < header.part_count + header.group_count; i++) {
     size_t stored_length = pks__get32(blocks[i].stored_length);
