@@ -21,8 +21,8 @@ struct PatchProgram: UpdateParticipant {
     }
     let (old, new) = try (trial.oldArchive(), trial.newArchive())
     let (patch, made) = ("\(folder)/patch", "\(folder)/made.tar")
-    let built = try builder.measure(build(old, new, patch)).usage
-    let applied = try applier.measure(apply(old, patch, made)).usage
+    let built = try trial.measure(builder, build(old, new, patch)).usage
+    let applied = try trial.measure(applier, apply(old, patch, made)).usage
     try UpdateTrial.expectEqual(made, new)
     report(
       UpdateRow(
@@ -84,8 +84,8 @@ struct WholeVersion: UpdateParticipant {
     let new = try trial.newArchive()
     let (file, made) = ("\(folder)/new.tar.zst", "\(folder)/new.tar")
     let threads = ProcessInfo.processInfo.activeProcessorCount
-    let built = try zstd.measure(["-19", "-T\(threads)", "-q", new, "-o", file]).usage
-    let applied = try zstd.measure(["-d", "-q", file, "-o", made]).usage
+    let built = try trial.measure(zstd, ["-19", "-T\(threads)", "-q", new, "-o", file]).usage
+    let applied = try trial.measure(zstd, ["-d", "-q", file, "-o", made]).usage
     try UpdateTrial.expectEqual(made, new)
     report(
       UpdateRow(

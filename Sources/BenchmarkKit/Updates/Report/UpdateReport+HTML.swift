@@ -16,7 +16,8 @@ extension UpdateReport {
       + element(
         "p", ["class": "muted-text"],
         "PackStore's figure divided by the other's; the best of them where there are several.")
-      + goalTable.html()
+      + goalTable.html() + element("h2", [:], "Rates")
+      + element("p", ["class": "muted-text"], escaped(Self.aboutRates)) + rateTable.html()
       + pairs.enumerated().map { Self.section($0.element, at: $0.offset, palette) }.joined()
       + (absences.isEmpty
         ? "" : element("h2", [:], "Left out") + Self.list(absences.map { "\($0.name): \($0.reason)" }))
