@@ -103,10 +103,11 @@ struct UpdateTests {
   }
 
   @Test func goalsAreBesideTheBestPeer() {
-    let goals = UpdateGoal.all(of: [
-      row("packstore-ranges-12", 75), row("packstore-delta-default", 110, 5), row("casync", 120), row("zchunk", 100),
-      row("restic-max", 80), row("zstd-19-patch", 100, 20),
-    ], newByteCount: 1)
+    let goals = UpdateGoal.all(
+      of: [
+        row("packstore-ranges-12", 75), row("packstore-delta-default", 110, 5), row("casync", 120), row("zchunk", 100),
+        row("restic-max", 80), row("zstd-19-patch", 100, 20),
+      ], newByteCount: 1)
     #expect(
       goals == [
         UpdateGoal(title: "ranges, bytes", value: 0.75, limit: 0.75, reference: "<zchunk>"),

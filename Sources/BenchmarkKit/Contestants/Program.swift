@@ -71,7 +71,9 @@ public struct Program: Sendable {
   ) throws -> (output: String, usage: ProgramUsage) {
     var output = ""
     let begin = monotonicNanoseconds()
-    let (resources, privatePeak) = try launch(arguments, in: folder, environment, errors: .output, isWatched: true, atMost: limit) {
+    let (resources, privatePeak) = try launch(
+      arguments, in: folder, environment, errors: .output, isWatched: true, atMost: limit
+    ) {
       output = Self.text(of: $0)
     } describe: {
       Self.lastLine(of: output, $0)

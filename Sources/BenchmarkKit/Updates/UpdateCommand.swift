@@ -95,7 +95,8 @@ struct UpdateCommand: ParsableCommand {
   func run() throws {
     let program = packstore.map { Program("packstore", at: URL(fileURLWithPath: $0).standardizedFileURL.path) }
     let run = try UpdateRun(
-      packstore: program ?? Program("packstore"), only: only, seed: seed, isQuick: quick, patience: patience, workspace: workspace)
+      packstore: program ?? Program("packstore"), only: only, seed: seed, isQuick: quick, patience: patience,
+      workspace: workspace)
     defer { run.finish() }
     let destination = ReportDestination(markdownFile: output, jsonFile: json, htmlFile: html, svgFile: svg)
     let scale = SyntheticPair.Scale(large: size * 1_000_000, assetCount: assets, isQuick: quick)

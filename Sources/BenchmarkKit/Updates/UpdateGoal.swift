@@ -46,7 +46,8 @@ extension UpdateGoal {
         }
       case .ranges:
         row("packstore-ranges-12").map {
-          Self(title: "bytes by ranges", value: Double($0.byteCount), limit: Double(limit.byteCount), reference: "bytes")
+          Self(
+            title: "bytes by ranges", value: Double($0.byteCount), limit: Double(limit.byteCount), reference: "bytes")
         }
       case .rangesMetadata:
         row("packstore-ranges-12")?.metadataByteCount.map {
@@ -62,7 +63,8 @@ extension UpdateGoal {
         $0.build?.seconds
       },
       ratio("best delta, bytes", "packstore-delta-best", to: ["hdiffpatch-m6", "hdiffpatch-s64"], atMost: 1),
-    ].compactMap { $0 } + client(row("packstore-ranges-12"), row("packstore-delta-default"), newByteCount) + limits.compactMap(bytes)
+    ].compactMap { $0 } + client(row("packstore-ranges-12"), row("packstore-delta-default"), newByteCount)
+      + limits.compactMap(bytes)
   }
 
   /// What is asked of a client, by itself.

@@ -75,6 +75,21 @@ final class UpdateTrial {
   }
 }
 
+/// Above so many bytes of either version somebody is not tried, and why.
+struct SizeLimit {
+  let byteCount: Int
+  let reason: String
+
+  /// Takes minutes for half a gigabyte, which nothing is learnt from that smaller pairs do not show.
+  static let slow = Self(byteCount: 450_000_000, reason: "it would take minutes")
+
+  /// - Throws: `Unavailable` for a pair that is larger.
+  func check(_ trial: UpdateTrial) throws {
+    guard max(trial.from.byteCount, trial.to.byteCount) > byteCount else { return }
+    throw Unavailable("not above \(megabytes(byteCount, 0)) MB: \(reason)")
+  }
+}
+
 /// How much there is below a folder.
 struct FolderSummary: Codable, Equatable {
   let fileCount: Int

@@ -29,7 +29,8 @@ final class UpdateRun {
     self.work = work
     interruptions = Interruption.handle { work.remove() }
     report = UpdateReport(
-      environment: Environment(), fileSystem: FileSystem.name(of: work.path), seed: seed, isQuick: isQuick, patience: patience,
+      environment: Environment(), fileSystem: FileSystem.name(of: work.path), seed: seed, isQuick: isQuick,
+      patience: patience,
       versions: Self.versions(participants),
       absences: asked.compactMap { one in one.unavailability.map { .init(name: one.name, reason: $0) } })
   }

@@ -69,18 +69,22 @@ struct ZsyncUpdate: UpdateParticipant {
   var version: String { zsync.version("-V") }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
+    try SizeLimit(byteCount: 600_000_000, reason: "it would take minutes").check(trial)
     let site = "\(folder)/site"
     try FileManager.default.createDirectory(atPath: site, withIntermediateDirectories: false)
     // Packed where it will be served: gzip puts its output beside its input.
     try FileManager.default.copyItem(atPath: trial.newArchive(), toPath: "\(site)/new.tar")
     var built = try trial.measure(gzip, ["-9", "-n", "--rsyncable", "new.tar"], in: site).usage
     built =
-      built + (try trial.measure(zsyncmake, ["-C", "-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
+      built
+      + (try trial.measure(zsyncmake, ["-C", "-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
 
     let server = try FileServer(serving: site)
     defer { server.stop() }
     let old = try trial.oldArchive()
-    let applied = try trial.measure(zsync, ["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder).usage
+    let applied = try trial.measure(
+      zsync, ["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder
+    ).usage
     let exchanges = server.takeExchanges()
     try UpdateTrial.expectEqual("\(folder)/made.tar", trial.newArchive())
     func sent(_ exchanges: some Sequence<FileServer.Exchange>) -> Int { exchanges.reduce(0) { $0 + $1.sentByteCount } }

@@ -87,7 +87,7 @@ extension UpdateReport {
         keys.compactMap { key in pair.rows.first { $0.key == key } }.min { $0.byteCount < $1.byteCount }
       }
       let chosen = [
-        ["packstore-ranges-12"], ["packstore-delta-default"], ["casync", "zchunk", "zsync"],
+        ["packstore-ranges-12"], ["packstore-delta-default"], ["casync", "zchunk"], ["zsync"],
         ["restic-max", "borg-zstd-12"],
         ["zstd-19-patch"], ["whole-zstd-19"],
       ].compactMap(best)

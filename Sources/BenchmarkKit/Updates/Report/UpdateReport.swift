@@ -54,7 +54,7 @@ extension UpdateReport {
     let run =
       "Run: \(decimals(seconds, 0)) s, \(fileSystem), one run of each; made data from seed \(seed); a peer's program was "
       + "ended after \(decimals(patience, 0)) s"
-    let own = environment.packStoreVersion.map { ["packstore \($0)"] } ?? []
+    let own = environment.packStoreVersion.map { ["commit \($0)"] } ?? []
     return [environment.line, "Versions: \((own + versions).joined(separator: ", "))", run]
       + (isQuick ? ["A quick run: not for figures"] : [])
   }
