@@ -58,11 +58,11 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
 static void init_scratch(pks_delivery *delivery) {
   pks__scratch_folder *home = &delivery->home;
   pks__scratch *all[] = {
-    &delivery->segments, &delivery->tables,  &delivery->page_places, &delivery->wants,
-    &delivery->tasks,    &delivery->waiting, &delivery->seen,        &delivery->page,
-    &delivery->texts,    &delivery->files,   &delivery->chunks,      &delivery->needed_segments,
-    &delivery->starts,   &delivery->heads,   &delivery->order,       &delivery->plan,
-    &delivery->raw,      &delivery->ids,     &delivery->ends,        &delivery->stored,
+    &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
+    &delivery->tasks,       &delivery->waiting,      &delivery->seen,        &delivery->page,
+    &delivery->texts,       &delivery->files,        &delivery->chunks,      &delivery->needed_segments,
+    &delivery->starts,      &delivery->heads,        &delivery->order,       &delivery->plan,
+    &delivery->raw,         &delivery->ids,          &delivery->ends,        &delivery->stored,
     &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
   };
   pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
@@ -72,11 +72,11 @@ static void init_scratch(pks_delivery *delivery) {
 
 static void free_scratch(pks_delivery *delivery) {
   pks__scratch *all[] = {
-    &delivery->segments, &delivery->tables,  &delivery->page_places, &delivery->wants,
-    &delivery->tasks,    &delivery->waiting, &delivery->seen,        &delivery->page,
-    &delivery->texts,    &delivery->files,   &delivery->chunks,      &delivery->needed_segments,
-    &delivery->starts,   &delivery->heads,   &delivery->order,       &delivery->plan,
-    &delivery->raw,      &delivery->ids,     &delivery->ends,        &delivery->stored,
+    &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
+    &delivery->tasks,       &delivery->waiting,      &delivery->seen,        &delivery->page,
+    &delivery->texts,       &delivery->files,        &delivery->chunks,      &delivery->needed_segments,
+    &delivery->starts,      &delivery->heads,        &delivery->order,       &delivery->plan,
+    &delivery->raw,         &delivery->ids,          &delivery->ends,        &delivery->stored,
     &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
   };
   pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
@@ -290,7 +290,9 @@ pks_status pks_delivery_give(
     case PKS__WANT_TABLE: status = pks__delivery_give_table(delivery, &want, bytes, &is_ours_or_final, &failure); break;
     case PKS__WANT_PAGES: status = pks__delivery_give_pages(delivery, &want, bytes, &is_ours_or_final, &failure); break;
     case PKS__WANT_FRAME: status = pks__delivery_give_frame(delivery, index, bytes, &is_ours_or_final, &failure); break;
-    case PKS__WANT_HEADER: status = pks__delivery_give_header(delivery, &want, bytes, &is_ours_or_final, &failure); break;
+    case PKS__WANT_HEADER:
+      status = pks__delivery_give_header(delivery, &want, bytes, &is_ours_or_final, &failure);
+      break;
     case PKS__WANT_BLOCK: status = pks__delivery_give_block(delivery, &want, bytes, &is_ours_or_final, &failure); break;
   }
   if (!status) {
@@ -318,8 +320,8 @@ pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_del
   delivery->handed = delivery->given = 0;
   delivery->delta.is_used = true;
   delivery->delta.request = *delta;
-  delivery->totals = (pks_delivery_totals){
-    .is_planned = true, .bytes_total = delta->length, .metadata_bytes = delivery->totals.metadata_bytes};
+  delivery->totals = (pks_delivery_totals
+  ){.is_planned = true, .bytes_total = delta->length, .metadata_bytes = delivery->totals.metadata_bytes};
   pks_error failure = {0};
   status = enter_phase(delivery, PKS__DELIVERY_HEADER, &failure);
   if (status && error) { *error = failure; }

@@ -82,7 +82,8 @@
     }
 
     /// A delta is never the only way.
-    @Test(arguments: ["missing", "short", "damaged", "damaged header"]) func withoutItsDelta(fault: String) async throws {
+    @Test(arguments: ["missing", "short", "damaged", "damaged header"]) func withoutItsDelta(fault: String) async throws
+    {
       for version in [Self.touched, Self.touchedAndNew] {
         try? FileManager.default.removeItem(atPath: folder.path)
         let (server, store) = try await prepare(version) { files in
@@ -122,7 +123,8 @@
     }
 
     @Test(arguments: 1...6) func deltasSurviveFaults(seed: UInt64) async throws {
-      let (server, store) = try await prepare(seed % 2 == 0 ? Self.touched : Self.touchedAndNew, hasRanges: seed % 3 != 0)
+      let (server, store) = try await prepare(
+        seed % 2 == 0 ? Self.touched : Self.touchedAndNew, hasRanges: seed % 3 != 0)
       let generator = Mutex(SeededGenerator(seed: seed))
       server.replaceFault { request, reply in
         let (kind, cut) = generator.withLock { generator in

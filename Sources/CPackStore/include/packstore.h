@@ -650,11 +650,12 @@ pks_status pks_delivery_give(
 );
 
 typedef struct pks_delivery_totals {
-  bool is_planned;          ///< all metadata is there: the totals are known
-  uint64_t bytes_total;     ///< stored bytes of frames, as the site has them; of resumed ones, as they are here; of a delta
-  uint64_t bytes_done;      ///< of them, those that are here
-  uint64_t bytes_resumed;   ///< of those, what an earlier attempt had left
-  uint64_t metadata_bytes;  ///< tables and pages that were given so far
+  bool is_planned;  ///< all metadata is there: the totals are known
+  uint64_t
+    bytes_total;        ///< stored bytes of frames, as the site has them; of resumed ones, as they are here; of a delta
+  uint64_t bytes_done;  ///< of them, those that are here
+  uint64_t bytes_resumed;              ///< of those, what an earlier attempt had left
+  uint64_t metadata_bytes;             ///< tables and pages that were given so far
   uint64_t chunks_total, chunks_done;  ///< that the base does not have; 0 for a delta
   uint64_t raw_bytes;                  ///< of those chunks
 } pks_delivery_totals;
