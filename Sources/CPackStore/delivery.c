@@ -320,6 +320,7 @@ pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_del
   delivery->handed = delivery->given = 0;
   delivery->delta.is_used = true;
   delivery->delta.request = *delta;
+  if (delivery->totals.is_planned) { delivery->delta.frame_bytes = delivery->totals.bytes_total; }
   delivery->totals = (pks_delivery_totals
   ){.is_planned = true, .bytes_total = delta->length, .metadata_bytes = delivery->totals.metadata_bytes};
   pks_error failure = {0};

@@ -144,6 +144,7 @@ typedef struct pks__planned_frame {
 typedef struct pks__coming_delta {
   bool is_used;
   pks_delivery_delta request;
+  uint64_t frame_bytes;  ///< of the frames in whose place it comes; 0: not known
   pks__scratch bytes;  ///< the header's, once it is there
   pks__delta_header header;
   const pks__delta_block *blocks;  ///< in `bytes`

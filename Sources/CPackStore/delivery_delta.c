@@ -97,10 +97,17 @@ static uint64_t start_of(const pks_delivery *delivery, uint32_t block) {
   return *PKS__SCRATCH_AT(&delivery->delta.starts, const uint64_t, block);
 }
 
-/// NO_SPACE when there is no room for what is still to come, and for as much again: what it becomes in a segment.
+/// Bytes that the new chunks will take: a little more than the publisher's frames, if it is known what those take.
+static uint64_t room_for_chunks(const pks__coming_delta *delta) {
+  uint64_t raw = delta->header.new_bytes, frames = delta->frame_bytes;
+  return frames > 0 ? pks__min64(frames + frames / 8, raw) : raw;
+}
+
+/// NO_SPACE when there is no room for what is still to come and what will be made of it.
 static pks_status check_room(const pks_delivery *delivery, pks_error *error) {
   const pks_vfs *vfs = delivery->store->vfs;
-  uint64_t left, needed = 2 * delivery->delta.request.length - delivery->totals.bytes_done;
+  uint64_t left, needed = delivery->totals.bytes_total - delivery->totals.bytes_done;
+  needed += room_for_chunks(&delivery->delta);
   if (vfs->free_bytes(vfs->context, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
   (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", delivery->pack, PKS_NO_OFFSET);
   if (error) { error->needed = needed; }

@@ -145,6 +145,30 @@ extension Core {
       try DeliveryTests.check(disk, test.content, version: 2)
     }
 
+    /// It is told before the first block comes how much room it all takes; with that, and some for temporary files, there is
+    /// room for all.
+    @Test func fullDisk() throws {
+      let test = try Case(), disk = test.base.clone()
+      var needed: UInt64 = 0
+      do {
+        let (_, delivery) = try test.begin(disk)
+        try delivery.use(test.delta)
+        sim_set_capacity(disk.raw, sim_used_bytes(disk.raw) + 100_000)
+        do {
+          try delivery.run()
+          Issue.record("there was room")
+        } catch let failure as Failure {
+          #expect(failure.status == PKS_NO_SPACE && failure.needed > 2_000_000, "\(failure)")
+          needed = failure.needed
+        }
+        #expect(delivery.wanted.count == 1, "the header alone came")
+      }
+      sim_set_capacity(disk.raw, sim_used_bytes(disk.raw) + needed + 3_000_000)
+      let pull = try #require(try Store(disk).pull(test.site, by: test.delta))
+      #expect(pull.totals.bytes_resumed == UInt64(test.delta.info.header_length))
+      try DeliveryTests.check(disk, test.content, version: 2)
+    }
+
     @Test func misuse() throws {
       let test = try Case(), disk = test.base.clone()
       let (transaction, delivery) = try test.begin(disk)
