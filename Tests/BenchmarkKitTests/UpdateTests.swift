@@ -148,10 +148,17 @@ struct UpdateTests {
     let goals = UpdateGoal.all(of: [ranges, delta], newByteCount: 900_000_000)
     #expect(
       goals.map(\.title) == [
-        "pull, private memory", "apply, private memory", "apply, rate", "apply, rate", "apply, written",
+        "pull, private memory", "apply, private memory", "apply, rate", "apply, rate beside adding", "apply, written",
       ])
     #expect(goals.map(\.value) == [10, 16, 450, 0.5, 1.5])
     #expect(goals.map(\.isMet) == [false, true, true, false, false])
+  }
+
+  @Test func figuresAreToldApartFromTheirLimits() {
+    func text(_ value: Double) -> String {
+      UpdateGoal(title: "", value: value, limit: 1.05, reference: "").valueText
+    }
+    #expect([1.05, 1.0512, 1.06, 12.3].map(text) == ["1.05", "1.0512", "1.06", "12.3"])
   }
 
   @Test func readsWhatIsNewInAnAnswer() {

@@ -11,6 +11,12 @@ struct UpdateGoal: Codable, Equatable {
 
   var isMet: Bool { isAtLeast ? value >= limit : value <= limit }
 
+  /// With as many digits as it takes to tell it from the limit, within reason.
+  var valueText: String {
+    let text = significant(value)
+    return text == significant(limit) && value != limit ? decimals(value, 4) : text
+  }
+
   /// An absolute limit of one pair.
   struct ByteLimit: Equatable {
     enum What { case delta, ranges, rangesMetadata }
@@ -88,8 +94,8 @@ extension UpdateGoal {
     if let applied = delta?.apply, let ingested = ranges?.ingest {
       goals.append(
         Self(
-          title: "apply, rate", value: ingested.seconds / applied.seconds, limit: 0.8,
-          reference: "packstore, adding the new version to the old", isAtLeast: true))
+          title: "apply, rate beside adding", value: ingested.seconds / applied.seconds, limit: 0.8,
+          reference: "packstore, the new version beside the old", isAtLeast: true))
     }
     for (title, row) in [("pull, written", ranges), ("apply, written", delta)] {
       // Below that a few pages of bookkeeping are most of it.

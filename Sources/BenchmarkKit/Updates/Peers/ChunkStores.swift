@@ -40,6 +40,7 @@ struct ZchunkUpdate: UpdateParticipant {
   var programs: [Program] { [zck, size, Program("tar")] }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
+    try SizeLimit(byteCount: 600_000_000, reason: "it would take minutes").check(trial)
     let (old, new) = ("\(folder)/old.zck", "\(folder)/new.zck")
     _ = try trial.measure(zck, ["-o", old, trial.oldArchive()])
     let built = try trial.measure(zck, ["-o", new, trial.newArchive()]).usage
@@ -69,7 +70,7 @@ struct ZsyncUpdate: UpdateParticipant {
   var version: String { zsync.version("-V") }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
-    try SizeLimit(byteCount: 600_000_000, reason: "it would take minutes").check(trial)
+    try SizeLimit.slow.check(trial)
     let site = "\(folder)/site"
     try FileManager.default.createDirectory(atPath: site, withIntermediateDirectories: false)
     // Packed where it will be served: gzip puts its output beside its input.

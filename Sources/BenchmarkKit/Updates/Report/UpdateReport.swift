@@ -100,7 +100,7 @@ extension UpdateReport {
     table.rows = pairs.flatMap { pair in
       pair.goals.map { goal in
         [
-          pair.name, goal.title, goal.reference, significant(goal.value),
+          pair.name, goal.title, goal.reference, goal.valueText,
           "\(goal.isAtLeast ? "≥" : "≤") \(significant(goal.limit))",
           goal.isMet ? "yes" : "no",
         ]
