@@ -71,7 +71,7 @@ public struct Program: Sendable {
   ) throws -> (output: String, usage: ProgramUsage) {
     var output = ""
     let begin = monotonicNanoseconds()
-    let (resources, privatePeak) = try launch(
+    let (resources, watched) = try launch(
       arguments, in: folder, environment, errors: .output, isWatched: true, atMost: limit
     ) {
       output = Self.text(of: $0)
@@ -79,7 +79,7 @@ public struct Program: Sendable {
       Self.lastLine(of: output, $0)
     }
     let seconds = Double(monotonicNanoseconds() - begin) / 1e9
-    return (output, ProgramUsage(seconds: seconds, resources, privatePeak: privatePeak))
+    return (output, ProgramUsage(seconds: seconds, resources, watched))
   }
 
   /// Ends what runs, and lets nothing begin any more: nobody writes to folders that are about to be removed, or mounts
@@ -119,7 +119,7 @@ extension Program {
     _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,
     errors: Errors = .kept, isWatched: Bool = false, atMost limit: Double? = nil, _ body: (CInt) throws -> Void,
     describe: ((CInt) -> String)? = nil
-  ) throws -> (resources: rusage, privatePeak: Int?) {
+  ) throws -> (resources: rusage, watched: ProgramUsage.Watched) {
     guard let path else { throw Unavailable("\(name) is not installed") }
     // Not every system can begin a process in another folder.
     let command =
@@ -169,7 +169,7 @@ extension Program {
     // Else a program that has more to say would wait for somebody to listen.
     close(ends[0])
     ends[0] = -1
-    let (status, resources, privatePeak) = Self.wait(for: process, watch)
+    let (status, resources, watched) = Self.wait(for: process, watch)
     if let limit, deadline?.didEndIt == true { throw Unavailable("not done within \(decimals(limit, 0)) s") }
     try result.get()
     guard status == 0 else {
@@ -181,7 +181,7 @@ extension Program {
           } ?? "", status)
       throw ProgramFailure(description: "\(name): \(complaint)")
     }
-    return (resources, privatePeak)
+    return (resources, watched)
   }
 
   /// Ends a process that runs for too long, as long as this is kept.
@@ -205,17 +205,18 @@ extension Program {
 
   private static func wait(
     for process: pid_t, _ watch: ProgramMemoryWatch?
-  ) -> (status: CInt, resources: rusage, privatePeak: Int?) {
+  ) -> (status: CInt, resources: rusage, watched: ProgramUsage.Watched) {
     // The number is the process's own until it has been waited for: only then may it leave the list, and nobody look at it.
     var info = siginfo_t()
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    let privatePeak = watch?.stop()
+    let watched = ProgramUsage.Watched(
+      privatePeak: watch?.stop(), cancelledByteCount: ProgramUsage.cancelledByteCount(of: process))
     return running.withLock { running in
       running.processes.remove(process)
       var status: CInt = -1
       var resources = rusage()
       wait4(process, &status, 0, &resources)
-      return (status, resources, privatePeak)
+      return (status, resources, watched)
     }
   }
 

@@ -11,17 +11,33 @@ struct ProgramUsage: Codable, Equatable {
   var privateByteCount: Int?
   /// The largest resident set. What the benchmark itself held when it began the program counts as well: a bound, not a figure.
   var residentByteCount: Int
-  /// Bytes that it gave to the disk, in whole pages, also those of files that it removed again.
+  /// Bytes that it gave to the disk, in whole pages. Where the system tells, without those of files that were removed before
+  /// they got there.
   var writtenByteCount: Int
 }
 
 extension ProgramUsage {
-  init(seconds: Double, _ resources: rusage, privatePeak: Int?) {
+  /// - Parameter watched: what was seen of it while it was there.
+  init(seconds: Double, _ resources: rusage, _ watched: Watched) {
     func total(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
     self.init(
       seconds: seconds, cpuSeconds: total(resources.ru_utime) + total(resources.ru_stime),
-      privateByteCount: privatePeak, residentByteCount: resources.ru_maxrss * 1024,
-      writtenByteCount: resources.ru_oublock * 512)
+      privateByteCount: watched.privatePeak, residentByteCount: resources.ru_maxrss * 1024,
+      writtenByteCount: resources.ru_oublock * 512 - watched.cancelledByteCount)
+  }
+
+  /// What only the system's files on a process tell.
+  struct Watched {
+    var privatePeak: Int?
+    /// Bytes that were to be written when their file was removed.
+    var cancelledByteCount = 0
+  }
+
+  /// What a process that has ended, and was not waited for, took back of what it wrote; 0 where the system does not tell.
+  static func cancelledByteCount(of process: pid_t) -> Int {
+    let lines = (try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8))?.split(separator: "\n") ?? []
+    let line = lines.first { $0.hasPrefix("cancelled_write_bytes: ") }
+    return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }
 
   /// What one run and then another took: times add up, the higher peak counts.

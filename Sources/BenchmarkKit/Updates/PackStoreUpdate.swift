@@ -103,7 +103,7 @@ struct PackStoreUpdate: UpdateParticipant {
       let ingest = try packstore.measure(["add", store, version, "--pack", PackStoreUpdate.pack, "--quiet"]).usage
       let before = try FolderState(site)
       let publish = try packstore.measure([
-        "publish", store, site, "--key", key, "--level", "\(level)", "--quiet",
+        "publish", store, site, "--key", key, "--level", "\(level)", "--deltas", "0", "--quiet",
       ]).usage
       return Publication(
         ingest: ingest, publish: publish, addedByteCount: try FolderState(site).byteCountWritten(since: before))
