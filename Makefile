@@ -3,7 +3,7 @@
 SWIFT ?= swift
 BUILD := .build
 BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
-PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light python3
+PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where somebody put it on the PATH.
@@ -67,13 +67,14 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
 	Scripts/readme-figures
 
-bench-update: release  ## Measure what updates cost: PAIRS="name=old,new ..." of yours, FETCH=1 gets some from Debian, QUICK=1 only shows that it works.
+bench-update: release  ## Measure what updates cost, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
 	@Scripts/setup --optional $(UPDATE_PEERS)
-	pairs="$(PAIRS) $$($(if $(FETCH),Benchmarks/fetch-pairs $(BUILD)/pairs,:))"; \
+	pairs="$(or $(PAIRS),$$(Benchmarks/fetch-pairs $(BUILD)/pairs))"; \
 	results=$(if $(QUICK),$(BUILD),Benchmarks/Results)/update; \
-	$(BUILD)/release/packstore-bench update --synthetic all $(if $(QUICK),--quick) $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
-	  --output $$results.md --json $$results.json --html $$results.html --svg $$results.svg >/dev/null
-	Scripts/readme-figures
+	$(BUILD)/release/packstore-bench update $(if $(QUICK),--quick) \
+	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
+	  --output $$results.md --json $$results.json --html $$results.html --svg $$results.svg >/dev/null; \
+	status=$$?; Scripts/readme-figures && exit $$status
 
 sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long.
 	# The undefined-behaviour sanitizer is in the fuzz targets: Swift's linker driver does not know it here.

@@ -44,6 +44,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -77,6 +78,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
       ],
       swiftSettings: swiftSettings
     ),

@@ -58,11 +58,12 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
 static void init_scratch(pks_delivery *delivery) {
   pks__scratch_folder *home = &delivery->home;
   pks__scratch *all[] = {
-    &delivery->segments, &delivery->tables,  &delivery->page_places, &delivery->wants,
-    &delivery->tasks,    &delivery->waiting, &delivery->seen,        &delivery->page,
-    &delivery->texts,    &delivery->files,   &delivery->chunks,      &delivery->needed_segments,
-    &delivery->starts,   &delivery->heads,   &delivery->order,       &delivery->plan,
-    &delivery->raw,      &delivery->ids,     &delivery->ends,        &delivery->stored,
+    &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
+    &delivery->tasks,       &delivery->waiting,      &delivery->seen,        &delivery->page,
+    &delivery->texts,       &delivery->files,        &delivery->chunks,      &delivery->needed_segments,
+    &delivery->starts,      &delivery->heads,        &delivery->order,       &delivery->plan,
+    &delivery->raw,         &delivery->ids,          &delivery->ends,        &delivery->stored,
+    &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
   };
   pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
@@ -71,11 +72,12 @@ static void init_scratch(pks_delivery *delivery) {
 
 static void free_scratch(pks_delivery *delivery) {
   pks__scratch *all[] = {
-    &delivery->segments, &delivery->tables,  &delivery->page_places, &delivery->wants,
-    &delivery->tasks,    &delivery->waiting, &delivery->seen,        &delivery->page,
-    &delivery->texts,    &delivery->files,   &delivery->chunks,      &delivery->needed_segments,
-    &delivery->starts,   &delivery->heads,   &delivery->order,       &delivery->plan,
-    &delivery->raw,      &delivery->ids,     &delivery->ends,        &delivery->stored,
+    &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
+    &delivery->tasks,       &delivery->waiting,      &delivery->seen,        &delivery->page,
+    &delivery->texts,       &delivery->files,        &delivery->chunks,      &delivery->needed_segments,
+    &delivery->starts,      &delivery->heads,        &delivery->order,       &delivery->plan,
+    &delivery->raw,         &delivery->ids,          &delivery->ends,        &delivery->stored,
+    &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
   };
   pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
@@ -207,11 +209,17 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
       return status ? status : pks__delivery_need_layout(delivery, error);
     case PKS__DELIVERY_TABLES: return pks__delivery_want_tables(delivery, error);
     case PKS__DELIVERY_FRAMES: return pks__delivery_plan(delivery, error);
+    case PKS__DELIVERY_HEADER: return pks__delivery_want_header(delivery, error);
+    case PKS__DELIVERY_BLOCKS: return pks__delivery_want_blocks(delivery, error);
     case PKS__DELIVERY_ROOTS:
     case PKS__DELIVERY_DONE:
     case PKS__DELIVERY_STAGED: return PKS_OK;
   }
   return PKS_OK;
+}
+
+static pks__delivery_phase phase_after(pks__delivery_phase phase) {
+  return phase == PKS__DELIVERY_BLOCKS ? PKS__DELIVERY_DONE : phase + 1;
 }
 
 /// Finds out what is wanted next, when all of the last round was given.
@@ -222,7 +230,7 @@ static pks_status begin_round(pks_delivery *delivery, pks_error *error) {
   while (!status && delivery->wants.length == 0 && delivery->phase != PKS__DELIVERY_DONE) {
     bool has_pages = delivery->phase <= PKS__DELIVERY_LAYOUT;
     if (has_pages) { status = pks__delivery_want_pages(delivery, error); }
-    if (!status && delivery->wants.length == 0) { status = enter_phase(delivery, delivery->phase + 1, error); }
+    if (!status && delivery->wants.length == 0) { status = enter_phase(delivery, phase_after(delivery->phase), error); }
   }
   return status;
 }
@@ -282,6 +290,10 @@ pks_status pks_delivery_give(
     case PKS__WANT_TABLE: status = pks__delivery_give_table(delivery, &want, bytes, &is_ours_or_final, &failure); break;
     case PKS__WANT_PAGES: status = pks__delivery_give_pages(delivery, &want, bytes, &is_ours_or_final, &failure); break;
     case PKS__WANT_FRAME: status = pks__delivery_give_frame(delivery, index, bytes, &is_ours_or_final, &failure); break;
+    case PKS__WANT_HEADER:
+      status = pks__delivery_give_header(delivery, &want, bytes, &is_ours_or_final, &failure);
+      break;
+    case PKS__WANT_BLOCK: status = pks__delivery_give_block(delivery, &want, bytes, &is_ours_or_final, &failure); break;
   }
   if (!status) {
     delivery->given++;
@@ -290,6 +302,30 @@ pks_status pks_delivery_give(
   if (error) { *error = failure; }
   *is_final = is_ours_or_final;
   return *is_final ? pks__delivery_fail(delivery, status, &failure) : status;
+}
+
+pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error) {
+  pks_status status = check_usable(delivery, error);
+  if (status) { return status; }
+  bool makes_sense = delta->header_length > PKS__DELTA_FIXED && delta->header_length <= PKS__DELTA_HEADER_MAX
+    && delta->length >= delta->header_length && !delivery->returns && !delivery->delta.is_used;
+  if (!makes_sense) {
+    const char *text = "no delta of these lengths can be used here";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, delivery->pack, PKS_NO_OFFSET);
+  }
+  // What an interrupted delivery left of frames stays in the folder.
+  if (delivery->has_ingest) { pks__ingest_close(&delivery->ingest); }
+  delivery->has_ingest = false;
+  delivery->wants.length = 0;
+  delivery->handed = delivery->given = 0;
+  delivery->delta.is_used = true;
+  delivery->delta.request = *delta;
+  delivery->totals = (pks_delivery_totals
+  ){.is_planned = true, .bytes_total = delta->length, .metadata_bytes = delivery->totals.metadata_bytes};
+  pks_error failure = {0};
+  status = enter_phase(delivery, PKS__DELIVERY_HEADER, &failure);
+  if (status && error) { *error = failure; }
+  return status ? pks__delivery_fail(delivery, status, &failure) : PKS_OK;
 }
 
 pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) { return delivery->totals; }
@@ -362,6 +398,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   if (!pks__pack_is_same(delivery->pack, &delivery->base->generation, &pks__txn_view(txn)->generation)) {
     return pks__fail(error, PKS_CONFLICT, "the transaction changed the pack meanwhile", delivery->pack, PKS_NO_OFFSET);
   }
+  if (delivery->delta.is_used) { return pks__delivery_apply(delivery, result, error); }
   pks_status status = delivery->returns ? walk_kept(delivery, sync, error) : walk_delivered(delivery, sync, error);
   if (status) { return status; }
   pks__ingest *ingest = &delivery->ingest;

@@ -9,7 +9,7 @@
 ///               page, and catalog -> chunk.
 ///   want        bytes to fetch. All wants of a *round* stand in `wants`; those below `handed` are with the driver, those
 ///               below `given` were given. A round ends when all were given; then the next one is found out.
-///   blob        a page or table that was verified, kept in the folder (`incoming.h`).
+///   blob        a page, a table, or a part of a delta that was verified, kept in the folder (`incoming.h`).
 ///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or one whose entry is
 ///               not the current version's (of those only the layout is asked, whether it is a map asset).
 ///   missing     a chunk that is to come. Each is listed once, but for those of map assets that come as a whole.
@@ -21,6 +21,7 @@
 ///   TABLES   frame tables of the data segments that missing chunks lie in. Then frames are planned
 ///   FRAMES   one round: the frames, by segment in order of first need, and by number
 ///   DONE     all is there; `pks_delivery_stage`
+///   HEADER, BLOCKS   in place of what was left of these: the parts of a delta's file, from any of them on to DONE
 /// In any of the first three, tables of metadata segments are wanted when a page is in none that is known: the newest
 /// segments first, twice as many each time.
 ///
@@ -36,6 +37,7 @@
 #ifndef PKS_DELIVERY_H
 #define PKS_DELIVERY_H
 
+#include "delta.h"
 #include "frame_table.h"
 #include "incoming.h"
 #include "transaction.h"
@@ -48,6 +50,8 @@ typedef enum pks__delivery_phase {
   PKS__DELIVERY_FRAMES,
   PKS__DELIVERY_DONE,
   PKS__DELIVERY_STAGED,
+  PKS__DELIVERY_HEADER,
+  PKS__DELIVERY_BLOCKS,
 } pks__delivery_phase;
 
 enum {
@@ -72,13 +76,20 @@ typedef struct pks__page_place {
   uint32_t segment, frame;
 } pks__page_place;
 
-typedef enum pks__want_kind { PKS__WANT_TABLE, PKS__WANT_PAGES, PKS__WANT_FRAME } pks__want_kind;
+typedef enum pks__want_kind {
+  PKS__WANT_TABLE,
+  PKS__WANT_PAGES,
+  PKS__WANT_FRAME,
+  PKS__WANT_HEADER,  ///< of a delta
+  PKS__WANT_BLOCK,   ///< of a delta
+} pks__want_kind;
 
 typedef struct pks__want {
   uint64_t offset;
   uint32_t length;
   uint32_t segment;
   uint32_t first_frame, frame_count;  ///< PKS__WANT_PAGES
+  uint32_t block;                     ///< PKS__WANT_BLOCK
   uint32_t kind;
 } pks__want;
 
@@ -128,6 +139,18 @@ typedef struct pks__planned_frame {
   uint32_t needed;  ///< raw bytes
   uint32_t segment, frame;
 } pks__planned_frame;
+
+/// A delta by which a version comes.
+typedef struct pks__coming_delta {
+  bool is_used;
+  pks_delivery_delta request;
+  pks__scratch bytes;  ///< the header's, once it is there
+  pks__delta_header header;
+  const pks__delta_block *blocks;  ///< in `bytes`
+  uint32_t block_count;
+  pks__scratch starts;  ///< uint64_t: where each block lies in the file
+  pks__scratch block;   ///< the one that was read last
+} pks__coming_delta;
 
 struct pks_delivery {
   pks_store *store;
@@ -184,6 +207,7 @@ struct pks_delivery {
   pks__scratch stored;                ///< of a frame that is read back
   uint32_t read_segment, read_frame;  ///< which one, and in `raw`
   bool has_read;
+  pks__coming_delta delta;
   pks_delivery_totals totals;
 };
 
@@ -243,5 +267,20 @@ pks_status pks__delivery_give_frame(
 );
 /// Reads chunks for the ingest: from the new ones or the base.
 pks__chunk_fetch pks__delivery_fetch(pks_delivery *delivery);
+
+// MARK: - Deltas (delivery_delta.c)
+
+/// Wants the header, unless it is there.
+pks_status pks__delivery_want_header(pks_delivery *delivery, pks_error *error);
+/// Wants the blocks that are not there. The header is.
+pks_status pks__delivery_want_blocks(pks_delivery *delivery, pks_error *error);
+pks_status pks__delivery_give_header(
+  pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+);
+pks_status pks__delivery_give_block(
+  pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+);
+/// Applies the delta that came to the transaction.
+pks_status pks__delivery_apply(pks_delivery *delivery, pks_add_result *result, pks_error *error);
 
 #endif

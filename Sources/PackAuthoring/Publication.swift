@@ -17,6 +17,7 @@ import SystemPackage
 /// 2. Versions are copied to the site's store, those beyond the number to keep are dropped: one durable commit.
 /// 3. Frame tables and manifests that are missing are made, then the root.
 /// 4. What the root does not need goes: files of the site at once, segments with commits that change nothing else.
+/// 5. Deltas that are missing are made, then a root that names them too. Clients have the version meanwhile.
 struct Publication {
   let site: Site
   let source: Store
@@ -63,6 +64,9 @@ struct Publication {
     guard options.keptVersionCount >= 1 else {
       throw PackStoreError(.invalidArgument, "a site keeps one version of a pack at least")
     }
+    guard options.deltaCount >= 0, (1...22).contains(options.deltaOptions.level) else {
+      throw PackStoreError(.invalidArgument, "the number or the level of deltas is out of range")
+    }
     let snapshot = try source.makeSnapshot()
     let wanted = wanted ?? snapshot.packs.map { PublishedPack($0.id) }
     try Self.check(wanted, in: snapshot)
@@ -93,15 +97,17 @@ struct Publication {
     let first = root
     let (previous, filesBefore) = try settle()
     let (results, dropped) = try change(wanted, from: snapshot, previous)
-    let files = try finish()
+    var files = try finish()
     if !dropped.isEmpty { try collect() }
+    let deltas = try makeDeltas(of: results.map(\.version.pack))
+    for delta in deltas { files[.delta(delta.headerDigest)] = UInt64(delta.byteCount) }
     for (file, byteCount) in files where filesBefore[file] == nil {
       if case .segment = file { newByteCount += byteCount }
     }
     return PublishResult(
       sequence: root!.sequence, isUnchanged: root == first, publicKey: key.publicKey,
       expiresAt: root!.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }, packs: results,
-      droppedVersions: dropped, newByteCount: Int(clamping: newByteCount),
+      droppedVersions: dropped, deltas: deltas, newByteCount: Int(clamping: newByteCount),
       byteCount: Int(clamping: files.values.reduce(rootByteCount, +)))
   }
 
@@ -186,17 +192,63 @@ struct Publication {
     if let root, root.packs == description.packs, expiresAt == nil || expiresAt == root.expiresAt {
       return description.files
     }
-    let next = SiteRoot(
-      sequence: root.map { $0.sequence + 1 } ?? identity.sequence, madeAt: now, expiresAt: expiresAt,
-      site: identity.site,
-      packs: description.packs)
+    try write(
+      SiteRoot(
+        sequence: root.map { $0.sequence + 1 } ?? identity.sequence, madeAt: now, expiresAt: expiresAt,
+        site: identity.site, packs: description.packs))
+    return description.files
+  }
+
+  /// Replaces the root. All that it names is durable.
+  private mutating func write(_ next: SiteRoot) throws(PackStoreError) {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
     try folder.writeRoot(bytes)
     root = next
     rootByteCount = UInt64(bytes.count)
     newByteCount += rootByteCount
-    return description.files
+  }
+
+  // MARK: - Deltas
+
+  /// Makes the deltas that are missing to the current versions of `packs`, and names them in the root.
+  private mutating func makeDeltas(of packs: [PackID]) throws(PackStoreError) -> [DeltaInfo] {
+    let snapshot = try site.store.makeSnapshot()
+    var next = root!, made: [DeltaInfo] = []
+    for index in next.packs.indices where packs.contains(next.packs[index].id) {
+      let versions = next.packs[index].versions, current = versions[0]
+      for old in versions.dropFirst().prefix(options.deltaCount) where old.catalog != current.catalog {
+        guard !next.packs[index].deltas.contains(where: { $0.from == old.catalog }) else { continue }
+        let delta = try makeDelta(of: next.packs[index].id, from: old.number, to: current.number, in: snapshot)
+        next.packs[index].deltas.append(SiteRoot.Delta(delta))
+        made.append(delta)
+      }
+    }
+    guard !made.isEmpty else { return [] }
+    try folder.syncNames()
+    next.sequence += 1
+    next.madeAt = now
+    try write(next)
+    return made
+  }
+
+  private mutating func makeDelta(
+    of pack: PackID, from: UInt64, to: UInt64, in snapshot: borrowing Snapshot
+  ) throws(PackStoreError) -> DeltaInfo {
+    let file = try folder.openDelta()
+    do throws(PackStoreError) {
+      let delta = try snapshot.buildDelta(
+        of: pack, from: from, to: to, level: options.deltaOptions.level,
+        write: { offset, bytes throws(PackStoreError) in try file.write(bytes, at: offset) },
+        progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) })
+      try folder.finish(file, delta)
+      newByteCount += UInt64(delta.byteCount)
+      return delta
+    } catch {
+      folder.discardDelta()
+      guard error.code == .cancelled else { throw error }
+      throw PackStoreError(.cancelled, "cancelled while a delta was made; the site shows what was published without it")
+    }
   }
 
   /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
@@ -209,5 +261,13 @@ struct Publication {
       try transaction.trim(pack.id, to: pack.keptVersionCount)
       try transaction.commit()
     }
+  }
+}
+
+extension SiteRoot.Delta {
+  init(_ delta: DeltaInfo) {
+    self.init(
+      from: delta.fromCatalog, to: delta.toCatalog, header: delta.headerDigest,
+      headerByteCount: UInt32(delta.headerByteCount), byteCount: UInt64(delta.byteCount))
   }
 }

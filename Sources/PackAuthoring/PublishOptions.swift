@@ -11,6 +11,13 @@ public struct PublishOptions: Hashable, Sendable {
   /// How many versions of a pack stay on the site, the current one included.
   public var keptVersionCount = 3
 
+  /// From how many versions there are deltas to the current one, those before it first. Clients that have one of these
+  /// fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each processor.
+  public var deltaCount = 1
+
+  /// How small deltas are.
+  public var deltaOptions = DeltaOptions()
+
   /// After how long clients refuse the site unless it was published again. Nil: never.
   public var expiresAfter: Duration?
 
@@ -39,6 +46,8 @@ public enum PublishProgress: Sendable {
   case store(PackID, InstallProgress)
   /// Describing the frames of new segments: bytes of segments that were read, and of all.
   case describe(byteCount: Int, totalByteCount: Int)
+  /// Making a delta; the site shows the version already. Bytes that were worked on, and of how many.
+  case delta(PackID, byteCount: Int, totalByteCount: Int)
   /// Making it visible.
   case commit
 }

@@ -26,7 +26,10 @@ public struct PublishResult: Hashable, Sendable {
   /// Versions that the site had and has no longer.
   public let droppedVersions: [PackVersion]
 
-  /// Bytes of the files that are new on the site: segments, frame tables, manifests, the root.
+  /// Deltas that were made.
+  public let deltas: [DeltaInfo]
+
+  /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
   public let newByteCount: Int
 
   /// Bytes of all files that clients may fetch from the site.

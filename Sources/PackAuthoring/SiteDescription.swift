@@ -109,7 +109,7 @@ struct SiteDescription {
     let catalogs = Set(described.map(\.catalog))
     let deltas = current?.packs.first { $0.id == pack.id }?.deltas ?? []
     var kept: [SiteRoot.Delta] = []
-    for delta in deltas where catalogs.contains(delta.from) && catalogs.contains(delta.to) {
+    for delta in deltas where catalogs.contains(delta.from) && delta.to == described[0].catalog {
       // A delta spares bytes; one that is not there spares none.
       guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount else { continue }
       files[.delta(delta.header)] = delta.byteCount

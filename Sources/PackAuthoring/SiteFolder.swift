@@ -70,6 +70,24 @@ struct SiteFolder: Sendable {
     try rename(draft, to: final)
   }
 
+  private var deltaDraft: FilePath { path.appending("deltas").appending("draft" + Self.draftSuffix) }
+
+  /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
+  func openDelta() throws(PackStoreError) -> NewFile {
+    try checkpoint("write a delta")
+    return try NewFile(deltaDraft)
+  }
+
+  /// Removes a delta that came to nothing.
+  func discardDelta() { try? removeFile(deltaDraft) }
+
+  /// Gives a delta that was written its name, which is durable after ``syncNames()``.
+  func finish(_ delta: NewFile, _ info: DeltaInfo) throws(PackStoreError) {
+    try delta.sync()
+    try checkpoint("rename a delta")
+    try rename(deltaDraft, to: path(of: .delta(info.headerDigest)))
+  }
+
   func syncNames() throws(PackStoreError) {
     for folder in SitePath.folders { try syncFolder(path.appending(folder)) }
   }

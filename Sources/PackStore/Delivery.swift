@@ -20,6 +20,8 @@ package final class Delivery {
   /// Outlives the delivery.
   private let transaction: TransactionHold
   private let pack: PackID
+  /// Told of how a delta is applied; the core has a pointer to it.
+  private let observer = UnsafeMutablePointer<InstallObserver>.allocate(capacity: 1)
 
   /// Begins to bring the version that a manifest describes.
   ///
@@ -42,9 +44,34 @@ package final class Delivery {
     self.pointer = pointer
     self.transaction = transaction
     self.pack = pack
+    observer.initialize(to: InstallObserver(progress: nil))
   }
 
-  deinit { close(discarding: false) }
+  deinit {
+    close(discarding: false)
+    observer.deinitialize(count: 1)
+    observer.deallocate()
+  }
+
+  /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies it.
+  ///
+  /// - Parameter progress: called while it is applied, on the thread that stages.
+  /// - Throws: `ioError`, `noSpace`, `outOfMemory`, `corrupt`.
+  package func use(
+    _ delta: SiteRoot.Delta, progress: @escaping (InstallProgress) -> Void
+  ) throws(PackStoreError) {
+    observer.pointee = InstallObserver(progress: progress)
+    var core = pks_delivery_delta()
+    withUnsafeMutableBytes(of: &core.header_digest) { $0.copyBytes(from: delta.header.bytes) }
+    core.header_length = delta.headerByteCount
+    core.length = delta.byteCount
+    core.context = UnsafeMutableRawPointer(observer)
+    core.progress = { context, progress in
+      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+      return !Task.isCancelled
+    }
+    try check { pks_delivery_use_delta(pointer, &core, $0) }
+  }
 
   /// What to fetch next. Any number of wants may be outstanding.
   package func next() throws(PackStoreError) -> NextWant {
@@ -88,6 +115,9 @@ package final class Delivery {
   }
 
   /// Stages the version in the transaction, when all was given.
+  ///
+  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `purged` and
+  ///   `notFound` another delivery may still bring the version frame by frame.
   package func stage() throws(PackStoreError) -> InstallResult {
     var result = pks_add_result()
     try check { pks_delivery_stage(pointer, &result, $0) }

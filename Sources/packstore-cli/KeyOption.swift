@@ -81,6 +81,8 @@ extension Progress {
     case .store(let pack, let progress): self.init(activity: "copying \(pack)", progress)
     case .describe(let byteCount, let total):
       self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
+    case .delta(let pack, let byteCount, let total):
+      self.init(activity: "comparing \(pack)", bytesDone: byteCount, bytesTotal: total)
     case .commit: self.init(activity: "committing")
     }
   }

@@ -47,6 +47,8 @@ extension Progress {
     case .plan: self.init(activity: "comparing" + pack)
     case .fetch:
       self.init(activity: "fetching" + pack, bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount)
+    case .apply:
+      self.init(activity: "applying" + pack, bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount)
     case .commit: self.init(activity: "committing")
     }
   }

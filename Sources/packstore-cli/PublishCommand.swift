@@ -16,7 +16,7 @@ struct Publish: AsyncParsableCommand {
       Makes the site when there is none. Copies the current versions of all packs, or of those that are named, encodes \
       what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
       that is current in the store becomes current on the site: clients go back to it. When there is nothing new, nothing \
-      is written.
+      is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted.
 
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
@@ -43,6 +43,15 @@ struct Publish: AsyncParsableCommand {
   @Option(help: .init("How many versions of these packs stay on the site, the current one included.", valueName: "n"))
   var keep = 3
 
+  @Option(
+    help: .init(
+      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none.",
+      valueName: "n"))
+  var deltas = 1
+
+  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  var deltaLevel: DeltaLevel?
+
   @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
   var noWait = false
 
@@ -50,6 +59,7 @@ struct Publish: AsyncParsableCommand {
 
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
 
@@ -61,6 +71,8 @@ struct Publish: AsyncParsableCommand {
     let site = try Site(at: site)
     var options = encoding.publishOptions
     options.keptVersionCount = keep
+    options.deltaCount = deltas
+    if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
     options.waitsForOthers = !noWait
 
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -87,7 +99,8 @@ struct Publish: AsyncParsableCommand {
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     guard !result.isUnchanged else { return packs + ["nothing is new: the site stays at root \(result.sequence)"] }
     let expiry = result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []
-    return packs + dropped + [
+    let deltas = result.deltas.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" }
+    return packs + dropped + deltas + [
       "the site is at root \(result.sequence)",
       "  new    \(formatBytes(result.newByteCount))",
       "  size   \(formatBytes(result.byteCount))",
@@ -157,12 +170,19 @@ private struct PublishReport: Encodable {
     let version: UInt64
   }
 
+  struct Delta: Encodable {
+    let pack: String
+    let from, to: UInt64
+    let bytes: Int
+  }
+
   let sequence: UInt64
   let unchanged: Bool
   let publicKey: String
   let expires: String?
   let packs: [Version]
   let dropped: [Dropped]
+  let deltas: [Delta]
   let newBytes, bytes: Int
   let seconds: Double
 
@@ -178,6 +198,9 @@ private struct PublishReport: Encodable {
         newStoredBytes: $0.newStoredByteCount)
     }
     dropped = result.droppedVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
+    deltas = result.deltas.map {
+      Delta(pack: $0.pack.name, from: $0.fromVersion, to: $0.toVersion, bytes: $0.byteCount)
+    }
     newBytes = result.newByteCount
     bytes = result.byteCount
     seconds = duration / .seconds(1)

@@ -12,7 +12,8 @@ struct Pull: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Bring packs to the versions that a site offers.",
     discussion: """
-      Makes the store when there is none. Fetches what the store does not have yet, and commits all as one switch. \
+      Makes the store when there is none. Fetches what the store does not have yet, frame by frame or, where that is \
+      shorter, as a delta that the site has for a version that is here; and commits all as one switch. \
       Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
 
       At first contact the key that signed the site is remembered; another one is refused later. '--trust' names the key \
@@ -21,7 +22,8 @@ struct Pull: AsyncParsableCommand {
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 
-      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy.
+      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, and from SSL_CERT_FILE a file with the \
+      certificates to trust in place of the system's.
       """
   )
 
@@ -43,6 +45,9 @@ struct Pull: AsyncParsableCommand {
   @Option(
     help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
   var limitRate: Int?
+
+  @Flag(help: "Fetch frames even where a delta would be shorter: that takes less work here.")
+  var noDelta = false
 
   @Flag(help: "Say what would be fetched, and make no version.")
   var dryRun = false
@@ -87,6 +92,7 @@ struct Pull: AsyncParsableCommand {
     options.trustedKey = trust
     options.allowsUnsigned = allowUnsigned
     options.byteRateLimit = limitRate
+    options.usesDeltas = !noDelta
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep
     return options
@@ -125,15 +131,21 @@ struct Pull: AsyncParsableCommand {
     let whence = pack.from.map { ", from \($0)" } ?? ""
     let resumed = pack.resumedByteCount > 0 ? ", \(formatBytes(pack.resumedByteCount)) were there from before" : ""
     guard !dryRun else {
+      let new =
+        pack.deltaFrom.map { "\(formatBytes(pack.totalByteCount)), a delta from version \($0)" }
+        ?? "\(formatBytes(pack.totalByteCount)) in \(formatCount(pack.newChunkCount, "chunk"))"
       return [
         "\(pack.pack) would be at version \(version)\(whence)",
-        "  new      \(formatBytes(pack.totalByteCount)) in \(formatCount(pack.newChunkCount, "chunk"))\(resumed)",
+        "  new      \(new)\(resumed)",
         "  fetch    \(formatBytes(pack.remainingByteCount))",
       ]
     }
+    let fetched =
+      pack.deltaFrom.map { "\(formatBytes(pack.deltaByteCount + pack.frameByteCount)), a delta from version \($0)," }
+      ?? formatBytes(pack.frameByteCount)
     return [
       "\(pack.pack) is at version \(version)\(whence)",
-      "  fetched  \(formatBytes(pack.frameByteCount)) and \(formatBytes(pack.metadataByteCount)) of metadata in "
+      "  fetched  \(fetched) and \(formatBytes(pack.metadataByteCount)) of metadata in "
         + formatCount(pack.requestCount, "request") + resumed,
       "  stored   \(formatBytes(pack.newStoredByteCount)) in \(formatCount(pack.newChunkCount, "new chunk"))",
     ]
@@ -195,8 +207,8 @@ private struct PullReport: Encodable {
 
 private struct PackReport: Encodable {
   let pack, outcome: String
-  let from, to: UInt64?
-  let metadataBytes, frameBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
+  let from, to, deltaFrom: UInt64?
+  let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
   let newChunks, newStoredBytes: Int
 
   init(_ pack: PulledPack) {
@@ -206,6 +218,8 @@ private struct PackReport: Encodable {
     to = pack.to
     metadataBytes = pack.metadataByteCount
     frameBytes = pack.frameByteCount
+    deltaBytes = pack.deltaByteCount
+    deltaFrom = pack.deltaFrom
     requests = pack.requestCount
     resumedBytes = pack.resumedByteCount
     totalBytes = pack.totalByteCount

@@ -12,10 +12,11 @@ struct UpdateReportTests {
     let text = report.markdown
     #expect(
       text.contains(
-        "| packstore, ranges, level 12 | 1.50 | 20.0 | 12 | 1.60 | 0.50 | 2.00 | 3.50 | 9.00 | 0.25 | 40 | 9.00 | 1.70 | 2.00 |\n"
+        "| packstore, ranges, level 12 | 1.50 | 20.0 | 12 | 1.60 | 0.50 | 2.00 | 3.50 | 9.00 | 0.25 | 40 | 9.00 | 1.70 | 2.00 | 1.25 |\n"
       ))
-    #expect(text.contains("| casync <zstd> | 3.00 |  |  |  |  |  |  |  |  |  |  |  |  |\n"))
+    #expect(text.contains("| casync <zstd> | 3.00 |  |  |  |  |  |  |  |  |  |  |  |  |  |\n"))
     #expect(text.contains("| game | ranges, bytes | casync <zstd> | 0.500 | ≤ 0.750 | yes |\n"))
+    #expect(text.contains("| game | 16 | 20 |  | 20 (1.00) |  |\n"))
     #expect(text.contains("1 file, 8.0 MB; then 2 files, 10.0 MB."))
     #expect(text.contains("- Left out: bsdiff: not above 100 MB\n"))
     #expect(text.contains("## Left out\n\n- borg: borg is not installed\n"))
@@ -23,7 +24,7 @@ struct UpdateReportTests {
 
   @Test func installsHaveATableOfTheirOwn() throws {
     let pair = report.pairs[0]
-    #expect(pair.rows.map(\.key) == ["packstore-ranges-12", "casync"])
+    #expect(pair.rows.map(\.key) == ["packstore-ranges-12", "packstore-delta-default", "casync"])
     #expect(pair.installs.map(\.key) == ["packstore-install-12"])
   }
 
@@ -41,11 +42,11 @@ struct UpdateReportTests {
   @Test func pictureShowsWhatIsFetched() throws {
     let headline = try #require(report.headlines.first)
     #expect(headline.title == "game")
-    #expect(headline.unit == "MB")
-    #expect(headline.bars.map(\.text) == ["1.50", "3.00"])
-    #expect(headline.bars.map(\.kind) == [.packStore, .peer])
+    #expect(headline.unit == "bytes")
+    #expect(headline.bars.map(\.text) == ["1.50 MB", "900 KB", "3.00 MB"])
+    #expect(headline.bars.map(\.kind) == [.packStore, .packStore, .peer])
     var others = report
-    others.pairs[0].rows.removeFirst()
+    others.pairs[0].rows.removeFirst(2)
     #expect(others.headlines.isEmpty)
   }
 
@@ -55,10 +56,12 @@ struct UpdateReportTests {
     #expect(again.pairs[0].goals == report.pairs[0].goals)
   }
 
-  @Test func whatFailedIsAFailureAndWhatIsMissingIsNot() {
+  @Test func whoeverElseFailsOrIsMissingIsNoFailure() {
     var report = report
     #expect(!report.hasFailures)
     report.pairs[0].absences.append(.init(name: "casync", reason: "failed: casync: cannot"))
+    #expect(!report.hasFailures)
+    report.pairs[0].absences.append(.init(name: "packstore", reason: "failed: packstore: cannot"))
     #expect(report.hasFailures)
   }
 
@@ -80,13 +83,16 @@ struct UpdateReportTests {
         UpdateRow(
           key: key, name: "packstore, ranges, level 12", byteCount: 1_500_000, metadataByteCount: 20_000,
           requestCount: 12,
-          publishedByteCount: 1_600_000, ingest: with(0.5), build: usage, apply: with(0.25), keptByteCount: 1_700_000))
+          publishedByteCount: 1_600_000, ingest: with(0.5), build: usage, apply: with(0.25), keptByteCount: 1_700_000,
+          newStoredByteCount: 1_600_000))
     }
+    pair.append(
+      UpdateRow(key: "packstore-delta-default", name: "packstore, delta", byteCount: 900_000, apply: with(0.5)))
     pair.append(UpdateRow(key: "casync", name: "casync <zstd>", byteCount: 3_000_000))
-    pair.goals = UpdateGoal.all(of: pair.rows)
+    pair.goals = UpdateGoal.all(of: pair.rows, newByteCount: pair.to.byteCount)
     pair.absences = [.init(name: "bsdiff", reason: "not above 100 MB")]
     return UpdateReport(
-      environment: Environment(), fileSystem: "ext4", seed: 1, isQuick: false, versions: ["zstd 1"],
+      environment: Environment(), fileSystem: "ext4", seed: 1, isQuick: false, patience: 60, versions: ["zstd 1"],
       absences: [.init(name: "borg", reason: "borg is not installed")], pairs: [pair])
   }
 }

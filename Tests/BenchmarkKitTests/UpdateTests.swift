@@ -103,10 +103,11 @@ struct UpdateTests {
   }
 
   @Test func goalsAreBesideTheBestPeer() {
-    let goals = UpdateGoal.all(of: [
-      row("packstore-ranges-12", 75), row("packstore-delta-default", 110, 5), row("casync", 120), row("zchunk", 100),
-      row("restic-max", 80), row("zstd-19-patch", 100, 20),
-    ])
+    let goals = UpdateGoal.all(
+      of: [
+        row("packstore-ranges-12", 75), row("packstore-delta-default", 110, 5), row("casync", 120), row("zchunk", 100),
+        row("restic-max", 80), row("zstd-19-patch", 100, 20),
+      ], newByteCount: 1)
     #expect(
       goals == [
         UpdateGoal(title: "ranges, bytes", value: 0.75, limit: 0.75, reference: "<zchunk>"),
@@ -118,17 +119,45 @@ struct UpdateTests {
   }
 
   @Test func whoeverIsMissingHasNoGoal() {
-    #expect(UpdateGoal.all(of: [row("casync", 1), row("zstd-19-patch", 1)]).isEmpty)
-    #expect(UpdateGoal.all(of: [row("packstore-ranges-12", 1)]).isEmpty)
-    #expect(UpdateGoal.all(of: [row("packstore-ranges-12", 1), row("casync", 0)]).isEmpty)
+    #expect(UpdateGoal.all(of: [row("casync", 1), row("zstd-19-patch", 1)], newByteCount: 1).isEmpty)
+    #expect(UpdateGoal.all(of: [row("packstore-ranges-12", 1)], newByteCount: 1).isEmpty)
+    #expect(UpdateGoal.all(of: [row("packstore-ranges-12", 1), row("casync", 0)], newByteCount: 1).isEmpty)
   }
 
   @Test func pairsMayHaveLimitsOfTheirOwn() {
     let rows = [row("packstore-ranges-12", 900, metadata: 300), row("packstore-delta-default", 40)]
     let goals = UpdateGoal.all(
-      of: rows, limits: [.init(what: .delta, byteCount: 50), .init(what: .rangesMetadata, byteCount: 200)])
-    #expect(goals.map(\.value) == [40, 300])
-    #expect(goals.map(\.isMet) == [true, false])
+      of: rows, newByteCount: 1,
+      limits: [
+        .init(what: .delta, byteCount: 50), .init(what: .rangesMetadata, byteCount: 200),
+        .init(what: .ranges, byteCount: 900),
+      ])
+    #expect(goals.map(\.value) == [40, 300, 900])
+    #expect(goals.map(\.isMet) == [true, false, true])
+  }
+
+  @Test func clientsHaveGoalsOfTheirOwn() throws {
+    var ranges = row("packstore-ranges-12", 1)
+    ranges.ingest = usage(1)
+    ranges.apply = usage(1, memory: 30 << 20)
+    ranges.idlePrivateByteCount = 20 << 20
+    var delta = row("packstore-delta-default", 1)
+    delta.apply = usage(2, memory: 16 << 20)
+    delta.apply?.writtenByteCount = 3_000_000
+    delta.newStoredByteCount = 2_000_000
+    let goals = UpdateGoal.all(of: [ranges, delta], newByteCount: 900_000_000)
+    #expect(
+      goals.map(\.title) == [
+        "pull, private memory", "apply, private memory", "apply, rate", "apply, rate", "apply, written",
+      ])
+    #expect(goals.map(\.value) == [10, 16, 450, 0.5, 1.5])
+    #expect(goals.map(\.isMet) == [false, true, true, false, false])
+  }
+
+  @Test func readsWhatIsNewInAnAnswer() {
+    #expect(PackStoreUpdate.newStoredByteCount(in: #"{"pack":"P","new_stored_bytes":12}"#) == 12)
+    #expect(PackStoreUpdate.newStoredByteCount(in: #"{"packs":[{"new_stored_bytes":34}],"requests":1}"#) == 34)
+    #expect(PackStoreUpdate.newStoredByteCount(in: "packstore: no such store") == nil)
   }
 
   @Test func twoRunsTakeTheTimeOfBothAndTheMemoryOfOne() {
@@ -150,6 +179,12 @@ struct UpdateTests {
     #expect(usage.seconds > 0 && usage.cpuSeconds > 0)
     #expect(usage.residentByteCount > 8_000_000)
     #expect(try #require(usage.privateByteCount) > 0)
+  }
+
+  @Test func whoeverTakesTooLongIsEnded() {
+    let error = #expect(throws: Unavailable.self) { try Program("sleep").measure(["1000"], atMost: 0.1) }
+    #expect(error?.reason == "not done within 0 s")
+    #expect(throws: Never.self) { try Program("true").measure([], atMost: 1000) }
   }
 
   @Test func aMeasuredFailureTellsTheLastLine() {

@@ -48,17 +48,21 @@ import Testing
     try playground.write("other", to: "folder/text")
     try playground.packstore("add", "store", "folder", "--pack", "P")
     let update = try publish("--json").json
-    #expect(update["sequence"] as? Int == 2 && update["unchanged"] as? Bool == false)
+    #expect(update["sequence"] as? Int == 3 && update["unchanged"] as? Bool == false)
+    let deltas = try #require(update["deltas"] as? [NSDictionary])
+    #expect(deltas.count == 1 && deltas[0]["from"] as? Int == 1 && deltas[0]["to"] as? Int == 2)
+    #expect(try #require(deltas[0]["bytes"] as? Int) < 1_000)
     #expect(try #require(update["new_bytes"] as? Int) < 50_000)
     let packs = try #require(update["packs"] as? [NSDictionary])
     #expect(packs[0]["version"] as? Int == 2 && packs[0]["from"] as? Int == 1)
     try playground.packstore("rollback", "store", "P")
     let run = try publish()
     #expect(run.lines.first?.hasPrefix("P@1, back from 2: ") == true)
-    #expect(try publish("P@2").lines.first?.hasPrefix("P@2 from 1: ") == true)
+    #expect(run.lines[1].hasPrefix("a delta leads from P@2 to 1: "))
+    #expect(try publish("P@2", "--deltas", "0").lines.first?.hasPrefix("P@2 from 1: ") == true)
     let last = try publish("P@2", "--keep", "1", "--expires", "30")
     #expect(
-      last.lines.prefix(3) == ["P@2 is current already", "P@1 is no longer on the site", "the site is at root 5"])
+      last.lines.prefix(3) == ["P@2 is current already", "P@1 is no longer on the site", "the site is at root 7"])
     #expect(last.output.masked.contains("\n  until  <date>\n"))
   }
 

@@ -20,48 +20,86 @@ import Testing
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
   let scale = ProcessInfo.processInfo.environment["PACKSTORE_SCALE"].flatMap { Int($0) } ?? 1
 
-  @Test func resumesAfterKills() throws {
-    for number in 0..<12 {
-      try playground.write(noise(Self.byteCount / 12, seed: UInt64(number)), to: "folder/\(number)")
+  /// What a pull is killed in the middle of.
+  private enum Way: String {
+    case frames = "segments", delta = "deltas"
+
+    /// Where the report has its bytes.
+    var reported: String { self == .frames ? "frame_bytes" : "delta_bytes" }
+  }
+
+  @Test func framesAfterKills() throws {
+    try publish()
+    try campaign(WebServer.nginx(playground, serving: "web"), .frames)
+  }
+
+  /// The same with a delta, which is killed while it comes, and while it is applied.
+  @Test func deltasAfterKills() throws {
+    try publish()
+    let server = try WebServer.nginx(playground, serving: "web")
+    try playground.packstore("pull", "base", "\(server.url)/site", "-q")
+    for number in 0..<6 { try touch("folder/\(number)") }
+    for number in 6..<12 {
+      try playground.write(noise(Self.byteCount / 12, seed: 50 + UInt64(number)), to: "folder/\(number)")
+    }
+    try publish("--delta-level", "fast")
+    try campaign(server, .delta)
+  }
+
+  private func publish(_ options: String...) throws {
+    if !playground.exists("folder") {
+      for number in 0..<12 {
+        try playground.write(noise(Self.byteCount / 12, seed: UInt64(number)), to: "folder/\(number)")
+      }
+      try playground.makeFolder("web")
     }
     try playground.packstore("add", "origin", "folder", "--pack", "Game", "-q")
-    try playground.makeFolder("web")
-    try #require(try playground.packstore("publish", "origin", "web/site", "--key", "key", "-q").status == 0)
-    let server = try WebServer.nginx(playground, serving: "web")
+    let published = try playground.packstore(["publish", "origin", "web/site", "--key", "key", "-q"] + options)
+    try #require(published.status == 0, "\(published.errors)")
+  }
 
+  /// Changes a byte in every chunk or so of a file.
+  private func touch(_ file: String) throws {
+    var bytes = try playground.read(file)
+    for place in stride(from: 0, to: bytes.count, by: 2000) { bytes[place] ^= 1 }
+    try playground.write(bytes, to: file)
+  }
+
+  private func campaign(_ server: WebServer, _ way: Way) throws {
     var state = seed
     func random(_ limit: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return Int((state >> 33) % UInt64(limit))
     }
     var kills = 0
-    defer { print("PullKillCampaign: seed \(seed), \(kills) kills") }
+    defer { print("PullKillCampaign: \(way), seed \(seed), \(kills) kills") }
     while kills < 15 * scale {
-      kills += try pullWithKills(server) { random(Self.byteCount / 2) }
+      if way == .delta { try #require(try playground.shell("cp -r base store").status == 0) }
+      kills += try pullWithKills(server, way) { random(Self.byteCount / 2) }
       try playground.remove("store")
     }
   }
 
-  /// Pulls into a new store, and kills each attempt after so many bytes of frames were sent. Returns how often.
-  private func pullWithKills(_ server: WebServer, _ threshold: () -> Int) throws -> Int {
+  /// Pulls, and kills each attempt after so many bytes were sent. Returns how often.
+  private func pullWithKills(_ server: WebServer, _ way: Way, _ threshold: () -> Int) throws -> Int {
     var kills = 0
     var kept = 0
     while true {
-      let before = frameBytes(server), limit = threshold()
+      let before = bytes(server, way), limit = threshold()
       try playground.write("", to: "report")
       let process = try playground.start(
         ["pull", "store", "\(server.url)/site", "--json", "--limit-rate", "200M"],
         output: try #require(FileHandle(forWritingAtPath: "\(playground.path)/report")), errors: .nullDevice)
-      while process.isRunning, frameBytes(server) - before < limit { sched_yield() }
+      while process.isRunning, bytes(server, way) - before < limit { sched_yield() }
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
       if process.terminationReason == .exit {
         #expect(process.terminationStatus == 0, "seed \(seed)")
-        try checkLast(try playground.read("report"), kept: kept)
+        try checkLast(try playground.read("report"), way, kept: kept)
         break
       }
       kills += 1
-      let sent = frameBytes(server) - before
+      let sent = bytes(server, way) - before
       let plan = try playground.packstore("pull", "store", "\(server.url)/site", "--dry-run", "--json")
       try #require(plan.status == 0, "seed \(seed): \(plan.errors)")
       let pack = try #require((plan.json["packs"] as? [NSDictionary])?.first)
@@ -85,16 +123,16 @@ import Testing
   }
 
   /// The last attempt fetched what the others had left, and gaps between.
-  private func checkLast(_ report: [UInt8], kept: Int) throws {
+  private func checkLast(_ report: [UInt8], _ way: Way, kept: Int) throws {
     let json = try #require(JSONSerialization.jsonObject(with: Data(report)) as? NSDictionary)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
     let resumed = pack["resumed_bytes"] as! Int, total = pack["total_bytes"] as! Int
     #expect(resumed >= kept, "seed \(seed)")
-    #expect((pack["frame_bytes"] as! Int) <= total - resumed + 2048 * (pack["requests"] as! Int), "seed \(seed)")
+    #expect((pack[way.reported] as! Int) <= total - resumed + 2048 * (pack["requests"] as! Int), "seed \(seed)")
   }
 
-  /// Bytes of segments that the server sent with ranges.
-  private func frameBytes(_ server: WebServer) -> Int {
-    server.requests.filter { $0.path.hasPrefix("/site/segments/") }.reduce(0) { $0 + $1.byteCount }
+  /// Bytes of segments, or of the delta, that the server sent.
+  private func bytes(_ server: WebServer, _ way: Way) -> Int {
+    server.requests.filter { $0.path.hasPrefix("/site/\(way.rawValue)/") }.reduce(0) { $0 + $1.byteCount }
   }
 }

@@ -162,6 +162,30 @@ import Testing
     try expectWhole()
   }
 
+  /// By https, from a server whose certificate nobody knows but who is told.
+  @Test func certificatesAreChecked() throws {
+    try playground.write("x", to: "folder/a")
+    try publish()
+    let made = try playground.shell(
+      """
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+        -addext subjectAltName=IP:127.0.0.1,DNS:localhost -keyout tls.key -out tls.pem
+      """)
+    try #require(made.status == 0, "\(made.errors)")
+    let folder = playground.path
+    let server = try WebServer.nginx(
+      playground, serving: "web",
+      "ssl_certificate \(folder)/tls.pem; ssl_certificate_key \(folder)/tls.key;", hasTLS: true)
+    let site = "https://localhost:\(server.port)/site"
+    let stranger = try playground.packstore("pull", "store", site)
+    #expect(stranger.status == 1 && stranger.errors.lowercased().contains("certificate"), "\(stranger.errors)")
+    let known = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store \(site) --json")
+    #expect(known.status == 0, "\(known.errors)")
+    try expectWhole()
+    let other = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store https://127.0.0.2:\(server.port)/site")
+    #expect(other.status == 1, "another name than the certificate's")
+  }
+
   // MARK: - Trust
 
   @Test func keysArePinned() throws {

@@ -46,7 +46,9 @@ final class WebServer {
   /// nginx: ranges, strong tags, connections that stay open.
   ///
   /// - Parameter directives: more of its configuration, for the server.
-  static func nginx(_ playground: Playground, serving folder: String, _ directives: String = "") throws -> WebServer {
+  static func nginx(
+    _ playground: Playground, serving folder: String, _ directives: String = "", hasTLS: Bool = false
+  ) throws -> WebServer {
     let program = try find("nginx", package: "nginx-light")
     let work = "\(playground.path)/nginx-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
@@ -61,7 +63,7 @@ final class WebServer {
           access_log \(work)/log ranges;
           client_body_temp_path \(work)/body; proxy_temp_path \(work)/proxy; fastcgi_temp_path \(work)/fastcgi;
           uwsgi_temp_path \(work)/uwsgi; scgi_temp_path \(work)/scgi;
-          server { listen 127.0.0.1:\(port); root \(playground.path)/\(folder); \(directives) }
+          server { listen 127.0.0.1:\(port)\(hasTLS ? " ssl" : ""); root \(playground.path)/\(folder); \(directives) }
         }
         """
       try Data(configuration.utf8).write(to: URL(fileURLWithPath: "\(work)/configuration"))

@@ -52,6 +52,7 @@ private final class Fuse: Sendable {
   private func publish(endingAt end: Fuse.Length = .endless) throws -> String? {
     var options = PublishOptions()
     options.level = 1
+    options.deltaOptions.level = DeltaOptions.fastLevel
     options.keptVersionCount = 2
     var publication = Publication(
       site: try Site(at: folder.path("site")), source: store, key: key, options: options, progress: nil)

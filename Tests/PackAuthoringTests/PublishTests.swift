@@ -30,6 +30,8 @@ import Testing
     var options = PublishOptions()
     options.level = 1
     options.keptVersionCount = keep
+    options.deltaCount = 0
+    options.deltaOptions.level = DeltaOptions.fastLevel
     adjust(&options)
     return try await Site(at: folder.path(site)).publish(packs, from: store, signedBy: key, options: options)
   }
@@ -214,29 +216,67 @@ import Testing
     #expect(second.expiresAt! > first.expiresAt!)
   }
 
-  /// Deltas are another's to make: a publication carries them over as long as both their versions are there.
-  @Test func deltasAreCarriedOver() async throws {
+  private var deltas: [String] {
+    get throws {
+      let pack = try ServedSite(folder).root.packs[0]
+      return pack.deltas.map { delta in
+        let from = pack.versions.first { $0.catalog == delta.from }, to = pack.versions.first { $0.catalog == delta.to }
+        return "\(from?.number ?? 0) to \(to?.number ?? 0)"
+      }
+    }
+  }
+
+  @Test func deltasLeadToTheCurrentVersion() async throws {
+    try await install(0)
+    #expect(try await publish { $0.deltaCount = 2 }.deltas == [])
+    try await install(1)
+    let second = try await publish { $0.deltaCount = 2 }
+    #expect(second.deltas.map(\.description) == ["P@1 to 2"] && second.sequence == 3)
+    #expect(try deltas == ["1 to 2"])
+    #expect(second.byteCount == (try ServedSite(folder)).byteCount(folder))
+    #expect(try await publish { $0.deltaCount = 2 }.isUnchanged, "it is there")
+    try await install(2)
+    #expect(try await publish { $0.deltaCount = 2 }.deltas.map(\.fromVersion) == [2, 1])
+    #expect(try deltas == ["2 to 3", "1 to 3"] && folder.files("site/deltas").count == 2)
+    // Back to the first: from what was before.
+    let back = try await publish([PublishedPack("P", version: 2)], keep: 2) { $0.deltaCount = 1 }
+    #expect(back.deltas.map(\.description) == ["P@3 to 2"])
+    #expect(try deltas == ["3 to 2"] && folder.files("site/deltas").count == 1)
+  }
+
+  /// They stay as long as they lead from a version that is there to the current one.
+  @Test func deltasStay() async throws {
     for change in 0..<2 as Range<UInt64> {
       try await install(change)
-      try await publish()
+      try await publish { $0.deltaCount = 1 }
     }
-    var root = try ServedSite(folder).root
-    let bytes = [UInt8](repeating: 7, count: 500)
-    let versions = root.packs[0].versions
-    let delta = SiteRoot.Delta(
-      from: versions[1].catalog, to: versions[0].catalog, header: Digest256(hashing: bytes), headerByteCount: 500,
-      byteCount: 500)
-    root.packs[0].deltas = [delta]
-    let site = SiteFolder(path: .init(folder.path("site")))
-    try site.write(.delta(delta.header)) { file throws(PackStoreError) in try file.write(bytes) }
-    try site.writeRoot(try root.encode(signedBy: key))
-    #expect(try await publish().isUnchanged)
-    try await install(2)
+    try await store.setPriority(of: "P", to: 5)
     try await publish()
-    #expect(try ServedSite(folder).root.packs[0].deltas == [delta])
-    try await publish(keep: 2)
-    #expect(try ServedSite(folder).root.packs[0].deltas.isEmpty)
-    #expect(folder.files("site/deltas").isEmpty)
+    #expect(try deltas == ["1 to 2"])
+    try folder.remove("site/deltas/" + folder.files("site/deltas").keys.first!)
+    #expect(try await publish().isUnchanged == false)
+    #expect(try deltas == [], "one that is gone is named no longer")
+    try await publish { $0.deltaCount = 1 }
+    #expect(try deltas == ["1 to 2"])
+    try await publish(keep: 1)
+    #expect(try deltas == [] && folder.files("site/deltas").isEmpty)
+  }
+
+  /// The version is out before its deltas are made, and stays so.
+  @Test func cancelledDeltas() async throws {
+    try await install(0)
+    try await publish()
+    try await install(1)
+    let task = Task {
+      try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { progress in
+        if case .delta = progress { withUnsafeCurrentTask { $0?.cancel() } }
+      }
+    }
+    #expect(await failure { _ = try await task.value } == .cancelled)
+    #expect(try ServedSite(folder, exactly: false).versions == ["P": [2, 1]] && deltas == [])
+    try await publish { $0.deltaCount = 1 }
+    #expect(try deltas == ["1 to 2"])
+    _ = try ServedSite(folder)
   }
 
   @Test func whatIsRefused() async throws {

@@ -60,7 +60,7 @@
         SegmentFiles(
           segment: SiteFile("segments/\(index)", byteCount: UInt64(segments[index].bytes.count)),
           table: SiteFile("frames/\(index)", byteCount: UInt64(segments[index].table.count)),
-          isMetadata: segments[index].isMetadata)
+          content: segments[index].isMetadata ? .metadata : .frames)
       }
     }
 

@@ -15,7 +15,9 @@
     // MARK: - A site, and a server for it
 
     /// Writes a folder whose files differ by `seed`, publishes it, and returns all that clients may fetch.
-    func publish(_ files: [String: [UInt8]], pack: PackID = "Game") async throws -> [String: [UInt8]] {
+    func publish(
+      _ files: [String: [UInt8]], pack: PackID = "Game", deltas: Int = 0
+    ) async throws -> [String: [UInt8]] {
       let source = "\(folder.path)/source"
       try? FileManager.default.removeItem(atPath: source)
       for (name, bytes) in files { try folder.write(bytes, to: "source/\(name)") }
@@ -23,7 +25,9 @@
       try await origin.install(folder: source, as: pack)
       let site = try Site(at: "\(folder.path)/site")
       var options = PublishOptions()
-      options.keptVersionCount = 1
+      options.keptVersionCount = 1 + deltas
+      options.deltaCount = deltas
+      options.deltaOptions.level = DeltaOptions.fastLevel
       options.level = 3
       try await site.publish(from: origin, signedBy: key, options: options)
       return try served()
@@ -32,7 +36,7 @@
     func served() throws -> [String: [UInt8]] {
       let root = "\(folder.path)/site"
       var files = ["root": Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/root")))]
-      for part in ["versions", "frames", "segments"] {
+      for part in ["versions", "frames", "segments", "deltas"] {
         for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(part)") {
           files["\(part)/\(name)"] = Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(part)/\(name)")))
         }

@@ -63,14 +63,17 @@ public struct Program: Sendable {
 
   /// Runs it to its end.
   ///
+  /// - Parameter limit: seconds after which it is ended.
   /// - Returns: what it printed, its complaints included, and what it took.
-  /// - Throws: ``ProgramFailure`` with the last line of that.
+  /// - Throws: ``ProgramFailure`` with the last line of that; ``Unavailable`` when it was not done within `limit`.
   func measure(
-    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]
+    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], atMost limit: Double? = nil
   ) throws -> (output: String, usage: ProgramUsage) {
     var output = ""
     let begin = monotonicNanoseconds()
-    let (resources, privatePeak) = try launch(arguments, in: folder, environment, errors: .output, isWatched: true) {
+    let (resources, privatePeak) = try launch(
+      arguments, in: folder, environment, errors: .output, isWatched: true, atMost: limit
+    ) {
       output = Self.text(of: $0)
     } describe: {
       Self.lastLine(of: output, $0)
@@ -109,11 +112,12 @@ extension Program {
   /// - Parameters:
   ///   - output: where its standard output goes; nil for a pipe that `body` gets the end of.
   ///   - isWatched: whether its private memory is sampled while it runs.
+  ///   - limit: seconds after which it is ended, and ``Unavailable`` thrown.
   ///   - describe: what a failure with this status is told as; the last of the complaints that were kept, if nil.
   @discardableResult
   private func launch(
     _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,
-    errors: Errors = .kept, isWatched: Bool = false, _ body: (CInt) throws -> Void,
+    errors: Errors = .kept, isWatched: Bool = false, atMost limit: Double? = nil, _ body: (CInt) throws -> Void,
     describe: ((CInt) -> String)? = nil
   ) throws -> (resources: rusage, privatePeak: Int?) {
     guard let path else { throw Unavailable("\(name) is not installed") }
@@ -160,11 +164,13 @@ extension Program {
     close(ends[1])
     ends[1] = -1
     let watch = isWatched ? ProgramMemoryWatch(process) : nil
+    let deadline = limit.map { Deadline(process, after: $0) }
     let result = Result { try body(ends[0]) }
     // Else a program that has more to say would wait for somebody to listen.
     close(ends[0])
     ends[0] = -1
     let (status, resources, privatePeak) = Self.wait(for: process, watch)
+    if let limit, deadline?.didEndIt == true { throw Unavailable("not done within \(decimals(limit, 0)) s") }
     try result.get()
     guard status == 0 else {
       let complaint =
@@ -176,6 +182,25 @@ extension Program {
       throw ProgramFailure(description: "\(name): \(complaint)")
     }
     return (resources, privatePeak)
+  }
+
+  /// Ends a process that runs for too long, as long as this is kept.
+  private final class Deadline: Sendable {
+    private let hasPassed = Mutex(false)
+
+    init(_ process: pid_t, after seconds: Double) {
+      DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+        Program.running.withLock { running in
+          // Who is in the list has not been waited for, so that the number is still its own.
+          guard let self, running.processes.contains(process) else { return }
+          self.hasPassed.withLock { $0 = true }
+          kill(process, SIGKILL)
+        }
+      }
+    }
+
+    /// Whether the process was ended; asked when it has been waited for.
+    var didEndIt: Bool { hasPassed.withLock { $0 } }
   }
 
   private static func wait(

@@ -46,7 +46,8 @@ struct PackStoreUpdate: UpdateParticipant {
       key: key, name: name, byteCount: pulled.traffic.sentByteCount,
       metadataByteCount: pulled.traffic.metadataByteCount, requestCount: pulled.traffic.requestCount,
       publishedByteCount: published.addedByteCount, ingest: published.ingest, build: published.publish,
-      apply: pulled.usage, keptByteCount: pulled.keptByteCount)
+      apply: pulled.usage, keptByteCount: pulled.keptByteCount, newStoredByteCount: pulled.newStoredByteCount,
+      idlePrivateByteCount: pulled.idleUsage.privateByteCount)
   }
 
   /// - Parameter client: a client's store with the old version, which stays as it is.
@@ -61,13 +62,16 @@ struct PackStoreUpdate: UpdateParticipant {
       try FileManager.default.copyItem(atPath: client, toPath: store)
       let updated = Client(packstore, store: store)
       let before = try FolderState(store)
-      let applied = try packstore.measure(["apply", store, file, "--trust", publisher.publicKey(), "--quiet"]).usage
+      let (answer, applied) = try packstore.measure([
+        "apply", store, file, "--trust", publisher.publicKey(), "--quiet", "--json",
+      ])
       let kept = try FolderState(store).byteCountWritten(since: before)
       try updated.check(against: publisher)
       report(
         UpdateRow(
           key: "packstore-delta-\(level)", name: "packstore, delta, \(level)", byteCount: try fileByteCount(file),
-          publishedByteCount: try fileByteCount(file), build: built, apply: applied, keptByteCount: kept))
+          publishedByteCount: try fileByteCount(file), build: built, apply: applied, keptByteCount: kept,
+          newStoredByteCount: Self.newStoredByteCount(in: answer)))
       try FileManager.default.removeItem(atPath: store)
     }
   }
@@ -123,7 +127,10 @@ struct PackStoreUpdate: UpdateParticipant {
   private struct Pull {
     let traffic: SiteTraffic
     let usage: ProgramUsage
+    /// Of pulling again at once.
+    let idleUsage: ProgramUsage
     let keptByteCount: Int
+    let newStoredByteCount: Int?
   }
 
   private struct Client {
@@ -138,14 +145,20 @@ struct PackStoreUpdate: UpdateParticipant {
     func pull(from server: FileServer, of publisher: Publisher) throws -> Pull {
       let before = try FolderState(store)
       _ = server.takeExchanges()
-      // Without proxies: the site is on this machine.
-      let usage = try packstore.measure(
-        ["pull", store, server.url(of: ""), "--quiet"], environment: ["no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"]
-      ).usage
+      let (answer, usage) = try run(server)
       let traffic = SiteTraffic(server.takeExchanges(), site: publisher.site)
       let kept = try FolderState(store).byteCountWritten(since: before)
       try check(against: publisher)
-      return Pull(traffic: traffic, usage: usage, keptByteCount: kept)
+      return Pull(
+        traffic: traffic, usage: usage, idleUsage: try run(server).usage, keptByteCount: kept,
+        newStoredByteCount: PackStoreUpdate.newStoredByteCount(in: answer))
+    }
+
+    private func run(_ server: FileServer) throws -> (output: String, usage: ProgramUsage) {
+      // Without proxies: the site is on this machine.
+      try packstore.measure(
+        ["pull", store, server.url(of: ""), "--quiet", "--json"],
+        environment: ["no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"])
     }
 
     /// Fails unless the store has the publisher's current version, and every byte of it.
@@ -159,6 +172,18 @@ struct PackStoreUpdate: UpdateParticipant {
       PackStoreUpdate.currentCatalog(
         inLog: try packstore.measure(["log", store, PackStoreUpdate.pack, "--json"]).output)
     }
+  }
+
+  /// The bytes of new chunks as they are stored, of what `packstore pull --json` or `packstore apply --json` prints.
+  static func newStoredByteCount(in text: String) -> Int? {
+    struct Answer: Decodable {
+      var packs: [Answer]?
+      var newStoredBytes: Int?
+    }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let answer = try? decoder.decode(Answer.self, from: Data(text.utf8))
+    return answer?.newStoredBytes ?? answer?.packs?.first?.newStoredBytes
   }
 
   /// The catalog of the only pack's current version, of what `packstore log --json` prints.

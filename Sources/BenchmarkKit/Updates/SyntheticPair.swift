@@ -18,6 +18,8 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   struct Scale: Equatable {
     /// Bytes of the one large asset.
     var large = 1_000_000_000
+    /// Assets of which one changes.
+    var assetCount = 2_000
     /// A tenth of everything.
     var isQuick = false
 
@@ -35,7 +37,7 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
       case .renamed: try maker.renameFolder(scale.bytes(300_000_000))
       case .appended: try maker.append(1 << 20, to: scale.bytes(200_000_000))
       case .reordered: try maker.reorder(scale.bytes(200_000_000))
-      case .oneOfMany: try maker.changeOne(of: scale.bytes(100_000))
+      case .oneOfMany: try maker.changeOne(of: scale.bytes(scale.assetCount))
       }
     return VersionPair(name: rawValue, explanation: explanation, from: maker.old, to: maker.new, limits: limits)
   }
@@ -43,8 +45,8 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   /// The goals that PackStore set itself for such changes.
   private var limits: [UpdateGoal.ByteLimit] {
     switch self {
-    case .frontByte: [.init(what: .delta, byteCount: 100_000)]
-    case .headers: [.init(what: .delta, byteCount: 150_000)]
+    case .frontByte: [.init(what: .delta, byteCount: 100_000), .init(what: .ranges, byteCount: 100_000)]
+    case .headers: [.init(what: .delta, byteCount: 150_000), .init(what: .ranges, byteCount: 20_000_000)]
     case .oneOfMany: [.init(what: .rangesMetadata, byteCount: 200_000)]
     default: []
     }
@@ -90,12 +92,12 @@ private final class PairMaker {
       if index % 40 == 7 {
         try write(content[index % 2], byteCount, to: ["\(old)/\(name)"])
         try write(content[index % 2], byteCount, to: ["\(new)/\(name)"])
-      } else if index % 40 == 20 {
+      } else if index % 40 == 10 {
         // Two that change places.
         let other = "Textures/Texture\(index + 1).dds"
         try write(content[0], byteCount, to: ["\(old)/\(name)", "\(new)/\(other)"])
         try write(content[1], byteCount, to: ["\(old)/\(other)", "\(new)/\(name)"])
-      } else if index % 40 != 21 {
+      } else if index % 40 != 11 {
         try write(content[index % 2], byteCount, to: ["\(old)/\(name)", "\(new)/\(name)"])
       }
     }

@@ -41,6 +41,13 @@ struct UpdateCommand: ParsableCommand {
   @Option(help: .init("Megabytes of the largest asset that is made.", valueName: "MB"))
   var size = 1000
 
+  @Option(
+    help: .init("How many assets are made where one of many changes: 100,000 take minutes.", valueName: "n"))
+  var assets = 2_000
+
+  @Option(help: .init("Seconds after which each run of a peer's program is ended, and left out.", valueName: "s"))
+  var patience = 240.0
+
   @Flag(help: "A tenth of the data that is made: to see that it works, not for figures.")
   var quick = false
 
@@ -75,6 +82,10 @@ struct UpdateCommand: ParsableCommand {
   func validate() throws {
     guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
     guard (1...100_000).contains(size) else { throw ValidationError("--size goes from 1 to 100000, not \(size)") }
+    guard (20...1_000_000).contains(assets) else {
+      throw ValidationError("--assets goes from 20 to 1000000, not \(assets)")
+    }
+    guard (1...1e6).contains(patience) else { throw ValidationError("--patience is a number of seconds") }
     let names = (try givenPairs()).map(\.name) + chosenSynthetic.map(\.rawValue)
     if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
       throw ValidationError("two pairs are called '\(twice)': results are reported by name")
@@ -84,17 +95,18 @@ struct UpdateCommand: ParsableCommand {
   func run() throws {
     let program = packstore.map { Program("packstore", at: URL(fileURLWithPath: $0).standardizedFileURL.path) }
     let run = try UpdateRun(
-      packstore: program ?? Program("packstore"), only: only, seed: seed, isQuick: quick, workspace: workspace)
+      packstore: program ?? Program("packstore"), only: only, seed: seed, isQuick: quick, patience: patience,
+      workspace: workspace)
     defer { run.finish() }
     let destination = ReportDestination(markdownFile: output, jsonFile: json, htmlFile: html, svgFile: svg)
-    let scale = SyntheticPair.Scale(large: size * 1_000_000, isQuick: quick)
+    let scale = SyntheticPair.Scale(large: size * 1_000_000, assetCount: assets, isQuick: quick)
     for pair in try givenPairs() {
       run.measure(pair)
       // What is known is not lost if a later pair takes the machine down.
       try destination.write(run.report)
     }
     for kind in chosenSynthetic {
-      try run.measure(kind, scale)
+      run.measure(kind, scale)
       try destination.write(run.report)
     }
     print(run.report.markdown, terminator: "")

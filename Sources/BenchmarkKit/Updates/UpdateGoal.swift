@@ -6,12 +6,14 @@ struct UpdateGoal: Codable, Equatable {
   let limit: Double
   /// Who the other is, or in what the figure is.
   let reference: String
+  /// Whether more is better.
+  var isAtLeast = false
 
-  var isMet: Bool { value <= limit }
+  var isMet: Bool { isAtLeast ? value >= limit : value <= limit }
 
   /// An absolute limit of one pair.
   struct ByteLimit: Equatable {
-    enum What { case delta, rangesMetadata }
+    enum What { case delta, ranges, rangesMetadata }
 
     let what: What
     let byteCount: Int
@@ -20,7 +22,9 @@ struct UpdateGoal: Codable, Equatable {
 
 extension UpdateGoal {
   /// The goals that a pair's rows have answers to.
-  static func all(of rows: [UpdateRow], limits: [ByteLimit] = []) -> [Self] {
+  ///
+  /// - Parameter newByteCount: bytes of the new version, which is what rates are of.
+  static func all(of rows: [UpdateRow], newByteCount: Int, limits: [ByteLimit] = []) -> [Self] {
     func row(_ key: String) -> UpdateRow? { rows.first { $0.key == key } }
     func ratio(
       _ title: String, _ own: String, to others: [String], atMost limit: Double,
@@ -40,6 +44,11 @@ extension UpdateGoal {
             title: "bytes of the delta", value: Double($0.byteCount), limit: Double(limit.byteCount), reference: "bytes"
           )
         }
+      case .ranges:
+        row("packstore-ranges-12").map {
+          Self(
+            title: "bytes by ranges", value: Double($0.byteCount), limit: Double(limit.byteCount), reference: "bytes")
+        }
       case .rangesMetadata:
         row("packstore-ranges-12")?.metadataByteCount.map {
           Self(title: "metadata by ranges", value: Double($0), limit: Double(limit.byteCount), reference: "bytes")
@@ -54,6 +63,41 @@ extension UpdateGoal {
         $0.build?.seconds
       },
       ratio("best delta, bytes", "packstore-delta-best", to: ["hdiffpatch-m6", "hdiffpatch-s64"], atMost: 1),
-    ].compactMap { $0 } + limits.compactMap(bytes)
+    ].compactMap { $0 } + client(row("packstore-ranges-12"), row("packstore-delta-default"), newByteCount)
+      + limits.compactMap(bytes)
   }
+
+  /// What is asked of a client, by itself.
+  private static func client(_ ranges: UpdateRow?, _ delta: UpdateRow?, _ newByteCount: Int) -> [Self] {
+    var goals: [Self] = []
+    if let memory = ranges?.apply?.privateByteCount, let idle = ranges?.idlePrivateByteCount {
+      goals.append(
+        Self(
+          title: "pull, private memory", value: mebibytes(memory - idle), limit: 8,
+          reference: "MiB above a client that finds nothing new"))
+    }
+    if let memory = delta?.apply?.privateByteCount {
+      goals.append(Self(title: "apply, private memory", value: mebibytes(memory), limit: 16, reference: "MiB"))
+    }
+    if let applied = delta?.apply {
+      goals.append(
+        Self(
+          title: "apply, rate", value: Double(newByteCount) / 1e6 / applied.seconds, limit: 450, reference: "MB/s",
+          isAtLeast: true))
+    }
+    if let applied = delta?.apply, let ingested = ranges?.ingest {
+      goals.append(
+        Self(
+          title: "apply, rate", value: ingested.seconds / applied.seconds, limit: 0.8,
+          reference: "packstore, adding the new version to the old", isAtLeast: true))
+    }
+    for (title, row) in [("pull, written", ranges), ("apply, written", delta)] {
+      // Below that a few pages of bookkeeping are most of it.
+      guard let row, row.newStoredByteCount ?? 0 >= 1_000_000, let ratio = row.writtenRatio else { continue }
+      goals.append(Self(title: title, value: ratio, limit: 1.05, reference: "new chunks as stored"))
+    }
+    return goals
+  }
+
+  private static func mebibytes(_ byteCount: Int) -> Double { Double(byteCount) / 1_048_576 }
 }

@@ -28,12 +28,15 @@ final class UpdateTrial {
   let pair: VersionPair
   let from: FolderSummary
   let to: FolderSummary
+  /// Seconds after which each run of a peer's program is ended.
+  let patience: Double
   private let folder: String
   private var archives: [String: String] = [:]
 
   /// - Parameter folder: an empty one for what is made on the way.
-  init(_ pair: VersionPair, in folder: String) throws {
+  init(_ pair: VersionPair, patience: Double, in folder: String) throws {
     self.pair = pair
+    self.patience = patience
     self.folder = folder
     from = try FolderSummary(pair.from)
     to = try FolderSummary(pair.to)
@@ -42,6 +45,13 @@ final class UpdateTrial {
   /// The versions as tar files without times and owners, for tools that know single files. Made once, not measured.
   func oldArchive() throws -> String { try archive("old", pair.from) }
   func newArchive() throws -> String { try archive("new", pair.to) }
+
+  /// One run of a peer's program, as `Program.measure`. It may take as long as this trial has patience.
+  func measure(
+    _ program: Program, _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]
+  ) throws -> (output: String, usage: ProgramUsage) {
+    try program.measure(arguments, in: folder, environment: environment, atMost: patience)
+  }
 
   private func archive(_ name: String, _ source: String) throws -> String {
     if let made = archives[name] { return made }
@@ -62,6 +72,21 @@ final class UpdateTrial {
       }
     }
     guard isEqual else { throw WrongBytes(path: URL(fileURLWithPath: path).lastPathComponent) }
+  }
+}
+
+/// Above so many bytes of either version somebody is not tried, and why.
+struct SizeLimit {
+  let byteCount: Int
+  let reason: String
+
+  /// Takes minutes for half a gigabyte, which nothing is learnt from that smaller pairs do not show.
+  static let slow = Self(byteCount: 450_000_000, reason: "it would take minutes")
+
+  /// - Throws: `Unavailable` for a pair that is larger.
+  func check(_ trial: UpdateTrial) throws {
+    guard max(trial.from.byteCount, trial.to.byteCount) > byteCount else { return }
+    throw Unavailable("not above \(megabytes(byteCount, 0)) MB: \(reason)")
   }
 }
 

@@ -19,10 +19,20 @@ struct UpdateRow: Codable, Equatable {
   var apply: ProgramUsage?
   /// Bytes of the client's files that are new or have changed.
   var keptByteCount: Int?
+  /// Bytes of the chunks that the client did not have, as it stores them.
+  var newStoredByteCount: Int?
+  /// Private memory of a client that is connected and finds nothing new.
+  var idlePrivateByteCount: Int?
 }
 
 extension UpdateRow {
   var isPackStore: Bool { key.hasPrefix("packstore-") }
+
+  /// What was written for each byte that there was to store.
+  var writtenRatio: Double? {
+    guard let written = apply?.writtenByteCount, let stored = newStoredByteCount, stored > 0 else { return nil }
+    return Double(written) / Double(stored)
+  }
 
   /// For a client that has nothing yet.
   var isInstall: Bool { key.hasPrefix("packstore-install-") }

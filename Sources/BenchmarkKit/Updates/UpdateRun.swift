@@ -6,12 +6,18 @@ final class UpdateRun {
   private let participants: [any UpdateParticipant]
   private let work: TemporaryFolder
   private let seed: UInt64
+  private let patience: Double
   private let watch = Stopwatch()
   private let interruptions: [any DispatchSourceSignal]
 
-  /// - Parameter only: beginnings of the names of those who take part; everybody if there are none.
-  init(packstore: Program, only: [String], seed: UInt64, isQuick: Bool, workspace: String?) throws {
+  /// - Parameters:
+  ///   - only: beginnings of the names of those who take part; everybody if there are none.
+  ///   - patience: seconds after which each run of a peer's program is ended.
+  init(
+    packstore: Program, only: [String], seed: UInt64, isQuick: Bool, patience: Double, workspace: String?
+  ) throws {
     self.seed = seed
+    self.patience = patience
     let everybody: [any UpdateParticipant] =
       [PackStoreUpdate(packstore: packstore)] + PatchProgram.all + [CasyncUpdate(), ZchunkUpdate(), ZsyncUpdate()]
       + RepositoryProgram.all + [WholeVersion()]
@@ -24,6 +30,7 @@ final class UpdateRun {
     interruptions = Interruption.handle { work.remove() }
     report = UpdateReport(
       environment: Environment(), fileSystem: FileSystem.name(of: work.path), seed: seed, isQuick: isQuick,
+      patience: patience,
       versions: Self.versions(participants),
       absences: asked.compactMap { one in one.unavailability.map { .init(name: one.name, reason: $0) } })
   }
@@ -35,16 +42,21 @@ final class UpdateRun {
 
   /// Removes everything temporary.
   func finish() {
+    note("\(decimals(watch.seconds, 0)) s in all")
     Interruption.waitForTheEnd()
     work.remove()
   }
 
   /// Makes a pair, measures it, and removes it.
-  func measure(_ kind: SyntheticPair, _ scale: SyntheticPair.Scale) throws {
+  func measure(_ kind: SyntheticPair, _ scale: SyntheticPair.Scale) {
     note("making: \(kind.rawValue)")
-    let folder = try work.newFolder()
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    measure(try kind.make(scale, seed: seed, in: folder))
+    do {
+      let folder = try work.newFolder()
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      measure(try kind.make(scale, seed: seed, in: folder))
+    } catch {
+      leaveOut(kind.rawValue, error)
+    }
   }
 
   func measure(_ pair: VersionPair) {
@@ -52,17 +64,23 @@ final class UpdateRun {
     do {
       let folder = try work.newFolder()
       defer { try? FileManager.default.removeItem(atPath: folder) }
-      let trial = try UpdateTrial(pair, in: folder)
+      let trial = try UpdateTrial(pair, patience: patience, in: folder)
       var result = UpdateReport.Pair(name: pair.name, explanation: pair.explanation, from: trial.from, to: trial.to)
       for participant in participants {
         if let absence = measure(participant, trial, { result.append($0) }) { result.absences.append(absence) }
       }
-      result.goals = UpdateGoal.all(of: result.rows, limits: pair.limits)
+      result.goals = UpdateGoal.all(of: result.rows, newByteCount: trial.to.byteCount, limits: pair.limits)
       report.pairs.append(result)
     } catch {
-      report.absences.append(.init(name: pair.name, reason: "failed: \(error)"))
+      leaveOut(pair.name, error)
     }
     report.seconds = watch.seconds
+  }
+
+  /// One pair that cannot be measured does not end the run.
+  private func leaveOut(_ pair: String, _ error: any Error) {
+    note("  failed: \(error)")
+    report.absences.append(.init(name: pair, reason: "failed: \(error)"))
   }
 
   /// - Returns: why not all of it could be measured, or nil.
@@ -71,6 +89,8 @@ final class UpdateRun {
   ) -> Comparison.Absence? {
     Interruption.waitForTheEnd()
     note("  \(participant.name)")
+    let begin = watch.seconds
+    defer { note("    \(decimals(watch.seconds - begin, 1)) s with preparations") }
     do {
       let folder = try work.newFolder()
       defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -81,6 +101,7 @@ final class UpdateRun {
       }
       return nil
     } catch let error as Unavailable {
+      note("    left out: \(error.reason)")
       return .init(name: participant.name, reason: error.reason)
     } catch {
       note("    failed: \(error)")

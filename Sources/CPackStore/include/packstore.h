@@ -650,20 +650,39 @@ pks_status pks_delivery_give(
 );
 
 typedef struct pks_delivery_totals {
-  bool is_planned;          ///< all metadata is there: the totals are known
-  uint64_t bytes_total;     ///< stored bytes of frames, as the site has them; of resumed ones, as they are here
-  uint64_t bytes_done;      ///< of them, those that are here
-  uint64_t bytes_resumed;   ///< of those, what an earlier attempt had left
-  uint64_t metadata_bytes;  ///< tables and pages that were given so far
-  uint64_t chunks_total, chunks_done;  ///< that the base does not have
+  bool is_planned;  ///< all metadata is there: the totals are known
+  uint64_t
+    bytes_total;        ///< stored bytes of frames, as the site has them; of resumed ones, as they are here; of a delta
+  uint64_t bytes_done;  ///< of them, those that are here
+  uint64_t bytes_resumed;              ///< of those, what an earlier attempt had left
+  uint64_t metadata_bytes;             ///< tables and pages that were given so far
+  uint64_t chunks_total, chunks_done;  ///< that the base does not have; 0 for a delta
   uint64_t raw_bytes;                  ///< of those chunks
 } pks_delivery_totals;
 pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery);
 
-/// Stages the version, when all was given: what the store had and what came. Nothing is encoded again. Whatever it returns,
-/// the delivery is then good for nothing but `pks_delivery_close`; what came is kept until that discards it. Errors:
-/// INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the pack since), CORRUPT (the version
-/// makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+/// A delta that the site has beside a version, as its signed root names it. Zero-initialise the rest.
+typedef struct pks_delivery_delta {
+  uint8_t header_digest[32];  ///< SHA-256 of its header
+  uint32_t header_length;     ///< bytes
+  uint64_t length;            ///< bytes of the whole file
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< while it is applied; as in `pks_add_request`
+} pks_delivery_delta;
+
+/// Lets the version come by a delta from here on, instead of frame by frame. What was handed out and not given is
+/// forgotten, what was given is kept. From then on all wants are of the delta's file, in order: `segment` is 0 and means
+/// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it says CORRUPT,
+/// PURGED or NOT_FOUND, another delivery may still bring the version frame by frame. To be called once at most, before
+/// `pks_delivery_stage`, and not for a kept version, which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not
+/// final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
+pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
+
+/// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
+/// delta brought. Whatever it returns, the delivery is then good for nothing but `pks_delivery_close`; what came is kept
+/// until that discards it. Errors: INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the pack
+/// since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
+/// `pks_txn_apply_delta`.
 pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error);
 
 /// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After

@@ -84,10 +84,10 @@ package final class Fetcher {
 
   func count(_ buffer: TransferBuffer, of want: Want) {
     tally.requestCount += buffer.requestCount
-    if want.isTable || files[want.segment].isMetadata {
-      tally.metadataByteCount += buffer.wireByteCount
-    } else {
-      tally.frameByteCount += buffer.wireByteCount
+    switch want.isTable ? .metadata : files[want.segment].content {
+    case .metadata: tally.metadataByteCount += buffer.wireByteCount
+    case .frames: tally.frameByteCount += buffer.wireByteCount
+    case .delta: tally.deltaByteCount += buffer.wireByteCount
     }
     buffer.requestCount = 0
     buffer.wireByteCount = 0

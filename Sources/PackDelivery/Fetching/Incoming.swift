@@ -9,16 +9,18 @@ package protocol Incoming {
 
 extension Delivery: Incoming {}
 
-/// Where a segment's bytes lie on a site.
+/// Where a segment's bytes lie on a site; or those of a delta, which is wanted as if it were one.
 package struct SegmentFiles: Hashable, Sendable {
   package let segment: SiteFile
   package let table: SiteFile
-  package let isMetadata: Bool
+  package let content: Content
 
-  package init(segment: SiteFile, table: SiteFile, isMetadata: Bool) {
+  package enum Content: Hashable, Sendable { case frames, metadata, delta }
+
+  package init(segment: SiteFile, table: SiteFile, content: Content) {
     self.segment = segment
     self.table = table
-    self.isMetadata = isMetadata
+    self.content = content
   }
 }
 
@@ -29,6 +31,7 @@ package struct FetchTally: Hashable, Sendable {
   package var metadataByteCount = 0
   /// Of frames with chunks.
   package var frameByteCount = 0
+  package var deltaByteCount = 0
 
   package init() {}
 
@@ -36,5 +39,6 @@ package struct FetchTally: Hashable, Sendable {
     left.requestCount += right.requestCount
     left.metadataByteCount += right.metadataByteCount
     left.frameByteCount += right.frameByteCount
+    left.deltaByteCount += right.deltaByteCount
   }
 }

@@ -3,6 +3,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOPosix
+  import NIOSSL
   import Synchronization
 
   /// The connections of one source: a client for each proxy that is used, all on one network thread.
@@ -15,9 +16,12 @@
     private let proxies: ProxySettings
     private let connectLimit: Duration
     private let connectionCount: Int
+    private let certificateFile: String?
 
-    init(proxies: ProxySettings, connectLimit: Duration, connectionCount: Int) {
+    /// - Parameter certificateFile: whom to trust in place of the system's roots, in PEM.
+    init(proxies: ProxySettings, connectLimit: Duration, connectionCount: Int, certificateFile: String?) {
       self.proxies = proxies
+      self.certificateFile = certificateFile
       self.connectLimit = connectLimit
       self.connectionCount = connectionCount
     }
@@ -99,13 +103,18 @@
       return group
     }
 
-    /// TLS with the system's roots; redirections, attempts and stalls are ours.
+    /// Redirections, attempts and stalls are ours.
     private func configuration(_ way: Way) -> HTTPClient.Configuration {
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
         timeout: .init(connect: .nanoseconds(connectLimit.nanoseconds), read: nil), decompression: .disabled)
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
+      if let certificateFile {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(certificateFile)
+        configuration.tlsConfiguration = tls
+      }
       switch way {
       case .direct: break
       case .tunnel(let proxy):

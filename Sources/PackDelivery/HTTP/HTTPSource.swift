@@ -20,7 +20,7 @@
       package var retry = RetryPolicy()
       package var clock = TransferClock.system
       package var pace = Pace()
-      /// Names the proxies.
+      /// Names the proxies, and whom to trust.
       package var environment: [String: String] = [:]
 
       package init() {}
@@ -51,7 +51,8 @@
       knowledge = Mutex(Knowledge(base: base))
       clients = HTTPClients(
         proxies: ProxySettings(environment: options.environment), connectLimit: options.connectLimit,
-        connectionCount: options.connectionCount)
+        connectionCount: options.connectionCount,
+        certificateFile: options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 })
     }
 
     package var hasRanges: Bool { knowledge.withLock { $0.hasRanges ?? true } }

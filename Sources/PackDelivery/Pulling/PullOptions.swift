@@ -9,6 +9,9 @@ public struct PullOptions: Sendable {
   /// Takes a site that is not signed, from a folder or archive only.
   public var allowsUnsigned = false
 
+  /// Takes a delta that the site has where that is shorter than the frames that are missing. It costs more work here.
+  public var usesDeltas = true
+
   /// How fast bytes may come, in bytes per second.
   public var byteRateLimit: Int?
 
@@ -29,7 +32,8 @@ public struct PullOptions: Sendable {
   /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
   public var keptVersionCount: Int?
 
-  /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`. By default the process's.
+  /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file with
+  /// the certificates to trust in place of the system's. By default the process's.
   public var environment: [String: String]?
 
   /// Other time than the world's, for tests.

@@ -5,10 +5,11 @@ public import PackStore
 public struct PullProgress: Hashable, Sendable {
   public var phase: Phase
 
-  /// The pack that is being fetched.
+  /// The pack that is being fetched, or made.
   public var pack: PackID?
 
-  /// Bytes of the pack's new frames that are there, compressed: also those of an interrupted pull.
+  /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull. While a
+  /// delta is applied, bytes of assets.
   public var byteCount = 0
 
   /// 0 as long as it is not known.
@@ -38,6 +39,8 @@ public struct PullProgress: Hashable, Sendable {
     case plan
     /// Fetching it.
     case fetch
+    /// Making a version of a delta that was fetched.
+    case apply
     /// Making it durable.
     case commit
 

@@ -35,16 +35,22 @@ public struct PulledPack: Hashable, Sendable {
   /// What came over the wire of frames, in bytes.
   public internal(set) var frameByteCount = 0
 
+  /// What came over the wire of a delta, in bytes.
+  public internal(set) var deltaByteCount = 0
+
+  /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no delta.
+  public internal(set) var deltaFrom: UInt64?
+
   public internal(set) var requestCount = 0
 
-  /// Bytes of frames that an interrupted pull had left.
+  /// Bytes of frames, or of the delta, that an interrupted pull had left.
   public internal(set) var resumedByteCount = 0
 
-  /// Bytes of frames that were new: those that came and those that an interrupted pull had left. For a dry run, what would
-  /// be fetched is ``remainingByteCount``.
+  /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For a dry
+  /// run, what would be fetched is ``remainingByteCount``.
   public internal(set) var totalByteCount = 0
 
-  /// New chunks.
+  /// New chunks; for a dry run 0 where a delta would be taken.
   public internal(set) var newChunkCount = 0
 
   /// Bytes that were written to segments; 0 for a dry run.

@@ -24,9 +24,12 @@ final class Puller {
   private var result = PullResult()
   private var progress = PullProgress(phase: .connect)
   private var rate = RateMeter()
-  /// What packs cost in all rounds, and what was left of an interrupted pull in the first.
-  private var costs: [PackID: (tally: FetchTally, resumedByteCount: Int)] = [:]
+  private var costs: [PackID: PackCost] = [:]
+  private var round = 0
   private var manifests: [Digest256: VersionManifest] = [:]
+  /// Deltas that are not what the root says, or that the store's version is not fit for: a delta spares bytes, and is
+  /// never the only way.
+  private var refusedDeltas: Set<Digest256> = []
 
   init(
     into store: Store, from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool,
@@ -99,11 +102,14 @@ final class Puller {
     var conflictCount = 0
     var waiting = Wait(options.clock)
     while true {
+      round += 1
       do {
         return try await pullOnce(chosen)
       } catch is VersionIsBusy {
         show(.wait)
         try await waiting.next()
+      } catch let refusal as DeltaIsRefused {
+        refusedDeltas.insert(refusal.delta)
       } catch let error as PackStoreError where error.code == .conflict {
         conflictCount += 1
         guard conflictCount < Self.roundLimit else { throw error }
@@ -159,12 +165,10 @@ final class Puller {
       guard let delivery = try open(manifest, priority: offer.priority, in: transaction) else { continue }
       deliveries.append(delivery)
       pulled.outcome = .updated
-      try await fetch(manifest, delivery, &pulled)
-      if !isPlan {
-        let staged = try delivery.stage()
-        pulled.newChunkCount = staged.newChunkCount
-        pulled.newStoredByteCount = staged.newStoredByteCount
-      }
+      let delta = UsableDelta(
+        to: version, of: offer, from: options.usesDeltas ? transaction.versions(of: pack) : [], but: refusedDeltas)
+      try await fetch(manifest, delivery, delta, &pulled)
+      if !isPlan { try stage(delivery, delta, &pulled) }
     }
     show(.commit)
     if !isPlan {
@@ -217,27 +221,75 @@ final class Puller {
 
   // MARK: - Bytes
 
-  private func fetch(_ manifest: VersionManifest, _ delivery: Delivery, _ pulled: inout PulledPack) async throws {
+  /// Brings what a version takes here, in the cheapest way.
+  private func fetch(
+    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout PulledPack
+  ) async throws {
     rate = RateMeter()
     progress.pack = manifest.pack
-    let incoming: any Incoming = isPlan ? Planning(delivery) : delivery
-    let fetcher = Fetcher(
-      source: source, incoming: incoming, files: manifest.segments.map(SegmentFiles.init),
-      spoolFolder: "\(store.path.string)/tmp"
-    ) { self.show(delivery.totals) }
-    show(delivery.totals)
-    defer { pay(fetcher.tally, for: manifest.pack, resumed: delivery.totals.resumedByteCount) }
-    try await fetcher.run()
+    var takesDelta = delta?.isCheapInAnyCase ?? false
+    if !takesDelta {
+      let crossroads = Crossroads(delivery) { [isPlan] totals in
+        takesDelta = delta?.isCheaper(than: totals) ?? false
+        return !takesDelta && !isPlan
+      }
+      try await fetch(crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack)
+    }
+    if takesDelta {
+      try await fetch(delta!, delivery, of: manifest.pack)
+      pulled.deltaFrom = delta!.from
+    }
     let totals = delivery.totals
     pulled.totalByteCount = totals.totalByteCount
     pulled.newChunkCount = totals.totalChunkCount
     pulled.remainingByteCount = totals.totalByteCount - totals.byteCount
   }
 
+  /// Brings a delta here; for a plan, only finds out how much of it is there.
+  private func fetch(_ delta: UsableDelta, _ delivery: Delivery, of pack: PackID) async throws {
+    do {
+      try delivery.use(delta.delta) { self.show($0, pack) }
+      guard !isPlan else {
+        _ = try delivery.next()  // which looks at what an interrupted pull has left
+        return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)
+      }
+      try await fetch(delivery, delivery, [SegmentFiles(delta.delta)], of: pack)
+    } catch SourceFault.siteChanged {
+      throw DeltaIsRefused(delta: delta.delta.header)
+    } catch let error as DeliveryError where error.code == .corrupt {
+      throw DeltaIsRefused(delta: delta.delta.header)
+    } catch let error as PackStoreError where error.code == .corrupt {
+      throw DeltaIsRefused(delta: delta.delta.header)
+    }
+  }
+
+  private func fetch(
+    _ incoming: any Incoming, _ delivery: Delivery, _ files: [SegmentFiles], of pack: PackID
+  ) async throws {
+    let fetcher = Fetcher(
+      source: source, incoming: incoming, files: files, spoolFolder: "\(store.path.string)/tmp"
+    ) { self.show(delivery.totals) }
+    show(delivery.totals)
+    defer { pay(fetcher.tally, for: pack, resumed: delivery.totals.resumedByteCount) }
+    try await fetcher.run()
+  }
+
+  private func stage(_ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout PulledPack) throws {
+    do {
+      let staged = try delivery.stage()
+      pulled.newChunkCount = staged.newChunkCount
+      pulled.newStoredByteCount = staged.newStoredByteCount
+    } catch {
+      let isOfDelta = pulled.deltaFrom != nil && [.corrupt, .purged, .notFound].contains(error.code)
+      throw isOfDelta ? DeltaIsRefused(delta: delta!.delta.header) : error
+    }
+  }
+
   private func pay(_ tally: FetchTally, for pack: PackID, resumed: Int) {
-    result.wireByteCount += tally.metadataByteCount + tally.frameByteCount
+    result.wireByteCount += tally.metadataByteCount + tally.frameByteCount + tally.deltaByteCount
     result.requestCount += tally.requestCount
-    costs[pack, default: (FetchTally(), resumed)].tally += tally
+    costs[pack, default: PackCost(firstRound: round)].tally += tally
+    if costs[pack]!.firstRound == round { costs[pack]!.resumedByteCount = resumed }
   }
 
   // MARK: - Progress
@@ -257,13 +309,34 @@ final class Puller {
     progress.bytesPerSecond = rate.bytesPerSecond
     report?(progress)
   }
+
+  /// How far a delta was applied.
+  private func show(_ applied: InstallProgress, _ pack: PackID) {
+    progress = PullProgress(phase: .apply)
+    progress.pack = pack
+    progress.byteCount = applied.byteCount
+    progress.totalByteCount = applied.totalByteCount
+    report?(progress)
+  }
+}
+
+/// What came of a pack, in all rounds.
+private struct PackCost {
+  var tally = FetchTally()
+
+  /// What was found in the first round: later ones find what this pull itself has fetched.
+  var resumedByteCount = 0
+  let firstRound: Int
+
+  init(firstRound: Int) { self.firstRound = firstRound }
 }
 
 extension PulledPack {
-  fileprivate mutating func take(_ cost: (tally: FetchTally, resumedByteCount: Int)?) {
+  fileprivate mutating func take(_ cost: PackCost?) {
     guard let cost else { return }
     metadataByteCount = cost.tally.metadataByteCount
     frameByteCount = cost.tally.frameByteCount
+    deltaByteCount = cost.tally.deltaByteCount
     requestCount = cost.tally.requestCount
     resumedByteCount = cost.resumedByteCount
   }
@@ -285,6 +358,11 @@ extension DeliveryError {
 /// Another process brings the same version.
 private struct VersionIsBusy: Error {}
 
+/// A delta that is good for nothing: without it, then.
+private struct DeltaIsRefused: Error {
+  let delta: Digest256
+}
+
 /// Waits between looks at what another process does: longer each time, up to two seconds.
 private struct Wait {
   private let clock: TransferClock
@@ -295,27 +373,5 @@ private struct Wait {
   mutating func next() async throws {
     try await clock.sleep(delay * (1 + clock.random()) / 2)
     delay = min(delay * 2, .seconds(2))
-  }
-}
-
-/// Of a delivery, what it takes to know what is new: it ends before the first frame of data.
-private struct Planning: Incoming {
-  private let delivery: Delivery
-  init(_ delivery: Delivery) { self.delivery = delivery }
-
-  func next() throws -> NextWant {
-    let next = try delivery.next()
-    return delivery.totals.isPlanned ? .done : next
-  }
-
-  func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome { try delivery.give(bytes) }
-}
-
-extension SegmentFiles {
-  init(_ segment: VersionManifest.Segment) {
-    self.init(
-      segment: SiteFile(SitePath.segment(segment.id).description, byteCount: segment.byteCount),
-      table: SiteFile(SitePath.frames(segment.id).description, byteCount: UInt64(segment.tableByteCount)),
-      isMetadata: segment.kind == .metadata)
   }
 }

@@ -256,13 +256,25 @@ struct Change: CustomTestStringConvertible, Sendable {
       try Delivery(site(version: 2), into: transaction)?.run(limit: 12)
     }, perform: { disk in try Store(disk).pull(site(version: 2)) })
 
-  private static func site(version: UInt64) throws -> Site { try sites.get()[Int(version) - 1] }
-  private static let sites = Result {
+  /// By a delta that lies beside the site, of which an earlier process had fetched the header.
+  static let deliveryByDelta = Change(
+    name: "delivery by a delta",
+    prepare: { disk in
+      try delivery.prepare(disk)
+      let transaction = try Store(disk).begin()
+      let delivery = try Delivery(site(version: 2), into: transaction)!
+      try delivery.use(published.get().delta)
+      try delivery.run(limit: 1)
+    }, perform: { disk in try Store(disk).pull(site(version: 2), by: published.get().delta) })
+
+  private static func site(version: UInt64) throws -> Site { try published.get().sites[Int(version) - 1] }
+  private static let published: Result<(sites: [Site], delta: Delta), any Error> = Result {
     let disk = Disk(seed: 11)
     for (path, folder) in folders { disk.put(folder, at: path) }
     let store = try Store(disk, create: true)
     for path in ["/one", "/two"] { try store.commit { try $0.add("p", path, map: ["large"]) } }
-    return try [1, 2].map { try Site(disk, version: $0) }
+    let sites = try [1, 2].map { try Site(disk, version: $0) }
+    return try (sites, store.snapshot().delta(of: "p", from: 1, to: 2))
   }
 
   /// Repairs a store that lost its control file, and of which a data segment must be stored anew.
@@ -279,6 +291,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
+    deliveryByDelta,
   ]
   static let durable = all.filter(\.isDurable)
 }

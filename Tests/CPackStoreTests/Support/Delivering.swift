@@ -82,14 +82,18 @@ final class Site: @unchecked Sendable {
 /// A delivery into a transaction, which it does not outlive unless it was staged.
 final class Delivery {
   let site: Site
+  private let transaction: Transaction
   private var raw: OpaquePointer?
   private(set) var outstanding: [Want] = []
   /// All that was ever handed out, in order.
   private(set) var wanted: [Want] = []
+  /// The one that the version comes by, once it does.
+  private var delta: Delta?
 
   /// `nil` when the store has the version already.
   init?(_ site: Site, into transaction: Transaction, adjust: (inout pks_delivery_request) -> Void = { _ in }) throws {
     self.site = site
+    self.transaction = transaction
     var needed = false
     try site.withRequest(adjust) { request in
       try attempt { pks_delivery_open(&raw, &needed, transaction.raw, &request, $0) }
@@ -98,6 +102,23 @@ final class Delivery {
   }
 
   deinit { pks_delivery_close(raw, false) }
+
+  /// Lets the version come by a delta from here on.
+  func use(_ delta: Delta, adjust: (inout pks_delivery_delta) -> Void = { _ in }) throws {
+    var request = pks_delivery_delta()
+    request.header_digest = delta.info.header_digest
+    request.header_length = delta.info.header_length
+    request.length = delta.info.length
+    adjust(&request)
+    try attempt { pks_delivery_use_delta(raw, &request, $0) }
+    self.delta = delta
+    outstanding = []
+  }
+
+  /// What somebody who fetches would find for a want.
+  func bytes(_ want: Want) -> [UInt8] {
+    delta.map { Array($0.bytes[want.offset..<want.offset + want.length]) } ?? site.bytes(want)
+  }
 
   enum Step { case want(Want), wait, done }
 
@@ -144,7 +165,7 @@ final class Delivery {
         }
       }
       if given == limit { return false }
-      try give(site.bytes(outstanding[0]))
+      try give(bytes(outstanding[0]))
       given += 1
     }
   }
@@ -167,9 +188,12 @@ final class Delivery {
 extension Store {
   /// Brings a version here: delivers, stages, commits, clears up. What was wanted; `nil` when the store had it.
   @discardableResult
-  func pull(_ site: Site, _ durability: pks_durability = PKS_DURABLE, window: Int = 4) throws -> Pull? {
+  func pull(
+    _ site: Site, by delta: Delta? = nil, _ durability: pks_durability = PKS_DURABLE, window: Int = 4
+  ) throws -> Pull? {
     let transaction = try begin(durability)
     guard let delivery = try Delivery(site, into: transaction) else { return nil }
+    if let delta { try delivery.use(delta) }
     try delivery.run(window: window)
     let totals = delivery.totals, result = try delivery.stage()
     _ = try transaction.commit()

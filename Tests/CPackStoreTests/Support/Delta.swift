@@ -3,7 +3,7 @@ import CPackStoreTesting
 import Foundation
 
 /// A delta in memory, and what was told of it.
-struct Delta {
+struct Delta: Sendable {
   var bytes: [UInt8]
   var info: pks_delta_info
 

@@ -2,6 +2,8 @@
 struct BarChart {
   let comparison: Comparison
   let palette: Palette
+  /// A median as text, where the comparison's unit does not fit all of them.
+  var text: ((Double) -> String)?
 
   private let labelWidth = 330.0
   private let plotWidth = 340.0
@@ -49,6 +51,6 @@ struct BarChart {
     let end = max(median, comparison.statistics(of: entry).quantile(0.75)) * scale
     return element(
       "text", ["class": "value", "x": number(labelWidth + end + 8), "y": number(top + rowHeight / 2 - 2)],
-      escaped("\(comparison.unit.text(median)) \(comparison.unit.symbol)"))
+      escaped(text?(median) ?? "\(comparison.unit.text(median)) \(comparison.unit.symbol)"))
   }
 }

@@ -10,11 +10,11 @@ struct CasyncUpdate: UpdateParticipant {
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
     let store = "\(folder)/store.castr"
     func make(_ index: String, _ source: String) throws -> ProgramUsage {
-      try casync.measure(["make", "--compression=zstd", "--store=\(store)", "\(folder)/\(index)", source]).usage
+      try trial.measure(casync, ["make", "--compression=zstd", "--store=\(store)", "\(folder)/\(index)", source]).usage
     }
     func extract(_ index: String, to target: String, _ options: String...) throws -> ProgramUsage {
       let arguments = ["--store=\(store)"] + options + ["\(folder)/\(index)", "\(folder)/\(target)"]
-      return try casync.measure(["extract"] + arguments).usage
+      return try trial.measure(casync, ["extract"] + arguments).usage
     }
     _ = try make("old.caidx", trial.pair.from)
     let before = try FolderState(store)
@@ -41,9 +41,9 @@ struct ZchunkUpdate: UpdateParticipant {
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
     let (old, new) = ("\(folder)/old.zck", "\(folder)/new.zck")
-    _ = try zck.measure(["-o", old, trial.oldArchive()])
-    let built = try zck.measure(["-o", new, trial.newArchive()]).usage
-    let answer = try size.measure([old, new]).output
+    _ = try trial.measure(zck, ["-o", old, trial.oldArchive()])
+    let built = try trial.measure(zck, ["-o", new, trial.newArchive()]).usage
+    let answer = try trial.measure(size, [old, new]).output
     guard let byteCount = Self.downloadByteCount(in: answer) else {
       throw ProgramFailure(description: "zck_delta_size: says nothing of a download")
     }
@@ -69,17 +69,22 @@ struct ZsyncUpdate: UpdateParticipant {
   var version: String { zsync.version("-V") }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
+    try SizeLimit(byteCount: 600_000_000, reason: "it would take minutes").check(trial)
     let site = "\(folder)/site"
     try FileManager.default.createDirectory(atPath: site, withIntermediateDirectories: false)
     // Packed where it will be served: gzip puts its output beside its input.
     try FileManager.default.copyItem(atPath: trial.newArchive(), toPath: "\(site)/new.tar")
-    var built = try gzip.measure(["-9", "-n", "--rsyncable", "new.tar"], in: site).usage
-    built = built + (try zsyncmake.measure(["-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
+    var built = try trial.measure(gzip, ["-9", "-n", "--rsyncable", "new.tar"], in: site).usage
+    built =
+      built
+      + (try trial.measure(zsyncmake, ["-C", "-o", "new.zsync", "-u", "new.tar.gz", "new.tar.gz"], in: site).usage)
 
     let server = try FileServer(serving: site)
     defer { server.stop() }
     let old = try trial.oldArchive()
-    let applied = try zsync.measure(["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder).usage
+    let applied = try trial.measure(
+      zsync, ["-q", "-i", old, "-o", "made.tar", server.url(of: "new.zsync")], in: folder
+    ).usage
     let exchanges = server.takeExchanges()
     try UpdateTrial.expectEqual("\(folder)/made.tar", trial.newArchive())
     func sent(_ exchanges: some Sequence<FileServer.Exchange>) -> Int { exchanges.reduce(0) { $0 + $1.sentByteCount } }

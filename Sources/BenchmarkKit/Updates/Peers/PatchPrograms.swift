@@ -6,8 +6,7 @@ struct PatchProgram: UpdateParticipant {
   let key: String
   let builder: Program
   let applier: Program
-  /// Above so many bytes of the old version it is not tried, and why.
-  var limit: (byteCount: Int, reason: String)?
+  var limit: SizeLimit?
   var versionArgument = "--version"
   let build: @Sendable (_ old: String, _ new: String, _ patch: String) -> [String]
   let apply: @Sendable (_ old: String, _ patch: String, _ new: String) -> [String]
@@ -16,13 +15,11 @@ struct PatchProgram: UpdateParticipant {
   var version: String { builder.version(versionArgument) }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
-    if let limit, max(trial.from.byteCount, trial.to.byteCount) > limit.byteCount {
-      throw Unavailable("not above \(megabytes(limit.byteCount, 0)) MB: \(limit.reason)")
-    }
+    try limit?.check(trial)
     let (old, new) = try (trial.oldArchive(), trial.newArchive())
     let (patch, made) = ("\(folder)/patch", "\(folder)/made.tar")
-    let built = try builder.measure(build(old, new, patch)).usage
-    let applied = try applier.measure(apply(old, patch, made)).usage
+    let built = try trial.measure(builder, build(old, new, patch)).usage
+    let applied = try trial.measure(applier, apply(old, patch, made)).usage
     try UpdateTrial.expectEqual(made, new)
     report(
       UpdateRow(
@@ -37,13 +34,13 @@ extension PatchProgram {
     zstd(level: 3), zstd(level: 19),
     Self(
       name: "xdelta3 -9", key: "xdelta3-9", builder: Program("xdelta3"), applier: Program("xdelta3"),
-      versionArgument: "-V",
+      limit: .slow, versionArgument: "-V",
       // Else it looks no further than 64 MB for old bytes.
       build: { old, new, patch in ["-9", "-e", "-f", "-q", "-B", window(old), "-s", old, new, patch] },
       apply: { old, patch, new in ["-d", "-f", "-q", "-B", window(old), "-s", old, patch, new] }),
     Self(
       name: "bsdiff", key: "bsdiff", builder: Program("bsdiff"), applier: Program("bspatch"),
-      limit: (100_000_000, "it takes 17 times their memory"),
+      limit: SizeLimit(byteCount: 100_000_000, reason: "it would take minutes, and 17 times their memory"),
       build: { [$0, $1, $2] }, apply: { [$0, $2, $1] }),
     hdiffPatch(key: "hdiffpatch-m6", "-m-6"), hdiffPatch(key: "hdiffpatch-s64", "-s-64"),
   ]
@@ -52,7 +49,7 @@ extension PatchProgram {
     // Its window covers the old version by itself; what undoes it has to be allowed the memory.
     Self(
       name: "zstd -\(level) --patch-from", key: "zstd-\(level)-patch", builder: Program("zstd"),
-      applier: Program("zstd"),
+      applier: Program("zstd"), limit: level < 10 ? nil : .slow,
       build: { old, new, patch in ["-\(level)", "-q", "-f", "--patch-from=\(old)", new, "-o", patch] },
       apply: { old, patch, new in ["-d", "-q", "-f", "--long=31", "--patch-from=\(old)", patch, "-o", new] })
   }
@@ -81,11 +78,12 @@ struct WholeVersion: UpdateParticipant {
   var programs: [Program] { [zstd, Program("tar")] }
 
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws {
+    try SizeLimit.slow.check(trial)
     let new = try trial.newArchive()
     let (file, made) = ("\(folder)/new.tar.zst", "\(folder)/new.tar")
     let threads = ProcessInfo.processInfo.activeProcessorCount
-    let built = try zstd.measure(["-19", "-T\(threads)", "-q", new, "-o", file]).usage
-    let applied = try zstd.measure(["-d", "-q", file, "-o", made]).usage
+    let built = try trial.measure(zstd, ["-19", "-T\(threads)", "-q", new, "-o", file]).usage
+    let applied = try trial.measure(zstd, ["-d", "-q", file, "-o", made]).usage
     try UpdateTrial.expectEqual(made, new)
     report(
       UpdateRow(

@@ -22,10 +22,10 @@ struct RepositoryProgram: UpdateParticipant {
       "RESTIC_CACHE_DIR": "\(folder)/cache", "BORG_BASE_DIR": folder,
       "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",
     ]
-    _ = try program.measure(create(repository), environment: environment)
-    _ = try program.measure(store(repository, "old"), in: trial.pair.from, environment: environment)
+    _ = try trial.measure(program, create(repository), environment: environment)
+    _ = try trial.measure(program, store(repository, "old"), in: trial.pair.from, environment: environment)
     let before = try FolderState(repository).byteCount
-    let built = try program.measure(store(repository, "new"), in: trial.pair.to, environment: environment).usage
+    let built = try trial.measure(program, store(repository, "new"), in: trial.pair.to, environment: environment).usage
     let growth = try FolderState(repository).byteCount - before
     report(UpdateRow(key: key, name: name, byteCount: growth, publishedByteCount: growth, build: built))
   }

@@ -16,7 +16,8 @@ extension UpdateReport {
       + element(
         "p", ["class": "muted-text"],
         "PackStore's figure divided by the other's; the best of them where there are several.")
-      + goalTable.html()
+      + goalTable.html() + element("h2", [:], "Rates")
+      + element("p", ["class": "muted-text"], escaped(Self.aboutRates)) + rateTable.html()
       + pairs.enumerated().map { Self.section($0.element, at: $0.offset, palette) }.joined()
       + (absences.isEmpty
         ? "" : element("h2", [:], "Left out") + Self.list(absences.map { "\($0.name): \($0.reason)" }))
@@ -31,7 +32,10 @@ extension UpdateReport {
     func quiet(_ text: String) -> String { element("p", ["class": "muted-text"], escaped(text)) }
     let pictures = pair.comparisons.map { comparison in
       element("h3", [:], escaped(comparison.title)) + quiet(comparison.explanation)
-        + BarChart(comparison: comparison, palette: palette).svg
+        + BarChart(
+          comparison: comparison, palette: palette,
+          text: comparison.quantity == .held ? { byteText(Int($0)) } : nil
+        ).svg
     }
     let installs =
       pair.installs.isEmpty ? "" : quiet("The old version, for a client that has nothing:") + pair.installTable.html()
@@ -83,23 +87,18 @@ extension UpdateReport {
         keys.compactMap { key in pair.rows.first { $0.key == key } }.min { $0.byteCount < $1.byteCount }
       }
       let chosen = [
-        ["packstore-ranges-12"], ["packstore-delta-default"], ["casync", "zchunk", "zsync"],
+        ["packstore-ranges-12"], ["packstore-delta-default"], ["casync", "zchunk"], ["zsync"],
         ["restic-max", "borg-zstd-12"],
         ["zstd-19-patch"], ["whole-zstd-19"],
       ].compactMap(best)
       guard chosen.contains(where: \.isPackStore) else { return nil }
-      let unit = Self.unit(largest: chosen.map(\.byteCount).max() ?? 0)
       let bars = chosen.map { row in
-        let value = Double(row.byteCount) * unit.perOne
-        return Headline.Bar(
-          name: row.name, kind: row.isPackStore ? .packStore : .peer, value: value, text: significant(value))
+        Headline.Bar(
+          name: row.name, kind: row.isPackStore ? .packStore : .peer, value: Double(row.byteCount),
+          text: byteText(row.byteCount))
       }
-      return Headline(title: pair.name, unit: unit.symbol, isMoreBetter: false, bars: bars)
+      return Headline(title: pair.name, unit: "bytes", isMoreBetter: false, bars: bars)
     }
-  }
-
-  private static func unit(largest: Int) -> Unit {
-    largest < 1_000_000 ? Unit(symbol: "KB", perOne: 1e-3) : Unit(symbol: "MB", perOne: 1e-6)
   }
 }
 

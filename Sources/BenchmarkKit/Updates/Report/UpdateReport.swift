@@ -6,6 +6,8 @@ struct UpdateReport: Codable {
   let fileSystem: String
   let seed: UInt64
   let isQuick: Bool
+  /// Seconds that a run of a peer's program might take.
+  let patience: Double
   let versions: [String]
   /// Who could not take part at all, and why; pairs that could not be read.
   var absences: [Comparison.Absence]
@@ -26,8 +28,9 @@ struct UpdateReport: Codable {
     var absences: [Comparison.Absence] = []
   }
 
+  /// Whether a pair could not be read, or PackStore failed. A peer that fails is told beside those that did not.
   var hasFailures: Bool {
-    (absences + pairs.flatMap(\.absences)).contains { $0.reason.hasPrefix("failed") }
+    (absences + pairs.flatMap(\.absences).filter { $0.name == "packstore" }).contains { $0.reason.hasPrefix("failed") }
   }
 }
 
@@ -48,8 +51,11 @@ extension UpdateReport {
   static let title = "Updates: from one version of a folder to the next"
 
   var facts: [String] {
-    let run = "Run: \(decimals(seconds, 0)) s, \(fileSystem), one run of each; made data from seed \(seed)"
-    return [environment.line, "Versions: \(versions.joined(separator: ", "))", run]
+    let run =
+      "Run: \(decimals(seconds, 0)) s, \(fileSystem), one run of each; made data from seed \(seed); a peer's program was "
+      + "ended after \(decimals(patience, 0)) s"
+    let own = environment.packStoreVersion.map { ["commit \($0)"] } ?? []
+    return [environment.line, "Versions: \((own + versions).joined(separator: ", "))", run]
       + (isQuick ? ["A quick run: not for figures"] : [])
   }
 
@@ -64,8 +70,8 @@ extension UpdateReport {
     "apply: from what was fetched to the new version on disk; for PackStore's ranges and zsync fetching it as well, from this "
       + "machine. MB/s are those of the whole new version. What came out was compared with the new version.",
     "memory: the most private memory, sampled every 4 ms; a file that is mapped does not count.",
-    "kept: the client's files that are new or have changed. written: what the system wrote for the process, in pages, "
-      + "temporary files included.",
+    "kept: the client's files that are new or have changed. written: what the process gave the system to write, in pages, "
+      + "temporary files included; beside it that for each byte of the chunks that were new, as the client stores them.",
   ]
 
   var markdown: String {
@@ -74,6 +80,7 @@ extension UpdateReport {
     text += Self.howToRead.map { "- \($0)\n" }.joined()
     text += "\n## Goals\n\nPackStore's figure divided by the other's; the best of them where there are several.\n\n"
     text += goalTable.markdown
+    text += "\n## Rates\n\n\(Self.aboutRates)\n\n" + rateTable.markdown
     for pair in pairs {
       text += "\n## \(pair.name)\n\n\(pair.explanation.isEmpty ? "" : pair.explanation + " ")\(pair.summary).\n\n"
       text += pair.table.markdown
@@ -93,23 +100,50 @@ extension UpdateReport {
     table.rows = pairs.flatMap { pair in
       pair.goals.map { goal in
         [
-          pair.name, goal.title, goal.reference, significant(goal.value), "≤ \(significant(goal.limit))",
+          pair.name, goal.title, goal.reference, significant(goal.value),
+          "\(goal.isAtLeast ? "≥" : "≤") \(significant(goal.limit))",
           goal.isMet ? "yes" : "no",
         ]
       }
     }
     return table
   }
+
+  static let aboutRates =
+    "What PackStore takes in and makes, in MB of the whole version per second: the old version as the first of a store, the "
+    + "new one beside it, and the same new version by deltas. In parentheses: beside adding the new version."
+
+  var rateTable: Table {
+    let ways = ["fast", "default", "best"]
+    var table = Table(["", "add, first", "add, next"] + ways.map { "apply, \($0)" })
+    table.rows = pairs.compactMap(\.rateCells)
+    return table
+  }
 }
 
 extension UpdateReport.Pair {
+  /// Nil where PackStore did not take part.
+  fileprivate var rateCells: [String]? {
+    func row(_ key: String) -> UpdateRow? { (installs + rows).first { $0.key == "packstore-\(key)" } }
+    func rate(_ usage: ProgramUsage?, _ byteCount: Int) -> Double? {
+      usage.map { Double(byteCount) / 1e6 / $0.seconds }
+    }
+    guard let first = rate(row("install-12")?.ingest, from.byteCount),
+      let next = rate(row("ranges-12")?.ingest, to.byteCount)
+    else { return nil }
+    let applied = ["fast", "default", "best"].map { way in
+      rate(row("delta-\(way)")?.apply, to.byteCount).map { "\(decimals($0, 0)) (\(decimals($0 / next, 2)))" } ?? ""
+    }
+    return [name, decimals(first, 0), decimals(next, 0)] + applied
+  }
+
   var table: Table { Self.table(rows, newByteCount: to.byteCount) }
   var installTable: Table { Self.table(installs, newByteCount: from.byteCount) }
 
   private static func table(_ rows: [UpdateRow], newByteCount: Int) -> Table {
     var table = Table([
-      "", "fetch MB", "metadata KB", "requests", "site MB", "add s", "make s", "CPU s", "memory MB", "apply s", "MB/s",
-      "memory MB", "kept MB", "written MB",
+      "", "fetch MB", "metadata KB", "requests", "site MB", "add s", "make s", "CPU s", "make memory MB", "apply s",
+      "MB/s", "apply memory MB", "kept MB", "written MB", "written for new",
     ])
     table.rows = rows.map { $0.cells(newByteCount: newByteCount) }
     return table
@@ -120,13 +154,14 @@ extension UpdateRow {
   /// The row of the table. Nothing stands where nothing was measured.
   fileprivate func cells(newByteCount: Int) -> [String] {
     func seconds(_ value: Double?) -> String { value.map { decimals($0, 2) } ?? "" }
-    func megabytes(_ count: Int?) -> String { count.map { significant(Double($0) / 1e6) } ?? "" }
+    func megabytes(_ count: Int?) -> String { count.map(fineMegabytes) ?? "" }
     return [
       name, megabytes(byteCount), metadataByteCount.map { significant(Double($0) / 1e3) } ?? "",
       requestCount.map(grouped) ?? "", megabytes(publishedByteCount), seconds(ingest?.seconds),
       seconds(build?.seconds), seconds(build?.cpuSeconds), megabytes(build?.privateByteCount), seconds(apply?.seconds),
       apply.map { decimals(Double(newByteCount) / 1e6 / $0.seconds, 0) } ?? "", megabytes(apply?.privateByteCount),
       megabytes(keptByteCount), megabytes(apply?.writtenByteCount),
+      writtenRatio.map(significant) ?? "",
     ]
   }
 }

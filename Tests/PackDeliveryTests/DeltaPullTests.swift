@@ -1,0 +1,173 @@
+#if Delivery
+  import Foundation
+  import PackDelivery
+  import PackStore
+  import Synchronization
+  import Testing
+
+  /// Pulls from sites that have deltas.
+  extension SitePullTests {
+    /// Every chunk of the large files is new, and hardly a byte of them.
+    static let touched = first.mapValues { bytes in
+      guard bytes.count >= 400_000 else { return bytes }
+      var bytes = bytes
+      for place in stride(from: 100, to: bytes.count, by: 1000) { bytes[place] ^= 1 }
+      return bytes
+    }
+
+    /// The same with something that is new in every way: the delta is no longer so short that it is taken unseen.
+    static let touchedAndNew = touched.merging(["new": noise(300_000, seed: 77)]) { $1 }
+
+    /// A server that shows the second of two versions, and a store that has the first.
+    private func prepare(
+      _ files: [String: [UInt8]], hasRanges: Bool = true, _ adjust: (inout [String: [UInt8]]) -> Void = { _ in }
+    ) async throws -> (FaultServer, Store) {
+      let server = try await FaultServer(try await publish(Self.first, deltas: 1), hasRanges: hasRanges)
+      let store = try Store(at: "\(folder.path)/store")
+      try await store.pull(from: server.url, options: options)
+      var files = try await publish(files, deltas: 1)
+      adjust(&files)
+      server.state.withLock { [files] in $0.files = files }
+      return (server, store)
+    }
+
+    private func expectUpdated(_ store: Store, _ files: [String: [UInt8]]) throws {
+      try expect(store, files)
+      #expect(leftovers(store) == [])
+      #expect(try store.read { try $0.verify(deep: true).isSound })
+      #expect(try store.packs()[0].version.number == 2)
+    }
+
+    @Test(arguments: [true, false]) func aShortDeltaIsTakenAtOnce(hasRanges: Bool) async throws {
+      let (server, store) = try await prepare(Self.touched, hasRanges: hasRanges)
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == 1 && result.packs[0].frameByteCount == 0)
+      #expect(result.packs[0].metadataByteCount == 0, "nobody asked what frames would cost")
+      #expect(result.packs[0].deltaByteCount > 1_000 && result.wireByteCount < 40_000)
+      #expect(result.packs[0].totalByteCount == result.packs[0].deltaByteCount || !hasRanges)
+      try expectUpdated(store, Self.touched)
+      await server.close()
+    }
+
+    @Test func theCheaperWayIsTaken() async throws {
+      let (server, store) = try await prepare(Self.touchedAndNew)
+      let plan = try await store.planPull(from: server.url, options: options)
+      #expect(plan.packs[0].deltaFrom == 1 && plan.packs[0].metadataByteCount > 0)
+      #expect(plan.packs[0].remainingByteCount > 300_000 && plan.packs[0].remainingByteCount < 330_000)
+      #expect(try store.packs()[0].version.number == 1)
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == 1 && result.packs[0].deltaByteCount == plan.packs[0].remainingByteCount)
+      #expect(result.packs[0].metadataByteCount == 0, "the plan's was kept")
+      try expectUpdated(store, Self.touchedAndNew)
+      await server.close()
+    }
+
+    @Test func whoWantsNoDeltaGetsFrames() async throws {
+      let (server, store) = try await prepare(Self.touched)
+      var options = options
+      options.usesDeltas = false
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == nil && result.packs[0].frameByteCount > 1_500_000)
+      try expectUpdated(store, Self.touched)
+      await server.close()
+    }
+
+    /// Where hardly anything resembles the old version, frames are as short.
+    @Test func aDeltaThatSparesNothing() async throws {
+      let (server, store) = try await prepare(["text": Self.first["text"]!, "new": noise(200_000, seed: 5)])
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == nil && result.packs[0].frameByteCount > 0)
+      try expectUpdated(store, ["text": Self.first["text"]!, "new": noise(200_000, seed: 5)])
+      await server.close()
+    }
+
+    /// A delta is never the only way.
+    @Test(arguments: ["missing", "short", "damaged", "damaged header"]) func withoutItsDelta(fault: String) async throws
+    {
+      for version in [Self.touched, Self.touchedAndNew] {
+        try? FileManager.default.removeItem(atPath: folder.path)
+        let (server, store) = try await prepare(version) { files in
+          let name = files.keys.first { $0.hasPrefix("deltas/") }!
+          switch fault {
+          case "missing": files[name] = nil
+          case "short": files[name]!.removeLast()
+          case "damaged": files[name]![files[name]!.count - 5] ^= 4
+          default: files[name]![150] ^= 4
+          }
+        }
+        let result = try await store.pull(from: server.url, options: options)
+        #expect(result.packs[0].deltaFrom == nil && result.packs[0].frameByteCount > 1_500_000)
+        try expectUpdated(store, version)
+        await server.close()
+      }
+    }
+
+    /// The old version's bytes are not what they were: the delta is of no use, and the new ones come whole.
+    @Test func aDamagedBase() async throws {
+      let (server, store) = try await prepare(Self.touched)
+      let segments = "\(store.path)/segments"
+      for name in try FileManager.default.contentsOfDirectory(atPath: segments) {
+        let file = URL(fileURLWithPath: "\(segments)/\(name)")
+        var bytes = try Data(contentsOf: file)
+        guard bytes.count > 1_000_000 else { continue }
+        for place in stride(from: 10_000, to: bytes.count - 200_000, by: 20_000) { bytes[place] ^= 1 }
+        try bytes.write(to: file)
+      }
+      let fresh = try Store(at: "\(folder.path)/store")
+      let result = try await fresh.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == nil && result.packs[0].deltaByteCount > 0)
+      for (path, bytes) in Self.touched where path.hasPrefix("large/") {
+        #expect(try Array(fresh.contents(of: path)) == bytes, "\(path)")
+      }
+      await server.close()
+    }
+
+    @Test(arguments: 1...6) func deltasSurviveFaults(seed: UInt64) async throws {
+      let (server, store) = try await prepare(
+        seed % 2 == 0 ? Self.touched : Self.touchedAndNew, hasRanges: seed % 3 != 0)
+      let generator = Mutex(SeededGenerator(seed: seed))
+      server.replaceFault { request, reply in
+        let (kind, cut) = generator.withLock { generator in
+          (Int.random(in: 0..<12, using: &generator), Int.random(in: 0...max(reply.body.count, 1), using: &generator))
+        }
+        reply.declaredLength = reply.body.count
+        switch kind {
+        case 0: (reply.sentCount, reply.end) = (cut, .close)
+        case 1: (reply.sentCount, reply.end) = (cut, .reset)
+        case 2: (reply.sentCount, reply.end) = (cut, .stall)
+        case 3: reply = FaultServer.Reply(status: 500)
+        default: break
+        }
+      }
+      var options = options
+      options.stallLimit = .milliseconds(40)
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == 1)
+      try expectUpdated(store, seed % 2 == 0 ? Self.touched : Self.touchedAndNew)
+      await server.close()
+    }
+
+    /// What was fetched of a delta before the pull was cancelled does not come again.
+    @Test func cancelledDeltasGoOn() async throws {
+      let files = Self.touched.merging(["new": noise(3_000_000, seed: 77)]) { $1 }
+      let (server, store) = try await prepare(files)
+      let pulling = Mutex<Task<PullResult, any Error>?>(nil)
+      let options = options
+      let task = Task {
+        try await store.pull(from: server.url, options: options) { progress in
+          if progress.phase == .fetch, progress.byteCount > 600_000 { pulling.withLock { $0?.cancel() } }
+        }
+      }
+      pulling.withLock { $0 = task }
+      // The task may have been through before it could be cancelled.
+      if case .failure(let error) = await task.result {
+        #expect(error is CancellationError)
+        let rest = try await store.pull(from: server.url, options: options)
+        #expect(rest.packs[0].resumedByteCount > 600_000)
+        #expect(rest.packs[0].deltaByteCount + rest.packs[0].resumedByteCount == rest.packs[0].totalByteCount)
+      }
+      try expectUpdated(store, files)
+      await server.close()
+    }
+  }
+#endif
