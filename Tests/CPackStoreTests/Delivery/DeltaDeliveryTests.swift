@@ -163,7 +163,7 @@ extension Core {
         }
         #expect(delivery.wanted.count == 1, "the header alone came")
       }
-      sim_set_capacity(disk.raw, sim_used_bytes(disk.raw) + needed + 3_000_000)
+      sim_set_capacity(disk.raw, sim_used_bytes(disk.raw) + needed + 10_000_000)
       let pull = try #require(try Store(disk).pull(test.site, by: test.delta))
       #expect(pull.totals.bytes_resumed == UInt64(test.delta.info.header_length))
       try DeliveryTests.check(disk, test.content, version: 2)
