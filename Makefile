@@ -29,7 +29,7 @@ release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release --product packstore
 	$(SWIFT) build -c release --product packstore-bench
 
-demo: setup  ## Store a real folder, change it, store it again, read it back, and show what was saved.
+demo: setup  ## Store a real folder, publish it, change it, update a device, and show what was saved.
 	$(SWIFT) build -c release --product packstore
 	@Scripts/demo $(BUILD)/release/packstore
 

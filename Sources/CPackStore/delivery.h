@@ -145,7 +145,7 @@ typedef struct pks__coming_delta {
   bool is_used;
   pks_delivery_delta request;
   uint64_t frame_bytes;  ///< of the frames in whose place it comes; 0: not known
-  pks__scratch bytes;  ///< the header's, once it is there
+  pks__scratch bytes;    ///< the header's, once it is there
   pks__delta_header header;
   const pks__delta_block *blocks;  ///< in `bytes`
   uint32_t block_count;
@@ -253,6 +253,8 @@ pks_status pks__delivery_read_layout(
 );
 /// Wants the tables of data segments. Without wants, all are there.
 pks_status pks__delivery_want_tables(pks_delivery *delivery, pks_error *error);
+/// Room that new chunks take beyond the bytes of frames: tables, layout, index.
+static inline uint64_t pks__room_for_metadata(uint64_t chunk_count) { return 256 * 1024 + 128 * chunk_count; }
 /// Says which frames come, and wants them. NO_SPACE when there is no room for them.
 pks_status pks__delivery_plan(pks_delivery *delivery, pks_error *error);
 static inline const pks__needy_file *pks__delivery_file(const pks_delivery *delivery, uint64_t index) {

@@ -97,10 +97,12 @@ static uint64_t start_of(const pks_delivery *delivery, uint32_t block) {
   return *PKS__SCRATCH_AT(&delivery->delta.starts, const uint64_t, block);
 }
 
-/// Bytes that the new chunks will take: a little more than the publisher's frames, if it is known what those take.
+/// Bytes that the new chunks will take: more than the publisher's frames, which were made with more work, if it is known
+/// what those take.
 static uint64_t room_for_chunks(const pks__coming_delta *delta) {
   uint64_t raw = delta->header.new_bytes, frames = delta->frame_bytes;
-  return frames > 0 ? pks__min64(frames + frames / 8, raw) : raw;
+  uint64_t metadata = pks__room_for_metadata(raw / delta->header.chunk_average);
+  return (frames > 0 ? pks__min64(frames + frames / 4, raw) : raw) + metadata;
 }
 
 /// NO_SPACE when there is no room for what is still to come and what will be made of it.

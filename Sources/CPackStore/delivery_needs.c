@@ -3,9 +3,6 @@
 
 #include "delivery.h"
 
-/// Beyond the bytes of frames: tables, layout, index.
-enum { ROOM_PER_CHUNK = 128, ROOM_AT_LEAST = 256 * 1024 };
-
 static pks__needy_file *file_at(pks_delivery *delivery, uint64_t index) {
   return PKS__SCRATCH_AT(&delivery->files, pks__needy_file, index);
 }
@@ -682,12 +679,12 @@ static pks_status plan_frame(
 /// Bytes that will be written: frames that are kept as they are, chunks of others, and map assets that are laid out afresh
 /// for sure.
 static uint64_t room_needed(const pks_delivery *delivery) {
-  uint64_t bytes = ROOM_AT_LEAST;
+  uint64_t bytes = 0, chunks = 0;
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&delivery->plan, pks__planned_frame); i++) {
     const pks__planned_frame *frame = PKS__SCRATCH_AT(&delivery->plan, const pks__planned_frame, i);
     const pks__want *want = PKS__SCRATCH_AT(&delivery->wants, const pks__want, i);
     bytes += want->length < frame->needed ? want->length : frame->needed;
-    bytes += (uint64_t)frame->chunk_count * ROOM_PER_CHUNK;
+    chunks += frame->chunk_count;
   }
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file); i++) {
     const pks__needy_file *file = pks__delivery_file(delivery, i);
@@ -695,7 +692,7 @@ static uint64_t room_needed(const pks_delivery *delivery) {
     for (uint64_t at = file->first; at < file->end; at++) { listed += chunk_at(delivery, at)->length; }
     if (file->mapped && listed < file->size && file->size < UINT64_MAX / 2 - bytes) { bytes += file->size; }
   }
-  return bytes;
+  return bytes + pks__room_for_metadata(chunks);
 }
 
 static pks_status check_room(const pks_delivery *delivery, pks_error *error) {

@@ -34,6 +34,7 @@ typedef struct builder {
   pks__session session;  ///< zeroed when the store may not be written: then all is in memory
   pks__scratch_folder *home;
   pks__delta_plan plan;
+  pks__scratch ranges;  ///< pks__old_extent: what the index has
   pks__delta_index index;
   pks__delta_effort effort;
   pks__pool *pool;
@@ -179,12 +180,30 @@ static pks_status write_group(builder *builder, pks_error *error) {
   return status ? status : report(builder, group->group->position + group->group->length, error);
 }
 
+/// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B has no
+/// more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
+/// beside.
+static pks_status choose_ranges(builder *builder, pks_error *error) {
+  enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };
+  const pks__delta_plan *plan = &builder->plan;
+  pks__old_extent all = {.begin = 0, .end = plan->from.byte_count};
+  if (all.end == 0) { return PKS_OK; }
+  bool takes_all = all.end <= ALL_MAX || all.end / ALL_PER_NEW_BYTE <= plan->new_bytes;
+  return takes_all ? pks__scratch_append(&builder->ranges, &all, sizeof all, error)
+                   : pks__delta_plan_list_gone(plan, &builder->ranges, error);
+}
+
 static pks_status write_groups(builder *builder, pks_error *error) {
   if (group_count(builder) == 0) { return PKS_OK; }
   const pks__delta_progress progress = {.context = builder, .report = report};
-  pks_status status =
-    pks__delta_index_make(&builder->index, &builder->plan.from, builder->pool, builder->home, &progress, error);
-  builder->bytes_before = builder->plan.from.byte_count;
+  pks_status status = choose_ranges(builder, error);
+  if (status) { return status; }
+  builder->bytes_before = 0;
+  builder->bytes_total = pks__old_extents_length(&builder->ranges) + builder->plan.new_bytes;
+  status = pks__delta_index_make(
+    &builder->index, &builder->plan.from, &builder->ranges, builder->pool, builder->home, &progress, error
+  );
+  builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
   if (!status) { status = open_groups(builder, error); }
   if (!status) { submit_groups(builder); }
   while (!status && builder->count > 0) {
@@ -283,6 +302,7 @@ static pks_status build(
 ) {
   pks_status status = open_builder(builder, error);
   pks__scratch_init(&builder->blocks, builder->home);
+  pks__scratch_init(&builder->ranges, builder->home);
   if (!status) { status = pks__delta_plan_make(&builder->plan, view, from, to, builder->home, error); }
   if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
     const char *text = "the versions differ in more than one delta may hold";
@@ -291,7 +311,6 @@ static pks_status build(
   if (status) { return status; }
   begin_header(builder, from, to);
   memcpy(builder->header.pack, builder->request->pack, strlen(builder->request->pack));
-  builder->bytes_total = builder->plan.from.byte_count + builder->plan.new_bytes;
   status = leave_room(builder, error);
   if (!status) { status = write_description(builder, error); }
   if (!status) { status = write_groups(builder, error); }
@@ -318,6 +337,7 @@ pks_status pks_delta_build(
   pks__delta_plan_close(&builder.plan);
   pks__delta_index_close(&builder.index);
   pks__scratch_free(&builder.blocks);
+  pks__scratch_free(&builder.ranges);
   pks__pool_destroy(builder.pool);
   pks__session_close(&builder.session);
   return status;

@@ -101,6 +101,7 @@ typedef struct part {
   uint32_t threshold;
   uint64_t begin;  ///< of the bytes that are read: the window before the first anchor included
   uint32_t length;
+  uint32_t new_length;  ///< without that window
   uint8_t *bytes;
   anchor *anchors;
   uint32_t anchor_count, anchor_capacity;
@@ -125,6 +126,10 @@ static void run_part(pks__task *task, uint32_t worker) {
 typedef struct ring {
   part *parts;
   uint32_t size, oldest, count;
+  const pks__scratch *ranges;
+  uint64_t next_range;
+  uint64_t next;  ///< position in that range; below its beginning: there
+  uint64_t done;  ///< bytes that were looked at
 } ring;
 
 static void free_ring(ring *ring, pks__pool *pool) {
@@ -160,24 +165,30 @@ static pks_status make_ring(
   return PKS_OK;
 }
 
-static void fill_ring(ring *ring, const pks__version_list *from, uint64_t *next, pks__pool *pool) {
-  while (ring->count < ring->size && *next < from->byte_count) {
-    part *part = &ring->parts[(ring->oldest + ring->count++) % ring->size];
-    uint64_t end = pks__min64(*next + PART, from->byte_count);
-    part->begin = *next >= WINDOW ? *next - (WINDOW - 1) : 0;
-    part->length = (uint32_t)(end - part->begin);
-    *next = end;
-    pks__pool_submit(pool, &part->task);
-  }
+/// Gives the next part of the ranges to a task; false when there is none.
+static bool submit_next(ring *ring, pks__pool *pool) {
+  if (ring->next_range == PKS__SCRATCH_COUNT(ring->ranges, pks__old_extent)) { return false; }
+  const pks__old_extent *range = PKS__SCRATCH_AT(ring->ranges, const pks__old_extent, ring->next_range);
+  uint64_t begin = pks__max64(ring->next, range->begin), end = pks__min64(begin + PART, range->end);
+  part *part = &ring->parts[(ring->oldest + ring->count++) % ring->size];
+  part->begin = begin >= WINDOW ? begin - (WINDOW - 1) : 0;
+  part->length = (uint32_t)(end - part->begin);
+  part->new_length = (uint32_t)(end - begin);
+  ring->next = end;
+  if (end == range->end) { ring->next_range++; }
+  pks__pool_submit(pool, &part->task);
+  return true;
+}
+
+static void fill_ring(ring *ring, pks__pool *pool) {
+  while (ring->count < ring->size && submit_next(ring, pool)) {}
 }
 
 static pks_status insert_all(
-  pks__delta_index *index, ring *ring, const pks__version_list *from, pks__pool *pool,
-  const pks__delta_progress *progress, pks_error *error
+  pks__delta_index *index, ring *ring, pks__pool *pool, const pks__delta_progress *progress, pks_error *error
 ) {
-  uint64_t next = 0;
   pks_status status = PKS_OK;
-  fill_ring(ring, from, &next, pool);
+  fill_ring(ring, pool);
   while (!status && ring->count > 0) {
     part *part = &ring->parts[ring->oldest];
     pks__pool_finish(pool, &part->task);
@@ -188,30 +199,41 @@ static pks_status insert_all(
     for (uint32_t i = 0; !status && i < part->anchor_count; i++) {
       insert(index, part->anchors[i].hash, part->begin + part->anchors[i].end);
     }
-    if (!status) { status = progress->report(progress->context, part->begin + part->length, error); }
-    if (!status) { fill_ring(ring, from, &next, pool); }
+    ring->done += part->new_length;
+    if (!status) { status = progress->report(progress->context, ring->done, error); }
+    if (!status) { fill_ring(ring, pool); }
   }
   return status;
 }
 
+uint64_t pks__old_extents_length(const pks__scratch *ranges) {
+  uint64_t length = 0;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(ranges, pks__old_extent); i++) {
+    const pks__old_extent *range = PKS__SCRATCH_AT(ranges, const pks__old_extent, i);
+    length += range->end - range->begin;
+  }
+  return length;
+}
+
 pks_status pks__delta_index_make(
-  pks__delta_index *out, const pks__version_list *from, pks__pool *pool, pks__scratch_folder *home,
-  const pks__delta_progress *progress, pks_error *error
+  pks__delta_index *out, const pks__version_list *from, const pks__scratch *ranges, pks__pool *pool,
+  pks__scratch_folder *home, const pks__delta_progress *progress, pks_error *error
 ) {
   uint32_t spacing_bits = SPACING_BITS_MIN;
+  uint64_t byte_count = pks__old_extents_length(ranges);
   *out = (pks__delta_index){.slot_bits = SLOT_BITS_MIN};
   pks__scratch_init(&out->slots, home);
   if (from->byte_count >> POSITION_BITS) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too large a version for a delta", NULL, PKS_NO_OFFSET);
   }
   // Two slots for an anchor: few are left out.
-  while (from->byte_count >> spacing_bits > (uint64_t)1 << (SLOT_BITS_MAX - 1)) { spacing_bits++; }
-  while ((uint64_t)1 << (out->slot_bits - 1) < from->byte_count >> spacing_bits) { out->slot_bits++; }
+  while (byte_count >> spacing_bits > (uint64_t)1 << (SLOT_BITS_MAX - 1)) { spacing_bits++; }
+  while ((uint64_t)1 << (out->slot_bits - 1) < byte_count >> spacing_bits) { out->slot_bits++; }
   out->threshold = UINT32_MAX >> spacing_bits;
   pks_status status = pks__scratch_append(&out->slots, NULL, sizeof(uint64_t) << out->slot_bits, error);
-  ring ring = {0};
+  ring ring = {.ranges = ranges};
   if (!status) { status = make_ring(&ring, out, from, spacing_bits, pool, error); }
-  if (!status) { status = insert_all(out, &ring, from, pool, progress, error); }
+  if (!status) { status = insert_all(out, &ring, pool, progress, error); }
   free_ring(&ring, pool);
   return status;
 }

@@ -2,14 +2,14 @@
 ///
 /// An *anchor* is a place where the Gear hash of the last 32 bytes is below a threshold: chosen by content, so that the
 /// same bytes have the same anchors wherever they are. The index has one position for the 32 bytes before each anchor of
-/// A; a look-up for an anchor of B finds where they may have been. The larger A, the sparser the anchors: the index stays
+/// A; a look-up for an anchor of B finds where they may have been. The more of A, the sparser the anchors: the index stays
 /// below a size, in scratch memory. What is found is a hint: 44 bits of a hash vouch for it.
 #ifndef PKS_DELTA_INDEX_H
 #define PKS_DELTA_INDEX_H
 
 #include "chunker.h"
+#include "delta_plan.h"
 #include "threads.h"
-#include "version_list.h"
 
 typedef struct pks__delta_index {
   pks__scratch slots;  ///< uint64_t: high 20 bits of check, low 44 bits position + 1 after the anchor; 0: none
@@ -23,11 +23,14 @@ typedef struct pks__delta_progress {
   pks_status (*report)(void *context, uint64_t bytes_done, pks_error *error);
 } pks__delta_progress;
 
-/// Reads all of A on all threads of `pool`. `home` may be NULL. To be closed, also after an error. A function of A alone.
+/// Reads `ranges` of A, which hold pks__old_extent in order, on all threads of `pool`. `home` may be NULL. To be closed,
+/// also after an error. A function of A and the ranges alone.
 pks_status pks__delta_index_make(
-  pks__delta_index *out, const pks__version_list *from, pks__pool *pool, pks__scratch_folder *home,
-  const pks__delta_progress *progress, pks_error *error
+  pks__delta_index *out, const pks__version_list *from, const pks__scratch *ranges, pks__pool *pool,
+  pks__scratch_folder *home, const pks__delta_progress *progress, pks_error *error
 );
+/// The bytes of all ranges.
+uint64_t pks__old_extents_length(const pks__scratch *ranges);
 void pks__delta_index_close(pks__delta_index *index);  ///< a zeroed one is fine
 
 /// A place of B's bytes that A may have.

@@ -34,6 +34,10 @@ static pks_status fail_item(const delta_walk *walk, pks_error *error) {
 static pks_status take_chunk(
   delta_walk *walk, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
 ) {
+  // At once, for a few bytes may say that something comes again and again.
+  if (length > pks__listing_at(&walk->ingest->listing, walk->item)->size - walk->size) {
+    return fail_item(walk, error);
+  }
   walk->size += length;
   walk->ingest->bytes_done += length;
   return pks__first_pass_chunk(&walk->pass, id, bytes, length, error);

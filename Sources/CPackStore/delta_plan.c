@@ -136,7 +136,12 @@ static void close_stretch(planner *planner, uint64_t after) {
   stretch->old_end = pks__min64(stretch->old_end, plan->from.byte_count);
 }
 
+static void note_kept(const planner *planner, uint64_t begin, uint64_t end) {
+  memset(planner->plan->kept.bytes + begin, 1, (size_t)(end - begin));
+}
+
 static pks_status take_kept(planner *planner, uint64_t row, pks_error *error) {
+  note_kept(planner, row, row + 1);
   close_stretch(planner, pks__version_list_chunk(&planner->plan->from, row)->position);
   planner->row = row + 1;
   return add_step(planner, PKS__DELTA_KEEP, row, 1, error);
@@ -272,6 +277,10 @@ static int compare_paths(const planner *planner, uint64_t from_item, uint64_t to
 }
 
 static void take_same(planner *planner) {
+  const pks__version_list *from = &planner->plan->from;
+  uint64_t begin = pks__version_list_first_row(from, planner->from_item);
+  uint64_t end = pks__version_list_first_row(from, planner->from_item + 1);
+  if (begin < end) { note_kept(planner, begin, end); }
   planner->same++;
   planner->from_item++;
   planner->row = pks__version_list_first_row(&planner->plan->from, planner->from_item);
@@ -335,7 +344,7 @@ pks_status pks__delta_plan_make(
   pks_error *error
 ) {
   *out = (pks__delta_plan){0};
-  pks__scratch *all[] = {&out->description, &out->new_rows, &out->stretches, &out->groups};
+  pks__scratch *all[] = {&out->kept, &out->description, &out->new_rows, &out->stretches, &out->groups};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   planner planner = {.plan = out};
   pks__map_init(&planner.from_rows, home);
@@ -343,6 +352,7 @@ pks_status pks__delta_plan_make(
   pks__scratch_init(&planner.steps, home);
   pks_status status = pks__version_list_read(&out->from, view, from, home, error);
   if (!status) { status = pks__version_list_read(&out->to, view, to, home, error); }
+  if (!status) { status = pks__scratch_append(&out->kept, NULL, pks__version_list_rows(&out->from), error); }
   if (!status) { status = index_rows(&planner, error); }
   if (!status) { status = compare(&planner, error); }
   pks__map_free(&planner.from_rows);
@@ -351,9 +361,27 @@ pks_status pks__delta_plan_make(
   return status;
 }
 
+pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error) {
+  enum { NEAR = 16 * 1024 };
+  const pks__version_list *from = &plan->from;
+  pks_status status = PKS_OK;
+  for (uint64_t row = 0; !status && row < pks__version_list_rows(from); row++) {
+    if (plan->kept.bytes[row]) { continue; }
+    uint64_t count = PKS__SCRATCH_COUNT(out, pks__old_extent), begin = pks__version_list_position(from, row);
+    pks__old_extent *last = count > 0 ? PKS__SCRATCH_AT(out, pks__old_extent, count - 1) : NULL;
+    pks__old_extent range = {.begin = begin, .end = pks__version_list_position(from, row + 1)};
+    if (last && begin - last->end <= NEAR) {
+      last->end = range.end;
+    } else {
+      status = pks__scratch_append(out, &range, sizeof range, error);
+    }
+  }
+  return status;
+}
+
 void pks__delta_plan_close(pks__delta_plan *plan) {
   pks__version_list_close(&plan->from);
   pks__version_list_close(&plan->to);
-  pks__scratch *all[] = {&plan->description, &plan->new_rows, &plan->stretches, &plan->groups};
+  pks__scratch *all[] = {&plan->kept, &plan->description, &plan->new_rows, &plan->stretches, &plan->groups};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
 }

@@ -24,8 +24,14 @@ typedef struct pks__planned_group {
   uint32_t length;
 } pks__planned_group;
 
+/// Positions [begin, end) of A.
+typedef struct pks__old_extent {
+  uint64_t begin, end;
+} pks__old_extent;
+
 typedef struct pks__delta_plan {
   pks__version_list from, to;
+  pks__scratch kept;  ///< uint8_t by row of A: whether a file of B refers to it; of equal chunks, to which it does
   pks__scratch description;  ///< bytes
   pks__scratch new_rows;     ///< uint64_t by number of the new chunk: its row in B
   pks__scratch stretches;    ///< pks__new_stretch
@@ -39,6 +45,8 @@ pks_status pks__delta_plan_make(
   pks__delta_plan *out, pks__view *view, const pks__version *from, const pks__version *to, pks__scratch_folder *home,
   pks_error *error
 );
+/// Appends what B refers to no more of A, in order: pks__old_extent. Ranges that are near to each other are one.
+pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);
 void pks__delta_plan_close(pks__delta_plan *plan);  ///< a zeroed one is fine
 
 #endif

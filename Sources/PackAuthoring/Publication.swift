@@ -99,7 +99,7 @@ struct Publication {
     let (results, dropped) = try change(wanted, from: snapshot, previous)
     var files = try finish()
     if !dropped.isEmpty { try collect() }
-    let deltas = try makeDeltas(of: results.map(\.version.pack))
+    let (deltas, missing) = try makeDeltas(of: results.map(\.version))
     for delta in deltas { files[.delta(delta.headerDigest)] = UInt64(delta.byteCount) }
     for (file, byteCount) in files where filesBefore[file] == nil {
       if case .segment = file { newByteCount += byteCount }
@@ -107,7 +107,7 @@ struct Publication {
     return PublishResult(
       sequence: root!.sequence, isUnchanged: root == first, publicKey: key.publicKey,
       expiresAt: root!.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }, packs: results,
-      droppedVersions: dropped, deltas: deltas, newByteCount: Int(clamping: newByteCount),
+      droppedVersions: dropped, deltas: deltas, missingDeltas: missing, newByteCount: Int(clamping: newByteCount),
       byteCount: Int(clamping: files.values.reduce(rootByteCount, +)))
   }
 
@@ -209,48 +209,6 @@ struct Publication {
     newByteCount += rootByteCount
   }
 
-  // MARK: - Deltas
-
-  /// Makes the deltas that are missing to the current versions of `packs`, and names them in the root.
-  private mutating func makeDeltas(of packs: [PackID]) throws(PackStoreError) -> [DeltaInfo] {
-    let snapshot = try site.store.makeSnapshot()
-    var next = root!, made: [DeltaInfo] = []
-    for index in next.packs.indices where packs.contains(next.packs[index].id) {
-      let versions = next.packs[index].versions, current = versions[0]
-      for old in versions.dropFirst().prefix(options.deltaCount) where old.catalog != current.catalog {
-        guard !next.packs[index].deltas.contains(where: { $0.from == old.catalog }) else { continue }
-        let delta = try makeDelta(of: next.packs[index].id, from: old.number, to: current.number, in: snapshot)
-        next.packs[index].deltas.append(SiteRoot.Delta(delta))
-        made.append(delta)
-      }
-    }
-    guard !made.isEmpty else { return [] }
-    try folder.syncNames()
-    next.sequence += 1
-    next.madeAt = now
-    try write(next)
-    return made
-  }
-
-  private mutating func makeDelta(
-    of pack: PackID, from: UInt64, to: UInt64, in snapshot: borrowing Snapshot
-  ) throws(PackStoreError) -> DeltaInfo {
-    let file = try folder.openDelta()
-    do throws(PackStoreError) {
-      let delta = try snapshot.buildDelta(
-        of: pack, from: from, to: to, level: options.deltaOptions.level,
-        write: { offset, bytes throws(PackStoreError) in try file.write(bytes, at: offset) },
-        progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) })
-      try folder.finish(file, delta)
-      newByteCount += UInt64(delta.byteCount)
-      return delta
-    } catch {
-      folder.discardDelta()
-      guard error.code == .cancelled else { throw error }
-      throw PackStoreError(.cancelled, "cancelled while a delta was made; the site shows what was published without it")
-    }
-  }
-
   /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
   /// generation that it may fall back to does, and none that is read.
   private func collect() throws(PackStoreError) {
@@ -261,6 +219,73 @@ struct Publication {
       try transaction.trim(pack.id, to: pack.keptVersionCount)
       try transaction.commit()
     }
+  }
+
+  // MARK: - Deltas
+
+  /// Makes the deltas to `current` versions that are missing, and names them in the root: also those that were done when
+  /// the task was cancelled.
+  private mutating func makeDeltas(
+    of current: [PackVersion]
+  ) throws(PackStoreError) -> ([DeltaInfo], [PublishResult.MissingDelta]) {
+    let snapshot = try site.store.makeSnapshot()
+    var made: [DeltaInfo] = [], missing: [PublishResult.MissingDelta] = []
+    var cancellation: PackStoreError?
+    for version in current where cancellation == nil {
+      for from in missingDeltas(to: version) where cancellation == nil {
+        do throws(PackStoreError) {
+          made.append(try makeDelta(of: version.pack, from: from, to: version.number, in: snapshot))
+        } catch {
+          folder.discardDelta()
+          if error.code == .cancelled {
+            cancellation = error
+          } else {
+            missing.append(.init(version: version, from: from, reason: "\(error)"))
+          }
+        }
+      }
+    }
+    try name(made)
+    guard cancellation == nil else {
+      throw PackStoreError(.cancelled, "cancelled while a delta was made; the site shows what was published without it")
+    }
+    return (made, missing)
+  }
+
+  /// The numbers of versions from which there are to be deltas, and are none.
+  private func missingDeltas(to version: PackVersion) -> [UInt64] {
+    guard let pack = root!.packs.first(where: { $0.id == version.pack }) else { return [] }
+    let old = pack.versions.dropFirst().prefix(options.deltaCount).filter { old in
+      old.catalog != version.catalog && !pack.deltas.contains { $0.from == old.catalog }
+    }
+    return old.map(\.number)
+  }
+
+  private mutating func makeDelta(
+    of pack: PackID, from: UInt64, to: UInt64, in snapshot: borrowing Snapshot
+  ) throws(PackStoreError) -> DeltaInfo {
+    let file = try folder.openDelta()
+    let delta = try snapshot.buildDelta(
+      of: pack, from: from, to: to, level: options.deltaOptions.level,
+      write: { offset, bytes throws(PackStoreError) in try file.write(bytes, at: offset) },
+      progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) })
+    try folder.finish(file, delta)
+    newByteCount += UInt64(delta.byteCount)
+    return delta
+  }
+
+  /// Adds deltas to the root.
+  private mutating func name(_ deltas: [DeltaInfo]) throws(PackStoreError) {
+    guard !deltas.isEmpty else { return }
+    try folder.syncNames()
+    var next = root!
+    next.sequence += 1
+    next.madeAt = now
+    for delta in deltas {
+      let index = next.packs.firstIndex { $0.id == delta.pack }!
+      next.packs[index].deltas.append(SiteRoot.Delta(delta))
+    }
+    try write(next)
   }
 }
 

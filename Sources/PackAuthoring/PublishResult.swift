@@ -29,11 +29,25 @@ public struct PublishResult: Hashable, Sendable {
   /// Deltas that were made.
   public let deltas: [DeltaInfo]
 
+  /// Deltas that could not be made. The versions are published all the same.
+  public let missingDeltas: [MissingDelta]
+
   /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
   public let newByteCount: Int
 
   /// Bytes of all files that clients may fetch from the site.
   public let byteCount: Int
+
+  public struct MissingDelta: Hashable, Sendable {
+    /// To which it would lead.
+    public let version: PackVersion
+
+    /// The number of the version that it would begin with.
+    public let from: UInt64
+
+    /// Why there is none, as a sentence.
+    public let reason: String
+  }
 
   public struct Pack: Hashable, Sendable {
     /// The version that is current on the site now.

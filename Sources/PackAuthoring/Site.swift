@@ -52,7 +52,8 @@ public final class Site: Sendable {
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another key;
   ///   `exists` when the site has another version of the same number; `held`; `busy`; `cancelled`; `invalidArgument`;
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `cancelled` came
+  ///   while deltas were made, it shows what was published. A delta that cannot be made is no error.
   @discardableResult
   public func publish(
     _ packs: [PublishedPack]? = nil, from source: Store, signedBy key: SiteKey, options: PublishOptions = .init(),

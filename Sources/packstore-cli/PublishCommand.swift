@@ -20,10 +20,11 @@ struct Publish: AsyncParsableCommand {
 
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
-        rsync -a --delete-after public/packs/segments public/packs/frames public/packs/versions ... server:packs/
+        (cd public/packs && rsync -a segments frames versions deltas server:packs/ && rsync -a root server:packs/)
 
       Clients take the site's key at their first contact, or the one that you give them: 'packstore keygen' prints it. \
-      Copy to a server segments/, frames/, versions/ and deltas/ first, and root last.
+      Copy to a server segments/, frames/, versions/ and deltas/ first, and root last; remove there afterwards what is \
+      gone here.
       """
   )
 
@@ -84,6 +85,11 @@ struct Publish: AsyncParsableCommand {
     }
     let duration = clock.now - start
     bar.finish()
+    if !report.quiet {
+      for missing in result.missingDeltas {
+        warn("there is no delta to \(missing.version) from \(missing.from): \(missing.reason)")
+      }
+    }
 
     let output = Output()
     if report.json {

@@ -143,6 +143,7 @@ struct Pull: AsyncParsableCommand {
     let fetched =
       pack.deltaFrom.map { "\(formatBytes(pack.deltaByteCount + pack.frameByteCount)), a delta from version \($0)," }
       ?? formatBytes(pack.frameByteCount)
+      + (pack.deltaByteCount > 0 ? ", after \(formatBytes(pack.deltaByteCount)) of a delta that was of no use," : "")
     return [
       "\(pack.pack) is at version \(version)\(whence)",
       "  fetched  \(fetched) and \(formatBytes(pack.metadataByteCount)) of metadata in "

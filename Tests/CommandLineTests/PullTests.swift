@@ -184,6 +184,8 @@ import Testing
     try expectWhole()
     let other = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store https://127.0.0.2:\(server.port)/site")
     #expect(other.status == 1, "another name than the certificate's")
+    let none = try playground.shell("SSL_CERT_FILE=folder/a packstore pull store \(site)")
+    #expect(none.status == 1 && none.errors.contains("SSL_CERT_FILE names no file with certificates"))
   }
 
   // MARK: - Trust

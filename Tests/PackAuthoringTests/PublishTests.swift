@@ -262,6 +262,28 @@ import Testing
     #expect(try deltas == [] && folder.files("site/deltas").isEmpty)
   }
 
+  /// A version is out, be there a delta to it or not.
+  @Test func deltasThatCannotBeMade() async throws {
+    try await install(0)
+    try await publish()
+    try await install(1)
+    try await publish()
+    let segments = try Site(at: folder.path("site")).store.read { snapshot in
+      try snapshot.segments(of: snapshot.versions(of: "P")[1])
+    }
+    for segment in segments where segment.kind == .data {
+      let name = "site/segments/\(segment.id)"
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path(name)))
+      for place in stride(from: 100, to: bytes.count, by: 500) { bytes[place] ^= 1 }
+      try bytes.write(to: URL(fileURLWithPath: folder.path(name)))
+    }
+    let result = try await publish { $0.deltaCount = 1 }
+    try #require(result.deltas.isEmpty && result.missingDeltas.count == 1)
+    #expect(result.missingDeltas[0].from == 1 && result.missingDeltas[0].version.number == 2)
+    #expect(result.missingDeltas[0].reason.contains("packstore verify"))
+    #expect(folder.files("site/deltas").isEmpty)
+  }
+
   /// The version is out before its deltas are made, and stays so.
   @Test func cancelledDeltas() async throws {
     try await install(0)

@@ -1,5 +1,6 @@
 #if Delivery
   import Foundation
+  import PackAuthoring
   import PackDelivery
   import PackStore
   import Synchronization
@@ -72,6 +73,26 @@
       await server.close()
     }
 
+    /// A version that is kept takes no bytes, be there a delta to it or not.
+    @Test func backToAKeptVersion() async throws {
+      let (server, store) = try await prepare(Self.touched)
+      try await store.pull(from: server.url, options: options)
+      let site = try Site(at: "\(folder.path)/site")
+      var publishing = PublishOptions()
+      publishing.deltaOptions.level = DeltaOptions.fastLevel
+      let origin = try Store(at: "\(folder.path)/origin")
+      let back = try await site.publish(
+        [PublishedPack("Game", version: 1)], from: origin, signedBy: key, options: publishing)
+      #expect(back.deltas.map(\.description) == ["Game@2 to 1"])
+      let files = try served()
+      server.state.withLock { $0.files = files }
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == nil && result.packs[0].frameByteCount == 0)
+      try expect(store, Self.first)
+      #expect(leftovers(store) == [])
+      await server.close()
+    }
+
     /// Where hardly anything resembles the old version, frames are as short.
     @Test func aDeltaThatSparesNothing() async throws {
       let (server, store) = try await prepare(["text": Self.first["text"]!, "new": noise(200_000, seed: 5)])
@@ -100,6 +121,39 @@
         try expectUpdated(store, version)
         await server.close()
       }
+    }
+
+    /// What other answers servers have for what they do not want to give.
+    @Test(arguments: [403, 410, 200]) func aServerThatWithholdsIt(status: Int) async throws {
+      let (server, store) = try await prepare(Self.touchedAndNew)
+      server.replaceFault { request, reply in
+        if request.path.contains("/deltas/") { reply = FaultServer.Reply(status: status, body: Array("no".utf8)) }
+      }
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].deltaFrom == nil && result.packs[0].frameByteCount > 1_500_000)
+      try expectUpdated(store, Self.touchedAndNew)
+      await server.close()
+    }
+
+    /// Several packs, one of which has a bad delta: the others' deltas are taken.
+    @Test func oneBadDeltaOfTwo() async throws {
+      let source = "\(folder.path)/source"
+      for (name, bytes) in Self.first { try folder.write(bytes, to: "source/\(name)") }
+      try await Store(at: "\(folder.path)/origin").install(folder: source, as: "Other")
+      let (server, store) = try await prepare(Self.touched)
+      for (name, bytes) in Self.touched { try folder.write(bytes, to: "source/\(name)") }
+      try await Store(at: "\(folder.path)/origin").install(folder: source, as: "Other")
+      var files = try await publish(Self.touched, deltas: 1)
+      let names = files.keys.filter { $0.hasPrefix("deltas/") }.sorted()
+      #expect(names.count == 2)
+      files[names[0]]![200] ^= 1
+      server.state.withLock { [files] in $0.files = files }
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs.map(\.deltaFrom).filter { $0 == nil }.count == 1)
+      #expect(result.packs.map(\.outcome) == [.updated, .updated])
+      try expect(store, Self.touched)
+      #expect(leftovers(store) == [])
+      await server.close()
     }
 
     /// The old version's bytes are not what they were: the delta is of no use, and the new ones come whole.

@@ -16,14 +16,24 @@
     private let proxies: ProxySettings
     private let connectLimit: Duration
     private let connectionCount: Int
-    private let certificateFile: String?
+    private let roots: NIOSSLTrustRoots
 
     /// - Parameter certificateFile: whom to trust in place of the system's roots, in PEM.
-    init(proxies: ProxySettings, connectLimit: Duration, connectionCount: Int, certificateFile: String?) {
+    init(
+      proxies: ProxySettings, connectLimit: Duration, connectionCount: Int, certificateFile: String?
+    ) throws(DeliveryError) {
       self.proxies = proxies
-      self.certificateFile = certificateFile
+      roots = try certificateFile.map(Self.roots) ?? .default
       self.connectLimit = connectLimit
       self.connectionCount = connectionCount
+    }
+
+    private static func roots(in file: String) throws(DeliveryError) -> NIOSSLTrustRoots {
+      do {
+        return .certificates(try NIOSSLCertificate.fromPEMFile(file))
+      } catch {
+        throw DeliveryError(.ioError, "SSL_CERT_FILE names no file with certificates in PEM", at: file)
+      }
     }
 
     /// How requests get to a server.
@@ -110,11 +120,9 @@
         timeout: .init(connect: .nanoseconds(connectLimit.nanoseconds), read: nil), decompression: .disabled)
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
-      if let certificateFile {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(certificateFile)
-        configuration.tlsConfiguration = tls
-      }
+      var tls = TLSConfiguration.makeClientConfiguration()
+      tls.trustRoots = roots
+      configuration.tlsConfiguration = tls
       switch way {
       case .direct: break
       case .tunnel(let proxy):

@@ -49,7 +49,7 @@
       location = base.canonical
       self.options = options
       knowledge = Mutex(Knowledge(base: base))
-      clients = HTTPClients(
+      clients = try HTTPClients(
         proxies: ProxySettings(environment: options.environment), connectLimit: options.connectLimit,
         connectionCount: options.connectionCount,
         certificateFile: options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 })

@@ -9,7 +9,8 @@ public struct PullOptions: Sendable {
   /// Takes a site that is not signed, from a folder or archive only.
   public var allowsUnsigned = false
 
-  /// Takes a delta that the site has where that is shorter than the frames that are missing. It costs more work here.
+  /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB without
+  /// asking. It costs more work here.
   public var usesDeltas = true
 
   /// How fast bytes may come, in bytes per second.

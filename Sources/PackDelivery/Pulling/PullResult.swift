@@ -38,7 +38,8 @@ public struct PulledPack: Hashable, Sendable {
   /// What came over the wire of a delta, in bytes.
   public internal(set) var deltaByteCount = 0
 
-  /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no delta.
+  /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no
+  /// delta that is of use.
   public internal(set) var deltaFrom: UInt64?
 
   public internal(set) var requestCount = 0

@@ -27,9 +27,11 @@ final class Puller {
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
   private var manifests: [Digest256: VersionManifest] = [:]
-  /// Deltas that are not what the root says, or that the store's version is not fit for: a delta spares bytes, and is
-  /// never the only way.
+  /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
+  /// bytes, and is never the only way.
   private var refusedDeltas: Set<Digest256> = []
+  /// A file that is gone is really gone, and no sign of a newer root.
+  private var hasReadRootAgain = false
 
   init(
     into store: Store, from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool,
@@ -52,6 +54,7 @@ final class Puller {
       source.restart(ignoringValidators: false)
     }
     let newer = try await readRoot()
+    hasReadRootAgain = true
     // The same root again: what seemed to have changed has another validator only, or is really gone.
     source.restart(ignoringValidators: newer.digest == root.digest)
     do {
@@ -108,8 +111,6 @@ final class Puller {
       } catch is VersionIsBusy {
         show(.wait)
         try await waiting.next()
-      } catch let refusal as DeltaIsRefused {
-        refusedDeltas.insert(refusal.delta)
       } catch let error as PackStoreError where error.code == .conflict {
         conflictCount += 1
         guard conflictCount < Self.roundLimit else { throw error }
@@ -142,42 +143,53 @@ final class Puller {
     var deliveries: [Delivery] = []
     // Before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
-    var result = self.result
+    var packs: [PulledPack] = []
     for (pack, offer) in chosen {
-      let before = transaction.packs.first { $0.id == pack }
-      let current = before.flatMap { $0.isRemoved ? nil : $0.version }
-      guard let offer else {
-        result.packs.append(PulledPack(pack, .absent, from: current?.number, to: nil))
-        continue
-      }
-      let version = offer.versions[0]
-      var pulled = PulledPack(pack, .unchanged, from: current?.number, to: version.number)
-      defer {
-        pulled.take(costs[pack])
-        result.packs.append(pulled)
-      }
-      if current?.number == version.number, current?.catalog == version.catalog { continue }
-      if before?.isHeld == true {
-        pulled.outcome = .held
-        continue
-      }
-      let manifest = try await manifest(of: version, pack)
-      guard let delivery = try open(manifest, priority: offer.priority, in: transaction) else { continue }
-      deliveries.append(delivery)
-      pulled.outcome = .updated
-      let delta = UsableDelta(
-        to: version, of: offer, from: options.usesDeltas ? transaction.versions(of: pack) : [], but: refusedDeltas)
-      try await fetch(manifest, delivery, delta, &pulled)
-      if !isPlan { try stage(delivery, delta, &pulled) }
+      var pulled = try await pull(pack, offer, into: transaction, &deliveries)
+      pulled.take(costs[pack])
+      packs.append(pulled)
     }
     show(.commit)
     if !isPlan {
       try transaction.commit()
       for delivery in deliveries { delivery.close(discarding: true) }
     }
-    result.wireByteCount = self.result.wireByteCount
-    result.requestCount = self.result.requestCount
+    var result = self.result
+    result.packs = packs
     return result
+  }
+
+  /// Stages what the site offers of a pack. Its delivery, if there is one, is the caller's to close.
+  private func pull(
+    _ pack: PackID, _ offer: SiteRoot.Pack?, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
+  ) async throws -> PulledPack {
+    let before = transaction.packs.first { $0.id == pack }
+    let current = before.flatMap { $0.isRemoved ? nil : $0.version }
+    guard let offer else { return PulledPack(pack, .absent, from: current?.number, to: nil) }
+    let version = offer.versions[0]
+    var pulled = PulledPack(pack, .unchanged, from: current?.number, to: version.number)
+    if current?.number == version.number, current?.catalog == version.catalog { return pulled }
+    if before?.isHeld == true {
+      pulled.outcome = .held
+      return pulled
+    }
+    let kept = options.usesDeltas ? transaction.versions(of: pack) : []
+    let manifest = try await manifest(of: version, pack)
+    while true {
+      guard let delivery = try open(manifest, priority: offer.priority, in: transaction) else { return pulled }
+      deliveries.append(delivery)
+      do {
+        let delta = UsableDelta(to: version, of: offer, from: kept, but: refusedDeltas)
+        try await fetch(manifest, delivery, delta, &pulled)
+        if !isPlan { try stage(delivery, delta, &pulled) }
+        pulled.outcome = .updated
+        return pulled
+      } catch let refusal as DeltaIsRefused {
+        refusedDeltas.insert(refusal.delta)
+        pulled.deltaFrom = nil
+        deliveries.removeLast().close(discarding: false)
+      }
+    }
   }
 
   private func manifest(of version: SiteRoot.Version, _ pack: PackID) async throws -> VersionManifest {
@@ -254,13 +266,18 @@ final class Puller {
         return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)
       }
       try await fetch(delivery, delivery, [SegmentFiles(delta.delta)], of: pack)
-    } catch SourceFault.siteChanged {
+    } catch SourceFault.siteChanged(let error) {
+      throw hasReadRootAgain ? DeltaIsRefused(delta: delta.delta.header) : SourceFault.siteChanged(error)
+    } catch let error as DeliveryError where error.code != .unreachable {
       throw DeltaIsRefused(delta: delta.delta.header)
-    } catch let error as DeliveryError where error.code == .corrupt {
-      throw DeltaIsRefused(delta: delta.delta.header)
-    } catch let error as PackStoreError where error.code == .corrupt {
+    } catch let error as PackStoreError where Self.isOfDelta(error) {
       throw DeltaIsRefused(delta: delta.delta.header)
     }
+  }
+
+  /// Whether frames may still bring the version: they need less room, and nothing of what the delta is or begins with.
+  private static func isOfDelta(_ error: PackStoreError) -> Bool {
+    [.corrupt, .newerFormat, .invalidArgument, .noSpace, .purged, .notFound].contains(error.code)
   }
 
   private func fetch(
@@ -280,8 +297,8 @@ final class Puller {
       pulled.newChunkCount = staged.newChunkCount
       pulled.newStoredByteCount = staged.newStoredByteCount
     } catch {
-      let isOfDelta = pulled.deltaFrom != nil && [.corrupt, .purged, .notFound].contains(error.code)
-      throw isOfDelta ? DeltaIsRefused(delta: delta!.delta.header) : error
+      if error.code == .cancelled { throw CancellationError() }
+      throw pulled.deltaFrom != nil && Self.isOfDelta(error) ? DeltaIsRefused(delta: delta!.delta.header) : error
     }
   }
 

@@ -170,8 +170,8 @@ extension SiteRoot.Version {
 }
 
 extension SiteRoot.Delta {
-  /// The most bytes that the header of a delta may have.
-  package static let headerByteCountLimit = 64 << 20
+  /// How many bytes the header of a delta may have: the least has a name of one letter, and no blocks.
+  package static let headerByteCounts = 169...64 << 20
 
   fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
     let begin = reader.offset
@@ -180,7 +180,7 @@ extension SiteRoot.Delta {
     header = try reader.digest()
     headerByteCount = try reader.integer()
     byteCount = try reader.integer()
-    guard from != to, 1...Self.headerByteCountLimit ~= Int(headerByteCount),
+    guard from != to, Self.headerByteCounts ~= Int(headerByteCount),
       UInt64(headerByteCount)...(1 << 56 - 1) ~= byteCount
     else { throw reader.corrupt("no delta is like this", at: begin) }
   }
