@@ -27,7 +27,7 @@ typedef struct pks__scratch {
 } pks__scratch;
 
 /// The size up to which an array stays in the heap, bytes.
-enum { PKS__SCRATCH_HEAP_MAX = 256 * 1024 };
+enum { PKS__SCRATCH_HEAP_MAX = 64 * 1024 };
 
 static inline void pks__scratch_init(pks__scratch *scratch, pks__scratch_folder *home) {
   *scratch = (pks__scratch){.home = home};

@@ -12,6 +12,7 @@
       var group: MultiThreadedEventLoopGroup?
       var clients: [Way: HTTPClient] = [:]
     }
+    private static let readByteCount = 16 << 10
     private let state = Mutex(State())
     private let proxies: ProxySettings
     private let connectLimit: Duration
@@ -123,6 +124,7 @@
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.trustRoots = roots
       configuration.tlsConfiguration = tls
+      var isForwarded = false
       switch way {
       case .direct: break
       case .tunnel(let proxy):
@@ -130,12 +132,16 @@
           proxy.kind == .socks
           ? .socksServer(host: proxy.host, port: proxy.port)
           : .server(host: proxy.host, port: proxy.port, authorization: proxy.authorization)
-      case .forward:
-        configuration.http1_1ConnectionDebugInitializer = { channel in
-          channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(AbsoluteForm(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
-          }
+      case .forward: isForwarded = true
+      }
+      configuration.http1_1ConnectionDebugInitializer = { [isForwarded] channel in
+        channel.eventLoop.makeCompletedFuture {
+          // Several reads of each connection are in memory at a time: these need not be large.
+          let options = channel.syncOptions
+          try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
+          guard isForwarded else { return }
+          let pipeline = channel.pipeline.syncOperations
+          try pipeline.addHandler(AbsoluteForm(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
         }
       }
       return configuration
