@@ -55,7 +55,11 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
 
 // MARK: - Life
 
-static void init_scratch(pks_delivery *delivery) {
+/// Calls one of these for each array and map of the delivery.
+static void visit_scratch(
+  pks_delivery *delivery, void (*array)(pks__scratch *, pks__scratch_folder *),
+  void (*map)(pks__map *, pks__scratch_folder *)
+) {
   pks__scratch_folder *home = &delivery->home;
   pks__scratch *all[] = {
     &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
@@ -66,22 +70,18 @@ static void init_scratch(pks_delivery *delivery) {
     &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
   };
   pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
-  for (size_t i = 0; i < PKS_COUNT_OF(maps); i++) { pks__map_init(maps[i], home); }
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { array(all[i], home); }
+  for (size_t i = 0; i < PKS_COUNT_OF(maps); i++) { map(maps[i], home); }
 }
 
-static void free_scratch(pks_delivery *delivery) {
-  pks__scratch *all[] = {
-    &delivery->segments,    &delivery->tables,       &delivery->page_places, &delivery->wants,
-    &delivery->tasks,       &delivery->waiting,      &delivery->seen,        &delivery->page,
-    &delivery->texts,       &delivery->files,        &delivery->chunks,      &delivery->needed_segments,
-    &delivery->starts,      &delivery->heads,        &delivery->order,       &delivery->plan,
-    &delivery->raw,         &delivery->ids,          &delivery->ends,        &delivery->stored,
-    &delivery->delta.bytes, &delivery->delta.starts, &delivery->delta.block,
-  };
-  pks__map *maps[] = {&delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
-  for (size_t i = 0; i < PKS_COUNT_OF(maps); i++) { pks__map_free(maps[i]); }
+static void free_array(pks__scratch *array, pks__scratch_folder *home) {
+  (void)home;
+  pks__scratch_free(array);
+}
+
+static void free_map(pks__map *map, pks__scratch_folder *home) {
+  (void)home;
+  pks__map_free(map);
 }
 
 /// Lets go of all that belongs to the transaction.
@@ -91,7 +91,7 @@ static void leave_transaction(pks_delivery *delivery) {
   delivery->has_ingest = false;
   pks__decoder_destroy(delivery->decoder);
   delivery->decoder = NULL;
-  free_scratch(delivery);
+  visit_scratch(delivery, free_array, free_map);
   pks__view_release(delivery->base);
   delivery->base = NULL;
   delivery->txn = NULL;
@@ -159,7 +159,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   delivery->priority = request->priority;
   delivery->table_batch = 1;
   delivery->open_file = UINT32_MAX;
-  init_scratch(delivery);
+  visit_scratch(delivery, pks__scratch_init, pks__map_init);
   return delivery;
 }
 

@@ -179,20 +179,7 @@
     @Test(arguments: 1...6) func deltasSurviveFaults(seed: UInt64) async throws {
       let (server, store) = try await prepare(
         seed % 2 == 0 ? Self.touched : Self.touchedAndNew, hasRanges: seed % 3 != 0)
-      let generator = Mutex(SeededGenerator(seed: seed))
-      server.replaceFault { request, reply in
-        let (kind, cut) = generator.withLock { generator in
-          (Int.random(in: 0..<12, using: &generator), Int.random(in: 0...max(reply.body.count, 1), using: &generator))
-        }
-        reply.declaredLength = reply.body.count
-        switch kind {
-        case 0: (reply.sentCount, reply.end) = (cut, .close)
-        case 1: (reply.sentCount, reply.end) = (cut, .reset)
-        case 2: (reply.sentCount, reply.end) = (cut, .stall)
-        case 3: reply = FaultServer.Reply(status: 500)
-        default: break
-        }
-      }
+      failByChance(server, seed: seed)
       var options = options
       options.stallLimit = .milliseconds(40)
       let result = try await store.pull(from: server.url, options: options)

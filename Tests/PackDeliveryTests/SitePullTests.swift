@@ -77,9 +77,8 @@
 
     // MARK: - Faults
 
-    @Test(arguments: 1...8)
-    func survivesFaults(seed: UInt64) async throws {
-      let server = try await FaultServer(try await publish(Self.first), hasRanges: seed % 4 != 0)
+    /// Cuts, stalls and errors, one reply in four.
+    func failByChance(_ server: FaultServer, seed: UInt64) {
       let generator = Mutex(SeededGenerator(seed: seed))
       server.replaceFault { request, reply in
         let (kind, cut) = generator.withLock { generator in
@@ -94,6 +93,12 @@
         default: break
         }
       }
+    }
+
+    @Test(arguments: 1...8)
+    func survivesFaults(seed: UInt64) async throws {
+      let server = try await FaultServer(try await publish(Self.first), hasRanges: seed % 4 != 0)
+      failByChance(server, seed: seed)
       let store = try Store(at: "\(folder.path)/store")
       var options = options
       options.stallLimit = .milliseconds(40)
