@@ -3,7 +3,8 @@
 /// Input: u8 flags. With 1, a delta file follows, in which the digests of blocks are put right if there is 2. Otherwise a
 /// delta is put together: 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of the
 /// catalog to come, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes of
-/// its stored form. With 4 it is applied to the older version, with 8 files are map assets there.
+/// its stored form. With 4 it is applied to the older version, with 8 files are map assets there. With 16 it comes by a
+/// delivery, whose root vouches for all of it.
 #include "../fuzzing.h"
 
 enum { GROUPS_MAX = 64 };
@@ -138,6 +139,15 @@ static bool goes_on(void *context, const pks_progress *progress) {
   return ++*(unsigned *)context < 64;
 }
 
+/// What was committed is sound.
+static void check(pks_store *store) {
+  pks_snapshot *snapshot;
+  pks_verify_totals totals;
+  FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
+  FUZZ_ASSERT(!pks_snapshot_verify(snapshot, true, NULL, NULL, NULL, &totals, NULL) && totals.fault_count == 0);
+  pks_snapshot_close(snapshot);
+}
+
 static void apply(sim_disk *disk, fuzz_file *file) {
   pks_store *store = open_store(disk);
   pks_txn *txn;
@@ -155,11 +165,66 @@ static void apply(sim_disk *disk, fuzz_file *file) {
   } else {
     FUZZ_ASSERT(memcmp(result.version.catalog, info.to_catalog, sizeof info.to_catalog) == 0);
     FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
-    pks_snapshot *snapshot;
-    pks_verify_totals totals;
-    FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
-    FUZZ_ASSERT(!pks_snapshot_verify(snapshot, true, NULL, NULL, NULL, &totals, NULL) && totals.fault_count == 0);
-    pks_snapshot_close(snapshot);
+    check(store);
+  }
+  pks_store_close(store);
+}
+
+/// The version that a root would say the delta leads to, and the delta: as its header has them, where there is one.
+static void describe_delivery(
+  const fuzz_file *file, pks__delta_header *header, pks_delivery_request *version, pks_delivery_delta *delta
+) {
+  const pks__delta_block *blocks;
+  pks_error error;
+  uint32_t length;
+  *version = (pks_delivery_request){.pack = "Example", .version = 9};
+  *delta = (pks_delivery_delta){.header_length = PKS__DELTA_FIXED + 9, .length = file->length, .progress = goes_on};
+  if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
+  if (length > file->length) { return; }
+  delta->header_length = length;
+  fuzz_sha256(file->bytes, length, delta->header_digest);
+  if (pks__delta_read_header(file->bytes, length, "name", header, &blocks, &error)) { return; }
+  version->version = header->to_number;
+  version->committed_at_ns = header->committed_at_ns;
+  memcpy(version->catalog, header->to_catalog.bytes, sizeof version->catalog);
+}
+
+/// Gives what is wanted as long as there is something and it is taken. Whether all came.
+static bool fetch(pks_delivery *delivery, const fuzz_file *file) {
+  pks_want want;
+  pks_next next;
+  pks_error error;
+  bool is_final;
+  while (!pks_delivery_next(delivery, &want, &next, &error)) {
+    if (next != PKS_NEXT_WANT) { return next == PKS_NEXT_DONE; }
+    if (want.offset > file->length || want.length > file->length - want.offset) { return false; }
+    if (pks_delivery_give(delivery, file->bytes + want.offset, want.length, &is_final, &error)) { return false; }
+  }
+  return false;
+}
+
+static void deliver(sim_disk *disk, fuzz_file *file) {
+  pks_store *store = open_store(disk);
+  pks_txn *txn;
+  pks_delivery *delivery;
+  pks_delivery_request version;
+  pks_delivery_delta delta;
+  pks__delta_header header = {0};
+  bool is_needed, is_staged = false;
+  unsigned steps = 0;
+  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
+  describe_delivery(file, &header, &version, &delta);
+  delta.context = &steps;
+  if (!pks_delivery_open(&delivery, &is_needed, txn, &version, NULL) && is_needed) {
+    is_staged = !pks_delivery_use_delta(delivery, &delta, NULL) && fetch(delivery, file)
+      && !pks_delivery_stage(delivery, NULL, NULL);
+    pks_delivery_close(delivery, false);
+  }
+  if (is_staged) {
+    FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
+    check(store);
+  } else {
+    pks_txn_abort(txn);
   }
   pks_store_close(store);
 }
@@ -176,7 +241,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   }
   sim_disk *disk = sim_clone(disks[flags & 8 ? 1 : 0]);
   uint64_t open = pks__memory_counts_now().open;
-  apply(disk, &file);
+  if (flags & 16) {
+    deliver(disk, &file);
+  } else {
+    apply(disk, &file);
+  }
   FUZZ_ASSERT(pks__memory_counts_now().open == open);
   sim_counts counts = sim_counts_now(disk);
   FUZZ_ASSERT(counts.handles + counts.maps + counts.locks == 0);
