@@ -117,7 +117,8 @@ extension Asset {
     return FileDescriptor(rawValue: descriptor)
   }
 
-  /// Where a link points to, as it is stored: any text, perhaps of nothing that exists.
+  /// Where a link points to: any text, perhaps of nothing that exists. What is not UTF-8 is replaced by U+FFFD here; it is
+  /// stored and extracted as it was.
   ///
   /// - Throws: `wrongKind` for anything else than a link.
   public var linkTarget: String {

@@ -73,7 +73,9 @@ struct ExtractWorker: ~Copyable {
       done.refusedLinks.append(.init(path: job.path.text, target: String(copying: loan)))
     } else {
       let folder = try folders.enter(job.path.folder)
-      try PackStore.makeLink(job.path, to: String(copying: loan), in: folder, replacing: queue.options.overwrites)
+      try PackStore.makeLink(
+        job.path, to: UnsafeRawBufferPointer(start: loan.bytes, count: loan.count), in: folder,
+        replacing: queue.options.overwrites)
       done.linkCount += 1
     }
   }

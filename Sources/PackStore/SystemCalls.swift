@@ -63,11 +63,14 @@ final class OutputFile: Sendable {
   }
 }
 
-/// Makes a symbolic link whose name is relative to `folder`.
+/// Makes a symbolic link whose name is relative to `folder`. Its target is any bytes but zeros, as they were stored.
 func makeLink(
-  _ path: ExtractPath, to target: String, in folder: CInt, replacing: Bool
+  _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool
 ) throws(PackStoreError) {
-  _ = try create(path, in: folder, replacing: replacing) { name in target.withCString { symlinkat($0, folder, name) } }
+  let text = target.map(CChar.init(bitPattern:)) + [0]
+  _ = try create(path, in: folder, replacing: replacing) { name in
+    text.withUnsafeBufferPointer { symlinkat($0.baseAddress!, folder, name) }
+  }
 }
 
 /// Removes a file whose name is relative to `folder`, if it is there.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PackDelivery
 import PackStore
 
 struct Apply: AsyncParsableCommand {
@@ -7,8 +8,10 @@ struct Apply: AsyncParsableCommand {
     discussion: """
       The version that the delta begins with must be kept in the store; it need not be the current one. What comes of it \
       becomes the pack's current version. Whatever the file holds, that is exactly what its header names, or nothing is \
-      changed; '--trust' names the key of the publisher who vouches for it. 'packstore delta' makes deltas.
+      changed; '--trust' names the key of the publisher who vouches for it. The keys of sites that the store was pulled \
+      from are trusted anyway. 'packstore delta' makes deltas.
 
+        packstore apply Packs Tutorial-3-4.delta
         packstore apply Packs Tutorial-3-4.delta --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
         packstore apply Packs Tutorial-3-4.delta --allow-unsigned
       """
@@ -67,10 +70,12 @@ struct Apply: AsyncParsableCommand {
     try output.flush()
   }
 
-  /// Without a word from the user nobody is trusted.
+  /// Without a word from the user only those are trusted whose sites the store was pulled from.
   private func chooseTrust(for delta: DeltaFile) throws -> DeltaTrust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
+    let known = try TrustFile(inStore: store.store).read().sites.values.map(\.key)
+    if let signer = delta.signer, known.contains(signer) { return .key(signer) }
     let whose = delta.signer.map { "is signed by \($0): name that key with --trust if it is the publisher's" }
     throw Failure("the delta '\(escaped(file))' \(whose ?? "is not signed: say --allow-unsigned to take it")")
   }

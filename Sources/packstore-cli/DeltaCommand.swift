@@ -71,6 +71,7 @@ struct MakeDelta: AsyncParsableCommand {
     storeOptions.threadCount = threads
     let source = try Store(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
     try requireVersions(of: source)
+    let file = try outputFile(output)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
     var options = DeltaOptions()
     if let level { options.level = level.level }
@@ -80,7 +81,7 @@ struct MakeDelta: AsyncParsableCommand {
     let clock = ContinuousClock()
     let start = clock.now
     let result = try await source.makeDelta(
-      of: pack, from: from, to: to, file: output, signedBy: key, options: options
+      of: pack, from: from, to: to, file: file, signedBy: key, options: options
     ) { bar.update(Progress(activity: "comparing", bytesDone: $0, bytesTotal: $1)) }
     let duration = clock.now - start
     bar.finish()

@@ -19,8 +19,14 @@ struct KeyOption: ParsableArguments {
   var key: String?
 
   /// Reads the key, or makes one, and says so: who loses it cannot publish to the same clients again.
-  func open(quiet: Bool) throws -> SiteKey {
+  ///
+  /// - Parameter makesOne: false where a new key would be of no use, for there is a site that another one has signed.
+  func open(quiet: Bool, makesOne: Bool = true) throws -> SiteKey {
     let file = try keyFile(key)
+    guard makesOne || FileManager.default.fileExists(atPath: file.string) else {
+      throw Failure(
+        "there is no key '\(escaped(file.string))', and the site is signed already: name the key that signed it")
+    }
     let (key, isNew) = try SiteKey.readOrMake(file)
     if isNew, !quiet {
       warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")

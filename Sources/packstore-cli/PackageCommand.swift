@@ -31,12 +31,13 @@ struct Package: AsyncParsableCommand {
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     guard try source.packs().contains(where: { $0.id == pack.pack }) else { throw noSuchPack(pack.pack) }
+    let file = try outputFile(output)
     let key = try key.open(quiet: report.quiet)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await source.package(pack, to: output, signedBy: key, options: encoding.publishOptions) {
+    let result = try await source.package(pack, to: file, signedBy: key, options: encoding.publishOptions) {
       bar.update(Progress($0))
     }
     let duration = clock.now - start

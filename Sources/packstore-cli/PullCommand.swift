@@ -60,6 +60,7 @@ struct Pull: AsyncParsableCommand {
 
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
   func run() async throws {

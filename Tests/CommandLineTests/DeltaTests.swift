@@ -102,6 +102,38 @@ import Testing
     #expect(!playground.exists("f"))
   }
 
+  /// A store that was pulled from a site takes what the site's key signed.
+  @Test func keysOfSitesAreTrusted() throws {
+    try playground.write("version 0", to: "folder/small")
+    try playground.packstore("publish", "store", "site", "P@1", "--key", "key", "-q")
+    try playground.packstore("pull", "device", "site", "-q")
+    try #require(try makeDelta("--level", "1").status == 0)
+    let applied = try playground.packstore("apply", "device", "file.delta")
+    #expect(applied.status == 0 && applied.lines.first == "P is at version 2", "\(applied.errors)")
+  }
+
+  @Test func whatIsNoFileIsNotReplaced() throws {
+    _ = try playground.shell("mkfifo pipe; ln -s nowhere dangling; ln -s real.delta linked; touch real.delta")
+    for name in ["pipe", "dangling", "folder", "/dev/null"] {
+      let run = try playground.packstore("delta", "store", "P", "1", "2", "-o", name, "--key", "key")
+      #expect(run.status == 1 && run.errors.contains("'\(name)'"), "\(run.errors)")
+      let package = try playground.packstore("package", "store", "P", "-o", name, "--key", "key")
+      #expect(package.status == 1 && package.errors.contains("'\(name)'"), "\(package.errors)")
+    }
+    #expect(try playground.shell("test -c /dev/null && test -p pipe && test -L dangling").status == 0)
+    try #require(
+      try playground.packstore("delta", "store", "P", "1", "2", "-o", "linked", "--key", "key").status == 0)
+    #expect(try playground.shell("test -L linked").status == 0 && !playground.read("real.delta").isEmpty)
+  }
+
+  @Test func cutShort() throws {
+    try playground.packstore("delta", "store", "P", "1", "2", "-o", "file.delta", "--unsigned")
+    let bytes = try playground.read("file.delta")
+    try playground.write(Array(bytes.dropLast()), to: "file.delta")
+    let run = try playground.packstore("apply", "client", "file.delta", "--allow-unsigned")
+    #expect(run.status == 1 && run.errors.contains("ends too early"), "\(run.errors)")
+  }
+
   @Test func theWrongVersion() throws {
     _ = try makeDelta()
     try playground.write("something else", to: "folder/small")

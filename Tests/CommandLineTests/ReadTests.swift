@@ -131,6 +131,15 @@ import Testing
     #expect(try playground.text("out/run") == "#!/bin/sh\n")
   }
 
+  /// A link's target is bytes.
+  @Test func linksToNamesThatAreNoText() throws {
+    _ = try playground.shell("mkdir odd && ln -s \"$(printf 'a\\377\\376b')\" odd/link")
+    try playground.packstore("add", "store", "odd", "--pack", "Odd", "-q")
+    #expect(try playground.packstore("extract", "store", "out", "--pack", "Odd").status == 0)
+    #expect(try playground.shell("test \"$(readlink odd/link)\" = \"$(readlink out/link)\"").status == 0)
+    #expect(try playground.shell("readlink out/link | od -An -tx1").output.contains("61 ff fe 62"))
+  }
+
   @Test func unsafeLinksAreListedNotMade() throws {
     try playground.write("x", to: "links/file")
     try playground.link("links/absolute", to: "/etc")

@@ -226,7 +226,7 @@
       let source = try HTTPSource(url, options: options)
       let error = try await expectError(.unreachable) { try await source.readWhole("root", upTo: 10) }
       #expect(error?.reason.hasPrefix("the connection failed") == true)
-      #expect(time.delays.count == 7)
+      #expect(time.delays.count == 2, "who never answered is given up soon")
       await source.close()
     }
 

@@ -74,7 +74,10 @@
   extension HTTPSource {
     /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
     package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
-      var retry = Retry(options.retry, options.clock)
+      var policy = options.retry
+      // Nobody is there, as it seems: that is told soon.
+      if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
+      var retry = Retry(policy, options.clock)
       while true {
         let received = Mutex<[UInt8]>([])
         do {

@@ -22,12 +22,13 @@ public struct PullOptions: Sendable {
   /// A transfer in which no byte came for this long is tried again.
   public var stallLimit: Duration = .seconds(20)
 
-  /// How often in a row a transfer may fail without a new byte.
+  /// How often in a row a transfer may fail without a new byte; three times at most before the site has answered at all.
   public var attemptLimit = 8
 
   public var durability: Durability = .durable
 
-  /// Waits at the commit while another writer holds the lock; otherwise the commit fails with `busy`.
+  /// Waits at the commit while another writer holds the lock, and while another process pulls the same version; otherwise
+  /// that is `busy`.
   public var waitsForWriters = true
 
   /// How many versions are kept of each pack that is pulled, the current one included. By default 2.

@@ -109,6 +109,9 @@ final class Puller {
       do {
         return try await pullOnce(chosen)
       } catch is VersionIsBusy {
+        guard options.waitsForWriters else {
+          throw PackStoreError(.busy, "another process is pulling the same version", file: store.path.string)
+        }
         show(.wait)
         try await waiting.next()
       } catch let error as PackStoreError where error.code == .conflict {

@@ -154,7 +154,11 @@ extension DeltaFile {
   private static func signer(
     _ descriptor: FileDescriptor, _ path: FilePath, _ info: DeltaInfo
   ) throws(PackStoreError) -> SitePublicKey? {
-    let rest = try bytes(descriptor, path, at: info.byteCount, count: DeltaSignature.byteCount + 1)
+    let last = try bytes(descriptor, path, at: info.byteCount - 1, count: DeltaSignature.byteCount + 2)
+    guard !last.isEmpty else {
+      throw explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
+    }
+    let rest = Array(last.dropFirst())
     if rest.isEmpty { return nil }
     let header = try bytes(descriptor, path, at: 0, count: info.headerByteCount)
     guard let signature = DeltaSignature(rest), signature.isOf(header),

@@ -1,0 +1,28 @@
+import PackStore
+import SystemPackage
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The file that a command is to make, looked at before there is any work: what is written takes the place of a file and of
+/// nothing else, least of all of a device.
+///
+/// - Returns: the name to write to; behind a link, that of the file that it leads to.
+func outputFile(_ name: String) throws -> String {
+  var info = stat()
+  guard stat(name, &info) == 0 else {
+    guard lstat(name, &info) != 0 else { throw Failure("'\(escaped(name))' is a link that leads nowhere") }
+    return name
+  }
+  guard info.st_mode & S_IFMT == S_IFREG else {
+    throw Failure("'\(escaped(name))' is there, and is no file that could be replaced: name another one")
+  }
+  guard let resolved = realpath(name, nil) else { return name }
+  defer { free(resolved) }
+  return String(cString: resolved)
+}
