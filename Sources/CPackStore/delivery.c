@@ -192,6 +192,16 @@ pks_status pks__delivery_fail(pks_delivery *delivery, pks_status status, const p
   return status;
 }
 
+pks_status pks__delivery_check_room(const pks_delivery *delivery, uint64_t needed, pks_error *error) {
+  const pks_vfs *vfs = delivery->store->vfs;
+  uint64_t left = 0;
+  // Who cannot say how much is left will say so when it is used up.
+  if (vfs->free_bytes(vfs->context, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
+  (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", delivery->pack, PKS_NO_OFFSET);
+  if (error) { error->needed = needed; }
+  return PKS_NO_SPACE;
+}
+
 /// Goes on to the next phase, which may turn out to want nothing.
 static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase, pks_error *error) {
   pks__catalog_info info;

@@ -214,6 +214,8 @@ struct pks_delivery {
 
 /// Ends the delivery with a failure of the machine, or one for good; returns `status`.
 pks_status pks__delivery_fail(pks_delivery *delivery, pks_status status, const pks_error *error);
+/// NO_SPACE, with what is needed, when there is no room for so many bytes.
+pks_status pks__delivery_check_room(const pks_delivery *delivery, uint64_t needed, pks_error *error);
 
 // MARK: - Pages (delivery_pages.c)
 

@@ -105,17 +105,6 @@ static uint64_t room_for_chunks(const pks__coming_delta *delta) {
   return (frames > 0 ? pks__min64(frames + frames / 4, raw) : raw) + metadata;
 }
 
-/// NO_SPACE when there is no room for what is still to come and what will be made of it.
-static pks_status check_room(const pks_delivery *delivery, pks_error *error) {
-  const pks_vfs *vfs = delivery->store->vfs;
-  uint64_t left, needed = delivery->totals.bytes_total - delivery->totals.bytes_done;
-  needed += room_for_chunks(&delivery->delta);
-  if (vfs->free_bytes(vfs->context, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
-  (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", delivery->pack, PKS_NO_OFFSET);
-  if (error) { error->needed = needed; }
-  return PKS_NO_SPACE;
-}
-
 pks_status pks__delivery_want_blocks(pks_delivery *delivery, pks_error *error) {
   const pks__coming_delta *delta = &delivery->delta;
   pks_status status = PKS_OK;
@@ -127,7 +116,8 @@ pks_status pks__delivery_want_blocks(pks_delivery *delivery, pks_error *error) {
       status = add_want(delivery, PKS__WANT_BLOCK, i, start_of(delivery, i), length, error);
     }
   }
-  return status ? status : check_room(delivery, error);
+  uint64_t coming = delivery->totals.bytes_total - delivery->totals.bytes_done;
+  return status ? status : pks__delivery_check_room(delivery, coming + room_for_chunks(delta), error);
 }
 
 pks_status pks__delivery_give_block(

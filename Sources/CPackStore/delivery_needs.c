@@ -695,18 +695,6 @@ static uint64_t room_needed(const pks_delivery *delivery) {
   return bytes + pks__room_for_metadata(chunks);
 }
 
-static pks_status check_room(const pks_delivery *delivery, pks_error *error) {
-  const pks_vfs *vfs = delivery->store->vfs;
-  uint64_t left = 0, needed = room_needed(delivery);
-  if (PKS__SCRATCH_COUNT(&delivery->plan, pks__planned_frame) == 0) { return PKS_OK; }
-  // Who cannot say how much is left will say so when it is used up.
-  if (vfs->free_bytes(vfs->context, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
-  pks_status status =
-    pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", delivery->pack, PKS_NO_OFFSET);
-  if (error) { error->needed = needed; }
-  return status;
-}
-
 pks_status pks__delivery_plan(pks_delivery *delivery, pks_error *error) {
   pks_status status = visit_files(delivery, place_chunk, error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&delivery->needed_segments, uint32_t); i++) {
@@ -717,5 +705,6 @@ pks_status pks__delivery_plan(pks_delivery *delivery, pks_error *error) {
     }
   }
   delivery->totals.is_planned = !status;
-  return status ? status : check_room(delivery, error);
+  if (status || PKS__SCRATCH_COUNT(&delivery->plan, pks__planned_frame) == 0) { return status; }
+  return pks__delivery_check_room(delivery, room_needed(delivery), error);
 }

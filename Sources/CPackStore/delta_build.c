@@ -34,7 +34,7 @@ typedef struct builder {
   pks__session session;  ///< zeroed when the store may not be written: then all is in memory
   pks__scratch_folder *home;
   pks__delta_plan plan;
-  pks__scratch ranges;  ///< pks__old_extent: what the index has
+  pks__scratch spans;  ///< pks__old_span: what the index has
   pks__delta_index index;
   pks__delta_effort effort;
   pks__pool *pool;
@@ -183,25 +183,25 @@ static pks_status write_group(builder *builder, pks_error *error) {
 /// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B has no
 /// more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
 /// beside.
-static pks_status choose_ranges(builder *builder, pks_error *error) {
+static pks_status choose_spans(builder *builder, pks_error *error) {
   enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };
   const pks__delta_plan *plan = &builder->plan;
-  pks__old_extent all = {.begin = 0, .end = plan->from.byte_count};
+  pks__old_span all = {.begin = 0, .end = plan->from.byte_count};
   if (all.end == 0) { return PKS_OK; }
   bool takes_all = all.end <= ALL_MAX || all.end / ALL_PER_NEW_BYTE <= plan->new_bytes;
-  return takes_all ? pks__scratch_append(&builder->ranges, &all, sizeof all, error)
-                   : pks__delta_plan_list_gone(plan, &builder->ranges, error);
+  return takes_all ? pks__scratch_append(&builder->spans, &all, sizeof all, error)
+                   : pks__delta_plan_list_gone(plan, &builder->spans, error);
 }
 
 static pks_status write_groups(builder *builder, pks_error *error) {
   if (group_count(builder) == 0) { return PKS_OK; }
   const pks__delta_progress progress = {.context = builder, .report = report};
-  pks_status status = choose_ranges(builder, error);
+  pks_status status = choose_spans(builder, error);
   if (status) { return status; }
   builder->bytes_before = 0;
-  builder->bytes_total = pks__old_extents_length(&builder->ranges) + builder->plan.new_bytes;
+  builder->bytes_total = pks__old_spans_length(&builder->spans) + builder->plan.new_bytes;
   status = pks__delta_index_make(
-    &builder->index, &builder->plan.from, &builder->ranges, builder->pool, builder->home, &progress, error
+    &builder->index, &builder->plan.from, &builder->spans, builder->pool, builder->home, &progress, error
   );
   builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
   if (!status) { status = open_groups(builder, error); }
@@ -302,7 +302,7 @@ static pks_status build(
 ) {
   pks_status status = open_builder(builder, error);
   pks__scratch_init(&builder->blocks, builder->home);
-  pks__scratch_init(&builder->ranges, builder->home);
+  pks__scratch_init(&builder->spans, builder->home);
   if (!status) { status = pks__delta_plan_make(&builder->plan, view, from, to, builder->home, error); }
   if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
     const char *text = "the versions differ in more than one delta may hold";
@@ -337,7 +337,7 @@ pks_status pks_delta_build(
   pks__delta_plan_close(&builder.plan);
   pks__delta_index_close(&builder.index);
   pks__scratch_free(&builder.blocks);
-  pks__scratch_free(&builder.ranges);
+  pks__scratch_free(&builder.spans);
   pks__pool_destroy(builder.pool);
   pks__session_close(&builder.session);
   return status;

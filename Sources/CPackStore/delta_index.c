@@ -126,9 +126,9 @@ static void run_part(pks__task *task, uint32_t worker) {
 typedef struct ring {
   part *parts;
   uint32_t size, oldest, count;
-  const pks__scratch *ranges;
-  uint64_t next_range;
-  uint64_t next;  ///< position in that range; below its beginning: there
+  const pks__scratch *spans;
+  uint64_t next_span;
+  uint64_t next;  ///< position in that span; below its beginning: there
   uint64_t done;  ///< bytes that were looked at
 } ring;
 
@@ -165,17 +165,17 @@ static pks_status make_ring(
   return PKS_OK;
 }
 
-/// Gives the next part of the ranges to a task; false when there is none.
+/// Gives the next part of the spans to a task; false when there is none.
 static bool submit_next(ring *ring, pks__pool *pool) {
-  if (ring->next_range == PKS__SCRATCH_COUNT(ring->ranges, pks__old_extent)) { return false; }
-  const pks__old_extent *range = PKS__SCRATCH_AT(ring->ranges, const pks__old_extent, ring->next_range);
-  uint64_t begin = pks__max64(ring->next, range->begin), end = pks__min64(begin + PART, range->end);
+  if (ring->next_span == PKS__SCRATCH_COUNT(ring->spans, pks__old_span)) { return false; }
+  const pks__old_span *span = PKS__SCRATCH_AT(ring->spans, const pks__old_span, ring->next_span);
+  uint64_t begin = pks__max64(ring->next, span->begin), end = pks__min64(begin + PART, span->end);
   part *part = &ring->parts[(ring->oldest + ring->count++) % ring->size];
   part->begin = begin >= WINDOW ? begin - (WINDOW - 1) : 0;
   part->length = (uint32_t)(end - part->begin);
   part->new_length = (uint32_t)(end - begin);
   ring->next = end;
-  if (end == range->end) { ring->next_range++; }
+  if (end == span->end) { ring->next_span++; }
   pks__pool_submit(pool, &part->task);
   return true;
 }
@@ -206,21 +206,21 @@ static pks_status insert_all(
   return status;
 }
 
-uint64_t pks__old_extents_length(const pks__scratch *ranges) {
+uint64_t pks__old_spans_length(const pks__scratch *spans) {
   uint64_t length = 0;
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(ranges, pks__old_extent); i++) {
-    const pks__old_extent *range = PKS__SCRATCH_AT(ranges, const pks__old_extent, i);
-    length += range->end - range->begin;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(spans, pks__old_span); i++) {
+    const pks__old_span *span = PKS__SCRATCH_AT(spans, const pks__old_span, i);
+    length += span->end - span->begin;
   }
   return length;
 }
 
 pks_status pks__delta_index_make(
-  pks__delta_index *out, const pks__version_list *from, const pks__scratch *ranges, pks__pool *pool,
+  pks__delta_index *out, const pks__version_list *from, const pks__scratch *spans, pks__pool *pool,
   pks__scratch_folder *home, const pks__delta_progress *progress, pks_error *error
 ) {
   uint32_t spacing_bits = SPACING_BITS_MIN;
-  uint64_t byte_count = pks__old_extents_length(ranges);
+  uint64_t byte_count = pks__old_spans_length(spans);
   *out = (pks__delta_index){.slot_bits = SLOT_BITS_MIN};
   pks__scratch_init(&out->slots, home);
   if (from->byte_count >> POSITION_BITS) {
@@ -231,7 +231,7 @@ pks_status pks__delta_index_make(
   while ((uint64_t)1 << (out->slot_bits - 1) < byte_count >> spacing_bits) { out->slot_bits++; }
   out->threshold = UINT32_MAX >> spacing_bits;
   pks_status status = pks__scratch_append(&out->slots, NULL, sizeof(uint64_t) << out->slot_bits, error);
-  ring ring = {.ranges = ranges};
+  ring ring = {.spans = spans};
   if (!status) { status = make_ring(&ring, out, from, spacing_bits, pool, error); }
   if (!status) { status = insert_all(out, &ring, pool, progress, error); }
   free_ring(&ring, pool);

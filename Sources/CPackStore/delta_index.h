@@ -23,14 +23,14 @@ typedef struct pks__delta_progress {
   pks_status (*report)(void *context, uint64_t bytes_done, pks_error *error);
 } pks__delta_progress;
 
-/// Reads `ranges` of A, which hold pks__old_extent in order, on all threads of `pool`. `home` may be NULL. To be closed,
-/// also after an error. A function of A and the ranges alone.
+/// Reads `spans` of A, which hold pks__old_span in order, on all threads of `pool`. `home` may be NULL. To be closed,
+/// also after an error. A function of A and the spans alone.
 pks_status pks__delta_index_make(
-  pks__delta_index *out, const pks__version_list *from, const pks__scratch *ranges, pks__pool *pool,
+  pks__delta_index *out, const pks__version_list *from, const pks__scratch *spans, pks__pool *pool,
   pks__scratch_folder *home, const pks__delta_progress *progress, pks_error *error
 );
-/// The bytes of all ranges.
-uint64_t pks__old_extents_length(const pks__scratch *ranges);
+/// The bytes of all spans.
+uint64_t pks__old_spans_length(const pks__scratch *spans);
 void pks__delta_index_close(pks__delta_index *index);  ///< a zeroed one is fine
 
 /// A place of B's bytes that A may have.

@@ -367,13 +367,13 @@ pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *
   pks_status status = PKS_OK;
   for (uint64_t row = 0; !status && row < pks__version_list_rows(from); row++) {
     if (plan->kept.bytes[row]) { continue; }
-    uint64_t count = PKS__SCRATCH_COUNT(out, pks__old_extent), begin = pks__version_list_position(from, row);
-    pks__old_extent *last = count > 0 ? PKS__SCRATCH_AT(out, pks__old_extent, count - 1) : NULL;
-    pks__old_extent range = {.begin = begin, .end = pks__version_list_position(from, row + 1)};
+    uint64_t count = PKS__SCRATCH_COUNT(out, pks__old_span), begin = pks__version_list_position(from, row);
+    pks__old_span *last = count > 0 ? PKS__SCRATCH_AT(out, pks__old_span, count - 1) : NULL;
+    pks__old_span span = {.begin = begin, .end = pks__version_list_position(from, row + 1)};
     if (last && begin - last->end <= NEAR) {
-      last->end = range.end;
+      last->end = span.end;
     } else {
-      status = pks__scratch_append(out, &range, sizeof range, error);
+      status = pks__scratch_append(out, &span, sizeof span, error);
     }
   }
   return status;

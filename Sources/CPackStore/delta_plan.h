@@ -25,9 +25,9 @@ typedef struct pks__planned_group {
 } pks__planned_group;
 
 /// Positions [begin, end) of A.
-typedef struct pks__old_extent {
+typedef struct pks__old_span {
   uint64_t begin, end;
-} pks__old_extent;
+} pks__old_span;
 
 typedef struct pks__delta_plan {
   pks__version_list from, to;
@@ -45,7 +45,7 @@ pks_status pks__delta_plan_make(
   pks__delta_plan *out, pks__view *view, const pks__version *from, const pks__version *to, pks__scratch_folder *home,
   pks_error *error
 );
-/// Appends what B refers to no more of A, in order: pks__old_extent. Ranges that are near to each other are one.
+/// Appends what B refers to no more of A, in order: pks__old_span. Spans that are near to each other are one.
 pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);
 void pks__delta_plan_close(pks__delta_plan *plan);  ///< a zeroed one is fine
 

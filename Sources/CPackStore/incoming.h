@@ -3,7 +3,8 @@
 /// Definitions
 ///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks; and which
 ///               segments are complete. Its lock (byte 0, exclusive) says that somebody works in the folder.
-///   pages       a record file of *blobs*: pages and frame tables that were verified, each under its SHA-256.
+///   pages       a record file of *blobs*: pages, frame tables, and parts of deltas that were verified, each under its
+///               SHA-256.
 ///   segment-<n> segment number n of the series, growing.
 ///   <32 hex>    a segment that is complete, under its id.
 ///

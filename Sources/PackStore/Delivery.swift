@@ -56,7 +56,7 @@ package final class Delivery {
   /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies it.
   ///
   /// - Parameter progress: called while it is applied, on the thread that stages.
-  /// - Throws: `ioError`, `noSpace`, `outOfMemory`, `corrupt`.
+  /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
   package func use(
     _ delta: SiteRoot.Delta, progress: @escaping (InstallProgress) -> Void
   ) throws(PackStoreError) {
@@ -116,8 +116,8 @@ package final class Delivery {
 
   /// Stages the version in the transaction, when all was given.
   ///
-  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `purged` and
-  ///   `notFound` another delivery may still bring the version frame by frame.
+  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `newerFormat`,
+  ///   `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
   package func stage() throws(PackStoreError) -> InstallResult {
     var result = pks_add_result()
     try check { pks_delivery_stage(pointer, &result, $0) }

@@ -672,8 +672,8 @@ typedef struct pks_delivery_delta {
 
 /// Lets the version come by a delta from here on, instead of frame by frame. What was handed out and not given is
 /// forgotten, what was given is kept. From then on all wants are of the delta's file, in order: `segment` is 0 and means
-/// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it says CORRUPT,
-/// PURGED or NOT_FOUND, another delivery may still bring the version frame by frame. To be called once at most, before
+/// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it, or this,
+/// says CORRUPT, NEWER_FORMAT, PURGED, NOT_FOUND or NO_SPACE, another delivery may still bring the version frame by frame. To be called once at most, before
 /// `pks_delivery_stage`, and not for a kept version, which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not
 /// final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
