@@ -28,8 +28,8 @@ struct ReportDestination {
 }
 
 extension ReportDestination {
-  init(_ options: BenchmarkOptions) {
-    self.init(markdownFile: options.output, jsonFile: options.json, htmlFile: options.html, svgFile: options.svg)
+  init(_ files: ReportFiles) {
+    self.init(markdownFile: files.output, jsonFile: files.json, htmlFile: files.html, svgFile: files.svg)
   }
 
   /// Prints the report, and writes it to each file that was asked for.

@@ -45,17 +45,7 @@ struct BenchmarkOptions: ParsableArguments {
       valueName: "folder"))
   var workspace: String?
 
-  @Option(help: .init("Where the report goes as Markdown. It is printed as well.", valueName: "file"))
-  var output: String?
-
-  @Option(help: .init("Where every sample goes as JSON.", valueName: "file"))
-  var json: String?
-
-  @Option(help: .init("Where the report goes as a page for the browser.", valueName: "file"))
-  var html: String?
-
-  @Option(help: .init("Where a picture of the main results goes.", valueName: "file"))
-  var svg: String?
+  @OptionGroup var files: ReportFiles
 
   func validate() throws {
     if let size, size < 1 { throw ValidationError("--size starts at 1") }

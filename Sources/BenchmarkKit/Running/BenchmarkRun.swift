@@ -14,7 +14,7 @@ enum BenchmarkRun {
     session.secondLimit = secondLimit
     session.secondsPerComparison = secondsPerComparison
     let report = try measure(session, workloads)
-    try ReportDestination(options).write(report)
+    try ReportDestination(options.files).write(report)
     if report.hasFailures { throw ExitCode.failure }
   }
 

@@ -67,17 +67,7 @@ struct UpdateCommand: ParsableCommand {
       valueName: "folder"), completion: .directory)
   var workspace: String?
 
-  @Option(help: .init("Where the report goes as Markdown. It is printed as well.", valueName: "file"))
-  var output: String?
-
-  @Option(help: .init("Where all figures go as JSON.", valueName: "file"))
-  var json: String?
-
-  @Option(help: .init("Where the report goes as a page for the browser.", valueName: "file"))
-  var html: String?
-
-  @Option(help: .init("Where a picture of the bytes to fetch goes.", valueName: "file"))
-  var svg: String?
+  @OptionGroup var files: ReportFiles
 
   func validate() throws {
     guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
@@ -98,7 +88,7 @@ struct UpdateCommand: ParsableCommand {
       packstore: program ?? Program("packstore"), only: only, seed: seed, isQuick: quick, patience: patience,
       workspace: workspace)
     defer { run.finish() }
-    let destination = ReportDestination(markdownFile: output, jsonFile: json, htmlFile: html, svgFile: svg)
+    let destination = ReportDestination(files)
     let scale = SyntheticPair.Scale(large: size * 1_000_000, assetCount: assets, isQuick: quick)
     for pair in try givenPairs() {
       run.measure(pair)
