@@ -1,11 +1,28 @@
 /// XXH3: guards against rot and fills hash tables. It is never proof of identity: whoever can choose the bytes can
-/// choose the sum. The only file that includes `xxhash.h`.
+/// choose the sum. Only its files include `xxhash.h`.
 #ifndef PKS_CHECKSUM_H
 #define PKS_CHECKSUM_H
 
 #include "base.h"
 
 /// XXH3-64, seed 0.
-uint64_t pks__checksum(const void *bytes, size_t byte_count);
+typedef uint64_t pks__checksum_function(const void *bytes, size_t byte_count);
+
+/// The fastest of this processor.
+pks__checksum_function pks__checksum;
+
+/// The ways to compute it. All give the same.
+typedef enum pks__checksum_kind {
+  PKS__CHECKSUM_PORTABLE = 0,
+  PKS__CHECKSUM_AVX2 = 1,
+} pks__checksum_kind;
+
+/// One way, for tests; NULL where this processor lacks it.
+pks__checksum_function *pks__checksum_for(pks__checksum_kind kind);
+
+#if defined(__x86_64__)
+/// Requires AVX2.
+pks__checksum_function pks__checksum_avx2;
+#endif
 
 #endif

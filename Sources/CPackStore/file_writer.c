@@ -5,30 +5,24 @@
 
 #include "memory.h"
 
-enum { BUFFER_SIZE = 256 * 1024 };
-
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__write_block block,
+  pks_error *error
 ) {
-  pks__file_writer writer = {.vfs = vfs, .file = PKS__NO_FILE};
-  (void)snprintf(writer.name, sizeof writer.name, "%s", path);
-  writer.buffer = pks__allocate(BUFFER_SIZE);
-  if (!writer.buffer) { return pks__fail_memory(error); }
-  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &writer.file);
-  if (failure) {
-    pks__free(writer.buffer);
-    return pks__fail_system(error, failure, "cannot create", path);
-  }
-  *out = writer;
-  return PKS_OK;
+  pks__file file;
+  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &file);
+  if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
+  pks_status status = pks__file_writer_adopt(out, vfs, file, path, block, error);
+  if (status) { vfs->close(vfs->context, file); }
+  return status;
 }
 
 pks_status pks__file_writer_adopt(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks__write_block block, pks_error *error
 ) {
-  pks__file_writer writer = {.vfs = vfs, .file = file};
+  pks__file_writer writer = {.vfs = vfs, .file = file, .block = block};
   (void)snprintf(writer.name, sizeof writer.name, "%s", name);
-  writer.buffer = pks__allocate(BUFFER_SIZE);
+  writer.buffer = pks__allocate(writer.block);
   if (!writer.buffer) { return pks__fail_memory(error); }
   *out = writer;
   return PKS_OK;
@@ -59,16 +53,23 @@ pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_
 }
 
 pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error) {
-  if (writer->buffered + byte_count > BUFFER_SIZE) {
-    pks_status status = pks__file_writer_flush(writer, error);
-    if (status) { return status; }
+  const uint8_t *from = bytes;
+  pks_status status = PKS_OK;
+  while (!status && byte_count > 0) {
+    size_t room = writer->block - (size_t)(writer->length % writer->block);
+    size_t count = pks__min_size(byte_count, room);
+    if (count == writer->block) {
+      status = write_out(writer, from, count, writer->length, error);
+    } else {
+      memcpy(writer->buffer + writer->buffered, from, count);
+      writer->buffered += count;
+    }
+    writer->length += count;
+    from += count;
+    byte_count -= count;
+    if (!status && count == room) { status = pks__file_writer_flush(writer, error); }
   }
-  uint64_t offset = writer->length;
-  writer->length += byte_count;
-  if (byte_count > BUFFER_SIZE) { return write_out(writer, bytes, byte_count, offset, error); }
-  memcpy(writer->buffer + writer->buffered, bytes, byte_count);
-  writer->buffered += byte_count;
-  return PKS_OK;
+  return status;
 }
 
 pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error) {

@@ -29,7 +29,8 @@ pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
 ) {
   pks__segment_writer writer = {.kind = kind};
-  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, error);
+  pks__write_block block = kind == PKS__SEGMENT_DATA ? PKS__WRITE_LARGE : PKS__WRITE_SMALL;
+  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, block, error);
   return status ? status : begin(out, &writer, home, error);
 }
 
@@ -41,7 +42,7 @@ pks_status pks__segment_writer_resume(
   pks__file_info info;
   int failure = home->vfs->info_of(home->vfs->context, file, &info);
   pks_status status = failure ? pks__fail_system(error, failure, "cannot examine", path)
-                              : pks__file_writer_adopt(&writer.file, home->vfs, file, path, error);
+                              : pks__file_writer_adopt(&writer.file, home->vfs, file, path, PKS__WRITE_SMALL, error);
   if (status) {
     home->vfs->close(home->vfs->context, file);
     return status;

@@ -6,28 +6,27 @@ import Synchronization
 final class FrameLimit: Sendable {
   let frames: StoreFrames
   private let encoded: EncodedFrames
-  /// Where each frame's raw bytes go: one after another, beginning anew where the memory ends.
-  private let places: [Int]
-  private let roomNeeded: Int
 
-  /// - Parameter room: bytes of memory to decode into, as much as reading the longest asset takes.
-  init(ofStoreAt path: String, room: Int) throws {
+  init(ofStoreAt path: String) throws {
     frames = try StoreFrames(ofStoreAt: path)
     encoded = try EncodedFrames(frames)
-    var next = 0
-    var places: [Int] = []
-    for frame in frames.frames {
-      if next + frame.rawLength > room { next = 0 }
-      places.append(next)
-      next += frame.rawLength
-    }
-    self.places = places
-    roomNeeded = frames.frames.map(\.rawLength).max() ?? 0
   }
 
-  /// Decodes every frame, with a context for each thread, and returns the raw bytes.
+  /// Where each frame's raw bytes go: one after another, beginning anew where the memory ends.
+  private func places(in room: Int) -> [Int] {
+    var next = 0
+    return frames.frames.map { frame in
+      precondition(frame.rawLength <= room)
+      if next + frame.rawLength > room { next = 0 }
+      defer { next += frame.rawLength }
+      return next
+    }
+  }
+
+  /// Decodes every frame, with a context for each thread, and returns the raw bytes. Memory of the length of the longest
+  /// asset is what reading takes; longer memory is filled from front to back.
   func decodeAll(into memory: UnsafeMutableRawBufferPointer, with decoders: FrameDecoders) throws -> Int {
-    precondition(memory.count >= roomNeeded)
+    let places = places(in: memory.count)
     let next = Atomic(0)
     let failure = Failure()
     let target = SharedMemory(memory)

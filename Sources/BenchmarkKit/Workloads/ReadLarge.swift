@@ -73,7 +73,7 @@ private struct LargeReads {
   /// The frames of PackStore's store of this data set.
   private func frameLimit() throws -> FrameLimit {
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
-    return try FrameLimit(ofStoreAt: PackStoreContestant.store(in: form.folder), room: dataSet.longest)
+    return try FrameLimit(ofStoreAt: PackStoreContestant.store(in: form.folder))
   }
 
   private func comparison(_ title: String, _ explanation: String, _ quantity: Quantity = .throughput) -> Comparison {

@@ -36,8 +36,7 @@ struct Scan: Workload {
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .scan, &comparison, oneInterface: true)
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
-    let frames = try FrameLimit(
-      ofStoreAt: PackStoreContestant.store(in: form.folder), room: max(dataSet.longest, 1 << 20))
+    let frames = try FrameLimit(ofStoreAt: PackStoreContestant.store(in: form.folder))
     let limits = isCold ? [] : Set([1, threadCount]).sorted().map { Self.limit(frames, threadCount: $0, dataSet) }
     comparison.limit = limits.last?.name
     let turns = forms.map { form in

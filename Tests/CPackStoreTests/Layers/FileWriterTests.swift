@@ -1,0 +1,57 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+extension Core {
+  @Suite struct FileWriterTests {
+    /// Where the calls of a trace wrote, and how much.
+    private static func writes(_ disk: Disk) -> [(offset: Int, count: Int)] {
+      disk.trace.matches(of: /write \/home\/file (\d+)\+(\d+)/).map { (Int($0.1)!, Int($0.2)!) }
+    }
+
+    /// What is appended is what the file holds, whatever the pieces; and it is written in whole, aligned blocks, the last
+    /// one apart.
+    @Test(arguments: [PKS__WRITE_SMALL, PKS__WRITE_LARGE].map(\.rawValue)) func writesWholeBlocks(block: UInt32) throws
+    {
+      let home = ScratchHome(), seed = testSeed(79), size = Int(block)
+      var random = Random(seed), expected: [UInt8] = []
+      home.disk.startTrace()
+      var writer = pks__file_writer()
+      try attempt {
+        pks__file_writer_open(&writer, home.vfs, home.handle, "file", pks__write_block(rawValue: block), $0)
+      }
+      for length in [1, 63, size - 64, size, 3 * size + 5, 0, size - 5, 2 * size, 17]
+        + (0..<40).map({ _ in random.below(9_000) })
+      {
+        let bytes = random.bytes(length)
+        try attempt { pks__file_writer_append(&writer, bytes, bytes.count, $0) }
+        expected += bytes
+        #expect(writer.length == expected.count)
+      }
+      try attempt { pks__file_writer_finish(&writer, false, $0) }
+      #expect(home.read("file") == expected, "seed \(seed)")
+      let writes = Self.writes(home.disk)
+      #expect(writes.map(\.offset) == Array(stride(from: 0, to: expected.count, by: size)))
+      #expect(writes.dropLast().allSatisfy { $0.count == size })
+    }
+
+    /// After a flush, or what was skipped, writes fall into step again.
+    @Test func fallsIntoStepAgain() throws {
+      let home = ScratchHome(), size = Int(PKS__WRITE_SMALL.rawValue)
+      var random = Random(80)
+      let bytes = random.bytes(3 * size)
+      home.disk.startTrace()
+      var writer = pks__file_writer()
+      try attempt { pks__file_writer_open(&writer, home.vfs, home.handle, "file", PKS__WRITE_SMALL, $0) }
+      try attempt { pks__file_writer_append(&writer, bytes, 1_000, $0) }
+      try attempt { pks__file_writer_flush(&writer, $0) }
+      try attempt { pks__file_writer_skip(&writer, 5_000, $0) }
+      try bytes.withUnsafeBytes { bytes in
+        try attempt { pks__file_writer_append(&writer, bytes.baseAddress! + 5_000, bytes.count - 5_000, $0) }
+      }
+      try attempt { pks__file_writer_finish(&writer, false, $0) }
+      #expect(Self.writes(home.disk).map(\.offset) == [0, 5_000, size, 2 * size])
+      #expect(home.read("file") == Array(bytes[..<1_000]) + [UInt8](repeating: 0, count: 4_000) + bytes[5_000...])
+    }
+  }
+}
