@@ -16,8 +16,9 @@
 
 enum {
   BATCH_PIECES = 32,
-  BATCH_BYTES = 64 * 1024,    ///< a batch ends with the piece that fills this many
-  SHARED_BYTES = 256 * 1024,  ///< from this length on a read is worth waking threads for
+  BATCH_BYTES = 64 * 1024,             ///< a batch ends with the piece that fills this many
+  SHARED_BYTES = 256 * 1024,           ///< from this length on a read is worth waking threads for
+  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same where bytes are only copied: assets that lie raw in one piece
 };
 
 typedef struct batch {
@@ -78,45 +79,53 @@ static pks_status claim(reading *reading, batch *out, pks_error *error) {
 
 static bool is_whole(const pks__piece *piece) { return piece->begin == 0 && piece->end == piece->frame.raw_length; }
 
-/// How many whole raw frames from `first` on abut in their segment.
-static uint32_t count_abutting(const batch *batch, uint32_t first) {
-  uint32_t count = 0;
-  for (uint32_t i = first; i < batch->count; i++, count++) {
-    const pks__run_frame_info *frame = &batch->pieces[i].frame;
-    if (frame->codec != PKS__CODEC_RAW || !is_whole(&batch->pieces[i])) { break; }
-    if (count == 0) { continue; }
-    const pks__run_frame_info *before = &batch->pieces[i - 1].frame;
-    if (frame->segment != before->segment || frame->offset != before->offset + before->stored_length) { break; }
-  }
-  return count;
+/// Whether the piece's bytes may go straight from the file to their place: raw ones that are checked there, or were
+/// checked before.
+static bool is_direct(pks__open_run *open, const pks__piece *piece) {
+  return piece->frame.codec == PKS__CODEC_RAW && (is_whole(piece) || pks__open_run_is_checked(open, piece->index));
 }
 
-/// Reads whole raw frames that abut with one call, then checks each.
-static pks_status read_abutting(
+/// Whether the bytes of a raw piece lie right behind those of the one before.
+static bool abuts(const pks__piece *piece, const pks__piece *before) {
+  return piece->frame.segment == before->frame.segment && piece->begin == 0 && before->end == before->frame.raw_length
+    && piece->frame.offset == before->frame.offset + before->frame.stored_length;
+}
+
+/// How many pieces from `first` on are direct and abut.
+static uint32_t count_direct(pks__open_run *open, const batch *batch, uint32_t first) {
+  uint32_t end = first;
+  while (end < batch->count && is_direct(open, &batch->pieces[end])
+         && (end == first || abuts(&batch->pieces[end], &batch->pieces[end - 1]))) {
+    end++;
+  }
+  return end - first;
+}
+
+/// Reads direct pieces that abut with one call, then checks each that is whole.
+static pks_status read_direct(
   pks__open_run *open, pks__segment *segment, const pks__piece *pieces, uint32_t count, uint8_t *out, pks_error *error
 ) {
-  const pks__run_frame_info *last = &pieces[count - 1].frame;
-  size_t length = (size_t)(last->offset + last->stored_length - pieces[0].frame.offset);
-  pks_status status = pks__segment_read(segment, pieces[0].frame.offset, length, out, error);
+  const pks__piece *last = &pieces[count - 1];
+  uint64_t begin = pieces[0].frame.offset + pieces[0].begin;
+  pks_status status = pks__segment_read(segment, begin, (size_t)(last->frame.offset + last->end - begin), out, error);
   for (uint32_t i = 0; !status && i < count; i++) {
-    const pks__run_frame_info *frame = &pieces[i].frame;
-    status = pks__segment_check(segment, frame->offset, out, frame->stored_length, frame->sum, error);
-    if (!status) { pks__open_run_set_checked(open, pieces[i].index); }
-    out += frame->stored_length;
+    const pks__piece *piece = &pieces[i];
+    if (is_whole(piece)) {
+      const pks__run_frame_info *frame = &piece->frame;
+      status = pks__segment_check(segment, frame->offset, out, frame->stored_length, frame->sum, error);
+      if (!status) { pks__open_run_set_checked(open, piece->index); }
+    }
+    out += piece->end - piece->begin;
   }
   return status;
 }
 
-/// Reads one piece by way of the frame reader, or straight from the file when that is safe.
+/// Reads one piece by way of the frame reader.
 static pks_status read_piece(
   pks__open_run *open, pks__segment *segment, pks__frame_reader *reader, const pks__piece *piece, uint8_t *out,
   pks_error *error
 ) {
   const pks__run_frame_info *frame = &piece->frame;
-  bool is_raw = frame->codec == PKS__CODEC_RAW;
-  if (is_raw && pks__open_run_is_checked(open, piece->index)) {
-    return pks__segment_read(segment, frame->offset + piece->begin, piece->end - piece->begin, out, error);
-  }
   pks__frame_source source = {
     .segment = segment,
     .offset = frame->offset,
@@ -126,7 +135,7 @@ static pks_status read_piece(
     .sum = frame->sum,
   };
   pks_status status = pks__frame_read(reader, &source, piece->begin, piece->end, out, error);
-  if (!status && is_raw) { pks__open_run_set_checked(open, piece->index); }
+  if (!status && frame->codec == PKS__CODEC_RAW) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }
 
@@ -138,9 +147,9 @@ static pks_status read_batch(const reading *reading, const batch *batch, pks__fr
     pks__segment *segment;
     pks_status status = pks__view_segment(reading->view, reading->hit->run, piece->frame.segment, &segment, error);
     if (status) { return status; }
-    uint32_t count = count_abutting(batch, i);
+    uint32_t count = count_direct(open, batch, i);
     if (count > 0) {
-      status = read_abutting(open, segment, piece, count, out, error);
+      status = read_direct(open, segment, piece, count, out, error);
     } else {
       count = 1;
       status = read_piece(open, segment, reader, piece, out, error);
@@ -192,7 +201,8 @@ static void help(pks__effort *effort) {
 static pks_status read_range(reading *reading, bool (*goes_on)(void *context), void *context, pks_error *error) {
   pks_store *store = reading->view->store;
   uint64_t length = reading->end - reading->offset;
-  bool is_shared = length >= SHARED_BYTES && pks__crew_thread_count(store->crew) > 0;
+  bool is_raw = reading->hit->entry.flags & PKS__FLAG_CONTIGUOUS;
+  bool is_shared = length >= (is_raw ? SHARED_RAW_BYTES : SHARED_BYTES) && pks__crew_thread_count(store->crew) > 0;
   pks__frame_reader *reader;
   pks_error failure;
   if (goes_on && !goes_on(context)) { return cancelled(error); }

@@ -33,9 +33,9 @@ extension Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more are shared with
-  /// the store's idle threads, and stop within one frame when the surrounding task is cancelled; shorter ones stay on
-  /// this thread. Nothing is allocated once a few reads were made.
+  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more stop within one
+  /// frame when the surrounding task is cancelled, and are shared with the store's idle threads, those of assets that lie
+  /// raw in one piece from 2 MiB on; shorter ones stay on this thread. Nothing is allocated once a few reads were made.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
   ///   `purged`, `ioError`, `outOfMemory`, `cancelled`. The buffer's bytes are then unspecified.

@@ -28,7 +28,14 @@ struct Mechanisms: Workload {
     }
     let trials = try Trials(session, dataSet)
     report(try trials.fetching())
-    for comparison in trials.sharing() { report(comparison) }
+    for comparison in trials.sharing("compressed", [128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20]) {
+      report(comparison)
+    }
+    if let raw = try session.dataSets.large(.incompressible, defaultSize: 384) {
+      for comparison in try Trials(session, raw).sharing("raw", [1 << 20, 2 << 20, 4 << 20, 8 << 20]) {
+        report(comparison)
+      }
+    }
     report(trials.freshMemory())
     if session.options.cold { report(trials.readAhead()) }
   }
@@ -78,19 +85,19 @@ private struct Trials {
 
   // MARK: - Sharing a read with other threads
 
-  /// The store shares reads from 256 KiB up; shorter ones are the same with any number of threads.
-  func sharing() -> [Comparison] {
-    [128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20].compactMap { length in
+  /// The store shares longer reads; shorter ones are the same with any number of threads.
+  func sharing(_ storage: String, _ lengths: [Int]) -> [Comparison] {
+    lengths.compactMap { length in
       let places = RandomRanges(
         dataSet, length: length, count: session.options.quick ? 50 : min(1000, 256 << 20 / length),
         seed: session.options.seed)
       guard !places.all.isEmpty, length <= memory.bytes.count else { return nil }
       let target = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<length])
       var comparison = Comparison(
-        title: "Ranges of \(binarySize(length))",
+        title: "Ranges of \(binarySize(length)), \(storage)",
         explanation: "At random places, by a store that may use one thread or \(threadCount).",
         quantity: .timePerOperation)
-      comparison.point = .init(series: "Sharing a read", axis: "KiB", size: length >> 10)
+      comparison.point = .init(series: "Sharing a read, \(storage)", axis: "KiB", size: length >> 10)
       let turns = Set([1, threadCount]).sorted().map { threads in
         Turn(name: counted(threads, "thread"), isLimit: threads == 1) {
           let reader = try form.open(threadCount: threads)

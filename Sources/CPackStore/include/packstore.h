@@ -216,8 +216,8 @@ pks_status pks_find(
 
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
 /// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Reads of
-/// 256 KiB and more are shared with the store's idle threads (`pks_options.thread_count`); smaller ones stay on the
-/// caller's. Allocates nothing once warm. After an error the bytes at `out` are unspecified. Errors: WRONG_KIND, CORRUPT,
+/// 256 KiB and more (2 MiB of assets that lie raw in one piece) are shared with the store's idle threads
+/// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes at `out` are unspecified. Errors: WRONG_KIND, CORRUPT,
 /// PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
 

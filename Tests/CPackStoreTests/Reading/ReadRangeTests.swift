@@ -21,6 +21,7 @@ extension Core {
         var random = Random(seed)
         files["prose"] = random.prose(1_500_000)
         files["noise"] = random.bytes(700_000)
+        files["loud noise"] = random.bytes(3_500_000)
         files["both"] = random.prose(300_000) + random.bytes(200_000) + random.prose(150_001)
         files["edited prose"] = random.prose(900_000)
         files["edited noise"] = random.bytes(400_000)
@@ -112,7 +113,9 @@ extension Core {
         findings.run {
           var random = Random(library.seed &+ 100 &+ UInt64(thread))
           for _ in 0..<12 {
-            let path = random.pick(["prose", "noise", "both", "edited prose", "edited noise", "sequential", "zeros"])
+            let path = random.pick([
+              "prose", "noise", "loud noise", "both", "edited prose", "edited noise", "sequential", "zeros",
+            ])
             let size = library.files[path]!.count, begin = random.below(size / 3)
             let read = try snapshot.read(path, begin..<size)
             if !read.equals(library.files[path]![begin..<size]) { findings.note("\(path) from \(begin)") }
@@ -184,6 +187,33 @@ extension Core {
         }
       }
       #expect(most > 0)
+    }
+
+    /// What lies raw in one piece, and was checked before, takes one call for each batch of 64 KiB, wherever it begins and
+    /// ends; before that, the frames at both ends are read whole, apart.
+    @Test func rawRangesAreReadAtOnce() throws {
+      let home = try TemporaryFolder(), size = 1 << 20, seed = testSeed(18)
+      var random = Random(seed)
+      let noise = random.bytes(size), path = home.path + "/store"
+      try Store(path, create: true, average: 8_192).commit {
+        try $0.add("P", home.put(["noise": .file(noise)], at: "source"))
+      }
+      let seam = Seam()
+      var reads = 0
+      seam.onCall = {
+        if $0 == .read { reads += 1 }
+        return 0
+      }
+      let snapshot = try Store(path, seam: seam).snapshot()
+      for isChecked in [false, true] {
+        for _ in 0..<60 {
+          let begin = random.below(size - 30_000), range = begin..<(begin + 20_000 + random.below(10_000))
+          reads = 0
+          #expect(try snapshot.read("noise", range).equals(noise[range]), "seed \(seed), \(range)")
+          #expect(isChecked ? reads == 1 : reads <= 3, "seed \(seed), \(range): \(reads) reads")
+        }
+        _ = try snapshot.read("noise")
+      }
     }
   }
 }
