@@ -5,11 +5,15 @@ enum FreeSpace {
   /// Left to others whatever is measured.
   private static let reserve = 1 << 30
 
-  /// - Throws: when writing so much would fill the disk.
-  static func require(_ byteCount: Int, in folder: String) throws {
+  static func freeByteCount(of folder: String) throws -> Int {
     var status = statvfs()
     guard statvfs(folder, &status) == 0 else { throw SystemError("statvfs", "workspace") }
-    let free = Int(status.f_bavail) * Int(status.f_frsize)
+    return Int(status.f_bavail) * Int(status.f_frsize)
+  }
+
+  /// - Throws: when writing so much would fill the disk.
+  static func require(_ byteCount: Int, in folder: String) throws {
+    let free = try freeByteCount(of: folder)
     guard free - reserve >= byteCount else {
       throw TooLittleSpace(neededByteCount: byteCount + reserve, freeByteCount: free)
     }

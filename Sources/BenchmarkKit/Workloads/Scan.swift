@@ -98,11 +98,7 @@ struct Scan: Workload {
   private func intoNewFolder(_ session: Session, _ body: (String) throws -> Int) throws -> Sample {
     try FreeSpace.require(0, in: session.workspace)
     let target = try session.newFolder()
-    defer {
-      try? FileManager.default.removeItem(atPath: target)
-      // Else the next in turn would write while the disk still does.
-      sync()
-    }
+    defer { session.discard(target) }
     return try Sample.of { try body(target) }
   }
 
@@ -123,7 +119,7 @@ struct Scan: Workload {
     let reader = try form.open(threadCount: session.threadsForLarge)
     defer { reader.close() }
     let target = try session.newFolder()
-    defer { try? FileManager.default.removeItem(atPath: target) }
+    defer { session.discard(target) }
     try reader.extract(to: target)
     let folder = try FileFolder(target)
     for (index, path) in form.dataSet.paths.enumerated() {
