@@ -60,6 +60,8 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
 	  --output Benchmarks/Results/reads.md --json Benchmarks/Results/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
+	$(BUILD)/peers/release/packstore-peers mechanisms --cold --repetitions 5 \
+	  --output Benchmarks/Results/mechanisms.md --json Benchmarks/Results/mechanisms.json >/dev/null
 	$(BUILD)/peers/release/packstore-peers swap \
 	  --output Benchmarks/Results/swap.md --json Benchmarks/Results/swap.json \
 	  --html Benchmarks/Results/swap.html --svg Benchmarks/Results/swap.svg >/dev/null

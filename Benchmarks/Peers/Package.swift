@@ -9,7 +9,8 @@ let package = Package(
   name: "Peers",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "packstore-peers", targets: ["packstore-peers"])],
-  dependencies: [.package(name: "PackStore", path: "../..")],
+  // Nothing is fetched from sites here; so neither HTTP nor TLS is built.
+  dependencies: [.package(name: "PackStore", path: "../..", traits: [])],
   targets: [
     .executableTarget(
       name: "packstore-peers",

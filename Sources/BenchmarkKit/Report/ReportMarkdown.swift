@@ -6,7 +6,8 @@ extension Report {
     var text = "# PackStore beside its peers\n\n"
     text += facts.map { "- \($0)\n" }.joined() + "\n"
     text += Self.howToRead + "\n"
-    text += "## At a glance\n\n" + Summary(self).table.markdown
+    let summary = Summary(self)
+    if !summary.lines.isEmpty { text += "## At a glance\n\n" + summary.table.markdown }
     for section in sections where !section.comparisons.isEmpty {
       text += "\n## \(section.title)\n"
       for comparison in section.comparisons { text += "\n" + comparison.markdown }

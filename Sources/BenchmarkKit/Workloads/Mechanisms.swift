@@ -94,8 +94,8 @@ private struct Trials {
       guard !places.all.isEmpty, length <= memory.bytes.count else { return nil }
       let target = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<length])
       var comparison = Comparison(
-        title: "Ranges of \(binarySize(length)), \(storage)",
-        explanation: "At random places, by a store that may use one thread or \(threadCount).",
+        title: "Ranges of \(storage) assets",
+        explanation: "\(binarySize(length)) at random places, by a store that may use one thread or \(threadCount).",
         quantity: .timePerOperation)
       comparison.point = .init(series: "Sharing a read, \(storage)", axis: "KiB", size: length >> 10)
       let turns = Set([1, threadCount]).sorted().map { threads in

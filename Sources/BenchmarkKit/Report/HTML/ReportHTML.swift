@@ -6,12 +6,13 @@ extension Report {
       + element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
       + element("title", [:], "PackStore beside its peers") + element("style", [:], "\n" + Self.style)
     let shown = sections.filter { !$0.comparisons.isEmpty }
+    let summary = Summary(self)
     let links = shown.enumerated().map { element("a", ["href": "#s\($0.offset)"], escaped($0.element.title)) }
     let body =
       element("h1", [:], "PackStore beside its peers")
       + element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
-      + element("nav", [:], links.joined()) + element("h2", [:], "At a glance")
-      + Summary(self).table.html()
+      + element("nav", [:], links.joined())
+      + (summary.lines.isEmpty ? "" : element("h2", [:], "At a glance") + summary.table.html())
       + element("p", ["class": "muted-text"], escaped(Self.howToReadThePage))
       + shown.enumerated().map { html(of: $0.element, at: $0.offset) }.joined() + participants
     return "<!DOCTYPE html>\n"
