@@ -31,7 +31,8 @@ static pks_status check_piece(
 
 // MARK: - On several threads
 
-/// Checks a file slice by slice, whoever takes part. What fails is not told: it stays unchecked, and is met again.
+/// Checks a file slice by slice, whoever takes part. What fails is not told: it stays unchecked, and is met again. Nothing
+/// is begun after it.
 typedef struct checking {
   pks__effort effort;
   pks__view *view;
@@ -39,7 +40,7 @@ typedef struct checking {
   _Atomic(uint64_t) next;  ///< where the next slice begins
 } checking;
 
-static void check_slice(const checking *checking, uint64_t begin, uint64_t end) {
+static pks_status check_slice(const checking *checking, uint64_t begin, uint64_t end) {
   pks__piece_walk walk =
     pks__piece_walk_make(&checking->view->runs[checking->hit->run].open->run, &checking->hit->entry);
   pks_status status = pks__piece_walk_seek(&walk, begin, NULL);
@@ -49,6 +50,7 @@ static void check_slice(const checking *checking, uint64_t begin, uint64_t end) 
     status = pks__piece_walk_next(&walk, &piece, &more, NULL);
     if (!status && more) { status = check_piece(checking->view, checking->hit->run, &piece, &segment, NULL); }
   }
+  return status;
 }
 
 static void check_slices(pks__effort *effort) {
@@ -57,8 +59,18 @@ static void check_slices(pks__effort *effort) {
   for (;;) {
     uint64_t begin = atomic_fetch_add(&checking->next, SLICE);
     if (begin >= size) { return; }
-    check_slice(checking, begin, pks__min64(size, begin + SLICE));
+    if (check_slice(checking, begin, pks__min64(size, begin + SLICE))) { atomic_store(&checking->next, size); }
   }
+}
+
+/// A file in one piece is no longer than the segment where it begins, whatever the index says.
+static pks_status check_size(pks__view *view, const pks__hit *hit, const pks__piece *first, pks_error *error) {
+  pks__segment *segment;
+  pks_status status = pks__view_segment(view, hit->run, first->frame.segment, &segment, error);
+  if (status || hit->entry.size <= segment->file_length) { return status; }
+  return pks__fail(
+    error, PKS_CORRUPT, "an asset in one piece is longer than its segment", segment->name, first->frame.offset
+  );
 }
 
 /// Checks a large file that was not checked before on all threads.
@@ -69,6 +81,7 @@ static pks_status check_ahead(pks__view *view, const pks__hit *hit, pks_error *e
   pks__piece first;
   bool more;
   pks_status status = pks__piece_walk_next(&walk, &first, &more, error);
+  if (!status && more) { status = check_size(view, hit, &first, error); }
   bool is_known = status || !more || pks__open_run_is_checked(open, first.index);
   if (is_known || hit->entry.size < SHARED_MIN || pks__crew_thread_count(crew) == 0) { return status; }
   checking checking = {.effort = {.run = check_slices}, .view = view, .hit = hit};

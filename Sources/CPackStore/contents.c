@@ -11,7 +11,7 @@ enum {
   MAPPED_MIN = 64 * 1024,          ///< smaller raw assets are copied: a mapping costs more
   MATERIALISED_MIN = 1024 * 1024,  ///< smaller assets are decoded: a file costs more
   MEMORY_FILE_MAX = 64 * 1024 * 1024,
-  WRITTEN_AT_ONCE = 4 * PKS__CACHE_BLOCK,  ///< to a file of the cache: enough for several threads to decode
+  WRITTEN_AT_ONCE = 4 * PKS__CACHE_BLOCK,  ///< to a file: enough for several threads to decode
 };
 
 static pks__view *view_of(const pks_asset *asset) { return (pks__view *)(uintptr_t)asset->snapshot; }
@@ -178,25 +178,42 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
   return status;
 }
 
+/// Decodes the asset into an empty file. Written, not mapped: a process that is forked meanwhile would hold the mapping, and
+/// what somebody may write to cannot be sealed.
+static pks_status fill_file(const pks_asset *asset, pks__file file, pks_error *error) {
+  const pks_vfs *vfs = view_of(asset)->store->vfs;
+  if (asset->size == 0) { return PKS_OK; }
+  uint8_t *buffer = pks__allocate((size_t)pks__min64(WRITTEN_AT_ONCE, asset->size));
+  if (!buffer) { return pks__fail_memory(error); }
+  pks_status status = PKS_OK;
+  for (uint64_t at = 0; !status && at < asset->size;) {
+    size_t count = (size_t)pks__min64(WRITTEN_AT_ONCE, asset->size - at);
+    status = pks_asset_read(asset, at, buffer, count, error);
+    if (status) { break; }
+    int failure = vfs->write_at(vfs->context, file, at, buffer, count);
+    if (failure) {
+      status = pks__fail_system(error, failure, "cannot fill a file in memory", NULL);
+      if (error) { error->needed = asset->size - at; }
+    }
+    at += count;
+  }
+  pks__free(buffer);
+  return status;
+}
+
 /// A sealed file in memory with the asset's bytes; PKS__NO_FILE where there is no such thing.
 static pks_status make_memory_file(const pks_asset *asset, pks__file *out, pks_error *error) {
   const pks_vfs *vfs = view_of(asset)->store->vfs;
-  size_t count = (size_t)asset->size;
   pks__file file;
   int failure = vfs->memory_file(vfs->context, "asset", &file);
   *out = PKS__NO_FILE;
   if (failure == ENOSYS) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot make a file in memory", NULL); }
-  void *address = NULL;
-  pks_status status = PKS_OK;
-  if (count > 0) { failure = vfs->preallocate(vfs->context, file, count); }
-  if (!failure && count > 0) { failure = vfs->map(vfs->context, file, count, true, &address); }
-  if (!failure && count > 0) {
-    status = pks_asset_read(asset, 0, address, count, error);
-    vfs->unmap(vfs->context, address, count);
+  pks_status status = fill_file(asset, file, error);
+  if (!status) {
+    failure = vfs->seal(vfs->context, file);
+    if (failure) { status = pks__fail_system(error, failure, "cannot seal a file in memory", NULL); }
   }
-  if (!failure && !status) { failure = vfs->seal(vfs->context, file); }
-  if (failure) { status = pks__fail_system(error, failure, "cannot fill a file in memory", NULL); }
   if (status) {
     vfs->close(vfs->context, file);
   } else {

@@ -69,6 +69,8 @@ pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, 
     byte_count -= count;
     if (!status && count == room) { status = pks__file_writer_flush(writer, error); }
   }
+  // What could not be written, and what was to follow it.
+  if (status && error) { error->needed += byte_count; }
   return status;
 }
 

@@ -78,7 +78,7 @@ static pks_status read_whole(
 static pks__decoded_frame *find_decoded(pks__frame_reader *reader, const pks__frame_source *frame) {
   for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) {
     pks__decoded_frame *decoded = &reader->decoded[i];
-    bool is_it = decoded->length == frame->raw_length && decoded->offset == frame->offset
+    bool is_it = decoded->length == frame->raw_length && decoded->offset == frame->offset && decoded->sum == frame->sum
       && pks__segment_id_equal(&decoded->segment, &frame->segment->id);
     if (!is_it) { continue; }
     decoded->used = ++reader->uses;
@@ -109,6 +109,7 @@ pks_status pks__frame_decode(
     if (status) { return status; }
     decoded->segment = frame->segment->id;
     decoded->offset = frame->offset;
+    decoded->sum = frame->sum;
     decoded->length = frame->raw_length;
     decoded->used = ++reader->uses;
   }

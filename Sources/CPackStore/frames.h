@@ -18,6 +18,7 @@ typedef struct pks__decoded_frame {
   size_t length;            ///< 0: none
   pks__segment_id segment;  ///< with `offset`: which frame it is
   uint64_t offset;
+  uint64_t sum;   ///< of its stored bytes
   uint64_t used;  ///< when, by the reader's count of uses
 } pks__decoded_frame;
 

@@ -18,7 +18,7 @@ enum {
   BATCH_PIECES = 32,
   BATCH_BYTES = 64 * 1024,             ///< a batch ends with the piece that fills this many
   SHARED_BYTES = 256 * 1024,           ///< from this length on a read is worth waking threads for
-  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same where bytes are only copied: assets that lie raw in one piece
+  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same where bytes are copied and summed: assets that lie raw in one piece
 };
 
 typedef struct batch {
@@ -231,6 +231,7 @@ pks_status pks_asset_read_while(
     );
   }
   if (length == 0) { return PKS_OK; }
+  if (!out) { return pks__fail(error, PKS_INVALID_ARGUMENT, "there is no memory to read into", NULL, PKS_NO_OFFSET); }
   reading reading = {
     .effort = {.run = help},
     .view = (pks__view *)(uintptr_t)asset->snapshot,

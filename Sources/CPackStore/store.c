@@ -332,6 +332,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
   static const pks_options defaults;
   if (!options) { options = &defaults; }
+  if (!path) { return pks__fail(error, PKS_INVALID_ARGUMENT, "there is no path", NULL, PKS_NO_OFFSET); }
   pks_store *store;
   pks_status status = make_store(&store, options, error);
   if (status) { return status; }

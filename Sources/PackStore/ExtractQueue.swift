@@ -35,8 +35,16 @@ final class ExtractQueue: Sendable {
   private struct State {
     let walk: AssetWalk
     var large: ExtractJob?
+    /// Large files that were made, and of which something is missing.
+    var partial: [PartialFile] = []
     var result = ExtractResult()
     var failure: PackStoreError?
+  }
+
+  private struct PartialFile {
+    let path: ExtractPath
+    let file: OutputFile
+    var left: UInt64
   }
 
   init(
@@ -62,9 +70,14 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Adds what one thread did.
-  func add(_ done: ExtractResult) {
+  /// Adds what one thread did, and made of these jobs.
+  func add(_ done: ExtractResult, of jobs: [ExtractJob]) {
     state.withLock { state in
+      for job in jobs where job.file != nil {
+        guard let index = state.partial.firstIndex(where: { $0.file === job.file }) else { continue }
+        state.partial[index].left -= UInt64(job.range.count)
+        if state.partial[index].left == 0 { state.partial.remove(at: index) }
+      }
       state.result.fileCount += done.fileCount
       state.result.linkCount += done.linkCount
       state.result.folderCount += done.folderCount
@@ -80,8 +93,17 @@ final class ExtractQueue: Sendable {
 
   func finish() throws(PackStoreError) -> ExtractResult {
     try state.withLock { state throws(PackStoreError) in
-      if let failure = state.failure { throw failure }
-      return state.result
+      guard let failure = state.failure else { return state.result }
+      removePartialFiles(state.partial)
+      throw failure
+    }
+  }
+
+  /// Half a file must not look like one.
+  private func removePartialFiles(_ files: [PartialFile]) {
+    var folders = FolderStack(root: target.descriptor)
+    for file in files {
+      if let folder = try? folders.enter(file.path.folder) { removeFile(file.path, in: folder) }
     }
   }
 
@@ -105,7 +127,11 @@ final class ExtractQueue: Sendable {
   /// The next part of the large file, which is made with the first.
   private func nextPart(_ state: inout State, _ folders: inout FolderStack) throws(PackStoreError) -> ExtractJob? {
     guard var large = state.large else { return nil }
-    if large.file == nil { large.file = try makeFile(large, &folders) }
+    if large.file == nil {
+      let file = try makeFile(large, &folders)
+      large.file = file
+      state.partial.append(PartialFile(path: large.path, file: file, left: large.asset.size))
+    }
     var part = large
     part.range = large.range.lowerBound..<min(large.range.lowerBound + Self.partByteCount, large.range.upperBound)
     large.range = part.range.upperBound..<large.range.upperBound

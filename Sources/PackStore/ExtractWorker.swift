@@ -26,7 +26,7 @@ struct ExtractWorker: ~Copyable {
         var done = ExtractResult()
         for job in jobs { try run(job, &done) }
         done.folderCount = folders.takeMadeCount()
-        queue.add(done)
+        queue.add(done, of: jobs)
       }
     } catch {
       queue.fail(error)
@@ -42,13 +42,17 @@ struct ExtractWorker: ~Copyable {
   }
 
   private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
-    let file = if let shared = job.file { shared } else { try queue.makeFile(job, &folders) }
-    do {
-      try copy(job, to: file)
-    } catch {
-      // Half a file must not look like one.
-      if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
-      throw error
+    if let shared = job.file {
+      try copy(job, to: shared)
+    } else {
+      let file = try queue.makeFile(job, &folders)
+      do {
+        try copy(job, to: file)
+      } catch {
+        // Half a file must not look like one; the queue removes those that are shared.
+        if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
+        throw error
+      }
     }
     done.byteCount += job.range.count
     done.fileCount += job.range.upperBound == job.asset.size ? 1 : 0

@@ -62,7 +62,8 @@ extension Snapshot {
   /// - Nothing is written through a symbolic link that is in the way: it is an error.
   /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
   ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
-  /// - When it fails, what was written stays.
+  /// - When it fails or is cancelled, files that are complete stay; none is left in part. (A process that is killed leaves
+  ///   what it was writing.)
   ///
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.

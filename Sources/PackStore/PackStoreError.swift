@@ -12,10 +12,11 @@ public struct PackStoreError: Error, Sendable {
   /// What went wrong, in a few English words.
   public var reason: String
 
-  /// The file, folder, asset or pack concerned.
+  /// The file, folder, asset or pack concerned. Of a read that failed, the store's file, then `, asset ` and the asset's
+  /// path.
   public var file: String?
 
-  /// Where in ``file``, in bytes.
+  /// Where in the file, in bytes; where ``file`` names an asset as well, in the store's file.
   public var offset: UInt64?
 
   /// Why the system refused.
@@ -123,7 +124,11 @@ extension PackStoreError: CustomStringConvertible {
 
   private var place: String {
     guard let file else { return "" }
-    if let offset { return " in \(file) at byte \(offset)" }
+    if let offset {
+      // The offset is in the store's file, which comes first; no name of such a file looks like this.
+      guard let asset = file.firstRange(of: ", asset ") else { return " in \(file) at byte \(offset)" }
+      return " in \(file[..<asset.lowerBound]) at byte \(offset)\(file[asset.lowerBound...])"
+    }
     return code == .corrupt ? " in \(file)" : " '\(file)'"
   }
 

@@ -112,10 +112,11 @@ extension Store {
   /// Processes and stores may share it; each store has its own folder there, and its own budget. What was used longest
   /// ago goes first, before something new is written.
   public struct Cache: Hashable, Sendable {
-    /// Made when it is missing.
+    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up anew each time, and
+    /// what lies there is checked against rot, not against people.
     public var folder: FilePath
 
-    /// What this store's files there may take, in bytes.
+    /// What this store's files there may take, in bytes. With 0 none are made.
     public var byteBudget: Int
 
     public init(folder: FilePath, byteBudget: Int) {

@@ -92,6 +92,15 @@ import Testing
     #expect(line.toLimit == "0.500")
   }
 
+  /// Where PackStore has no row, as among ways of reading, nothing is summed up.
+  @Test func noSummaryOfNothing() {
+    #expect(report.markdown.contains("## At a glance") && report.html.contains("At a glance"))
+    var report = report, ways = throughputs
+    ways.entries.removeFirst()
+    report.sections = [.init(title: "s", comparisons: [ways])]
+    #expect(!report.markdown.contains("At a glance") && !report.html.contains("At a glance"))
+  }
+
   @Test func axisHasRoomForOddValues() {
     for values in [[], [0], [5], [0, 1e-9, 1], [.nan, 3]] as [[Double]] {
       let axis = LogarithmicAxis(values, from: 10, to: 20)

@@ -112,6 +112,13 @@ import Testing
     #expect(session.absences == [.init(name: "missing", reason: "not installed")])
   }
 
+  @Test func namesMayBeginAndLeaveOutCommas() throws {
+    let session = try session(["--only", "packstore c, plain"], adding: [])
+    defer { session.finish() }
+    #expect(Set(session.contestants.map(\.name)) == ["PackStore, C", "plain files"])
+    #expect(throws: ValidationError.self) { try self.session(["--only", "packstore,nobody"], adding: []) }
+  }
+
   @Test func wrongBytesAreFoundOut() throws {
     let session = try session([], adding: [LyingContestant()])
     defer { session.finish() }

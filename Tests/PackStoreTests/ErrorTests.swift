@@ -12,6 +12,13 @@ import Testing
       "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'")
   }
 
+  /// The offset is the one in the segment.
+  @Test func corruptionUnderAnAsset() {
+    var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a, asset Videos/a, asset b.m4v")
+    error.offset = 64
+    #expect(error.finding == "checksum mismatch in segments/3f2a at byte 64, asset Videos/a, asset b.m4v")
+  }
+
   @Test func fullDisk() {
     var error = PackStoreError(.noSpace, "cannot write", file: "segments/1", systemError: .noSpace)
     error.neededByteCount = 1_048_576

@@ -156,10 +156,12 @@ import Testing
     await expect(.notFound) { try await store.extract(of: "None", to: folder.path("target")) }
   }
 
+  /// What is cancelled leaves no file in part, however large.
   @Test func cancellation() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", ["big": noise(48_000_000, seed: 3)]), as: "P")
+    let files = ["folder/big": noise(48_000_000, seed: 3), "a small one": noise(1_000, seed: 4)]
+    try await store.install(folder: folder.makeFolder("source", files), as: "P")
     let task = Mutex<Task<PackStoreError?, Never>?>(nil)
     let target = folder.path("target")
     let started = Task { () -> PackStoreError? in
@@ -175,6 +177,8 @@ import Testing
     }
     task.withLock { $0 = started }
     #expect(await started.value?.code == .cancelled)
+    #expect(folder.contents("target/folder/big") == nil)
+    #expect([nil, files["a small one"]].contains(folder.contents("target/a small one")))
   }
 
   @Test(arguments: [1, 2, 7])

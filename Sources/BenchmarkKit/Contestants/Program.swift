@@ -144,7 +144,7 @@ extension Program {
     // The benchmark ignores these and handles them otherwise; a program would inherit that.
     var signals = sigset_t()
     sigemptyset(&signals)
-    for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    for signal in Interruption.signals { sigaddset(&signals, signal) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
 

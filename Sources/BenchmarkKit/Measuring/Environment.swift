@@ -60,6 +60,8 @@ struct Environment: Codable {
     git.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     git.arguments = ["git", "describe", "--always", "--dirty"]
     git.currentDirectoryURL = program.deletingLastPathComponent()
+    // Another repository's commit says nothing.
+    guard program.pathComponents.contains(".build") else { return nil }
     let output = Pipe()
     git.standardOutput = output
     git.standardError = FileHandle.nullDevice

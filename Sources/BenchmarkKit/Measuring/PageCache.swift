@@ -22,6 +22,12 @@ enum PageCache {
     return method
   }
 
+  /// Takes what lies below these folders out of the cache, as far as that goes, to leave it to what is measured.
+  static func forget(_ folders: [String]) {
+    sync()
+    folders.flatMap(files).forEach(drop)
+  }
+
   /// So many files are looked at to see whether it worked.
   private static let sampleCount = 64
 

@@ -8,7 +8,7 @@ struct Report: Codable {
   let fileSystem: String
   let settings: Settings
   /// Who took part, in the order of the tables.
-  let contestants: [Contestant]
+  private(set) var contestants: [Contestant]
   /// Who could not, and why.
   let absences: [Comparison.Absence]
   var sections: [Section] = []
@@ -54,6 +54,8 @@ extension Report {
 
   mutating func finish(_ session: Session) {
     seconds = session.watch.seconds
+    let measured = Set(sections.flatMap(\.comparisons).flatMap(\.entries).map(\.name))
+    contestants.removeAll { !measured.contains($0.name) }
     headlines = Headline.all(of: self)
     omissions += session.omissions
     let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""

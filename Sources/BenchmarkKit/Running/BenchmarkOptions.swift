@@ -35,7 +35,8 @@ struct BenchmarkOptions: ParsableArguments {
 
   @Option(
     help: .init(
-      "Take part: names or beginnings of names, separated by commas (default: everybody).", valueName: "names"),
+      "Take part: names or beginnings of names, without their commas, separated by commas (default: everybody).",
+      valueName: "names"),
     transform: { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } })
   var only: [String] = []
 

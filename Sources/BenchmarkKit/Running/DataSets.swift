@@ -54,7 +54,7 @@ final class DataSets {
   var description: String {
     options.folder == nil
       ? "made from seed \(options.seed), \(options.data)"
-      : "files of a folder, at most \(byteCount(512) / 1_000_000) MB"
+      : "files of a folder, at most \(byteCount(512) / 1_000_000) MB; what is only looked up, listed or replaced is made"
   }
 
   /// A game's large and small assets are as those of the mixed kind; its tree is its own.

@@ -6,12 +6,15 @@ import Synchronization
 enum Interruption {
   private static let isUnderWay = Atomic(false)
 
+  /// From the keyboard, from a terminal that went away, from whoever read the output and stopped.
+  static let signals = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
+
   /// Lets `cleanUp` run and the process end when it is told to.
   ///
   /// - Returns: what does it, as long as it is kept.
   static func handle(_ cleanUp: @escaping () -> Void) -> [any DispatchSourceSignal] {
     let cleanUp = Unchecked(cleanUp)
-    return [SIGINT, SIGTERM].map { number in
+    return signals.map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// What the workloads of one run share.
@@ -17,16 +18,16 @@ final class Session {
   private(set) var omissions: [String] = []
   private(set) var coldMethod: PageCache.Method?
   private let work: TemporaryFolder
+  private let freeAtStart: Int
   private var interruptions: [any DispatchSourceSignal] = []
 
   init(_ options: BenchmarkOptions, contestants: [any Contestant] = Benchmark.contestants) throws {
     self.options = options
     work = try TemporaryFolder(in: options.workspace)
+    freeAtStart = try FreeSpace.freeByteCount(of: work.path)
     dataSets = DataSets(options, in: work)
     forms = Forms(in: work)
-    let asked = contestants.filter { contestant in
-      options.only.isEmpty || options.only.contains { contestant.name.lowercased().hasPrefix($0.lowercased()) }
-    }
+    let asked = try Self.chosen(contestants, options.only)
     self.contestants = asked.filter { $0.unavailability == nil }
     absences = asked.compactMap { contestant in
       contestant.unavailability.map { .init(name: contestant.name, reason: $0) }
@@ -37,6 +38,20 @@ final class Session {
     }
     allowManyOpenFiles()
   }
+
+  /// Those whose names begin so, whatever their case and commas; everybody when nobody is named.
+  private static func chosen(_ contestants: [any Contestant], _ names: [String]) throws -> [any Contestant] {
+    guard !names.isEmpty else { return contestants }
+    func plain(_ name: String) -> String { name.lowercased().filter { $0 != "," } }
+    for name in names where !contestants.contains(where: { plain($0.name).hasPrefix(plain(name)) }) {
+      let known = contestants.map { "'\(plain($0.name))'" }.joined(separator: ", ")
+      throw ValidationError("--only: nobody's name begins with '\(name)'; there are \(known)")
+    }
+    return contestants.filter { contestant in names.contains { plain(contestant.name).hasPrefix(plain($0)) } }
+  }
+
+  /// Notes what a workload leaves out.
+  func omit(_ what: String) { omissions.append(what) }
 
   /// Removes everything temporary. Nothing is measured afterwards.
   func finish() {
@@ -49,17 +64,23 @@ final class Session {
 
   func newFolder() throws -> String { try work.newFolder() }
 
-  /// Removes what a turn wrote to one of the new folders: at once if the disk is small, else when all is measured. An ext4
-  /// without a journal gives no inode away again for minutes, and looks at each of these whenever a file is made: who takes
-  /// turns with somebody that removes thousands of files measures nothing else.
-  func discard(_ folder: String) {
-    let free = (try? FreeSpace.freeByteCount(of: work.path)) ?? 0
-    if free < Self.ampleByteCount { try? FileManager.default.removeItem(atPath: folder) }
-    // Else the next in turn would write while the disk still does.
-    sync()
+  /// Does away with a folder that a turn filled with a form of the data set, or with its files.
+  ///
+  /// Where the disk has room for those of all turns, they are removed when everything is measured: an ext4 without a journal
+  /// gives no inode away again for minutes, and looks at each of these whenever a file is made; who takes turns with somebody
+  /// that removes thousands of files measures nothing else.
+  func discard(_ folder: String, of dataSet: DataSet) {
+    if freeAtStart / Self.turnsAtMost >= dataSet.byteCount {
+      PageCache.forget([folder])
+    } else {
+      try? FileManager.default.removeItem(atPath: folder)
+      // Else the next in turn would write while the disk still does.
+      sync()
+    }
   }
 
-  private static let ampleByteCount = 16 << 30
+  /// So many folders are discarded in one run at most, or nearly.
+  private static let turnsAtMost = 200
 
   var repetitions: Repetitions {
     Repetitions(count: options.repetitions ?? (options.quick ? 3 : 7), secondLimit: secondsPerComparison)

@@ -50,7 +50,7 @@ struct Ingest: Workload {
     let folder = try session.newFolder()
     defer {
       contestant.release(folder)
-      session.discard(folder)
+      session.discard(folder, of: dataSet)
     }
     sync()
     let watch = Stopwatch()

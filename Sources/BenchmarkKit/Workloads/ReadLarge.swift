@@ -26,7 +26,10 @@ struct ReadLarge: Workload {
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     var isAnyThere = false
     for content in [Content.compressible, .incompressible] {
-      guard let dataSet = try session.dataSets.large(content, defaultSize: 384) else { continue }
+      guard let dataSet = try session.dataSets.large(content, defaultSize: 384) else {
+        session.omit("\(title): there are no \(content) files of 1 MiB or more")
+        continue
+      }
       isAnyThere = true
       let measurements = try LargeReads(session, dataSet, content)
       for comparison in try measurements.comparisons() { report(comparison) }
@@ -97,9 +100,9 @@ private struct LargeReads {
     var comparison = comparison(
       "first read, into memory that is there",
       "Everything opened anew, then every asset read whole into the same memory, with up to \(threads) for one read.")
-    var limits = [memcpyLimit, mapLimit, readLimit]
+    var limits = [memcpyLimit, mapLimit] + readLimits
     if let frames { limits += decodeLimits(frames) { _ in memory.bytes } }
-    comparison.limit = frames == nil ? readLimit.name : limits.last?.name
+    comparison.limit = limits.last?.name
     return run(comparison, .read, limits: limits) { form in
       Turn(name: form.contestant.name, check: { try check(form) }) {
         let reader = try form.openUnread(threadCount: threadCount)
@@ -113,8 +116,10 @@ private struct LargeReads {
     var comparison = comparison(
       "first read, into fresh memory",
       "As before, but each asset goes to memory that nobody has touched: the time of the page faults is counted.")
-    let read = Turn(name: "read() of the plain files, fresh memory", isLimit: true) {
-      try withFreshMemory { memory in try Sample.of { try files.readAll(into: memory) } }
+    let reads = Set([1, threadCount]).sorted().map { threadCount in
+      Turn(name: "pread() of the plain files, fresh memory, \(counted(threadCount, "thread"))", isLimit: true) {
+        try withFreshMemory { memory in try Sample.of { try files.readAll(threadCount: threadCount, into: memory) } }
+      }
     }
     let decode = frames.map { frames in
       let decoders = FrameDecoders(threadCount: threadCount)
@@ -123,8 +128,9 @@ private struct LargeReads {
         return try Sample.of { try frames.decodeAll(into: memory.bytes, with: decoders) }
       }
     }
-    comparison.limit = (decode ?? read).name
-    return run(comparison, .read, limits: [read, decode].compactMap(\.self)) { form in
+    let limits = reads + [decode].compactMap(\.self)
+    comparison.limit = limits.last?.name
+    return run(comparison, .read, limits: limits) { form in
       Turn(name: form.contestant.name) {
         let reader = try form.openUnread(threadCount: threadCount)
         defer { reader.close() }
@@ -135,7 +141,7 @@ private struct LargeReads {
 
   private func wholeAgain(_ frames: FrameLimit?) -> Comparison {
     var comparison = comparison("repeated read", "Every asset read a second time through the same reader.")
-    let limits = frames.map { decodeLimits($0) { _ in memory.bytes } } ?? [readLimit]
+    let limits = frames.map { decodeLimits($0) { _ in memory.bytes } } ?? readLimits
     comparison.limit = limits.last?.name
     return run(comparison, .read, limits: limits) { form in
       Turn(name: form.contestant.name) {
@@ -150,7 +156,7 @@ private struct LargeReads {
   private func coldWhole() -> Comparison {
     var comparison = comparison(
       "first read, cold", "As the first read, but after the page cache was emptied: the disk is part of it.")
-    let cold = Turn(name: "read() of the plain files, cold", isLimit: true) {
+    let cold = Turn(name: "pread() of the plain files, cold", isLimit: true) {
       try session.dropPageCache()
       return try Sample.of { try files.readAll { _ in memory.bytes } }
     }
@@ -293,9 +299,12 @@ private struct LargeReads {
     }
   }
 
-  private var readLimit: Turn {
-    Turn(name: "read() of the plain files, same memory", isLimit: true) {
-      try Sample.of { try files.readAll { _ in memory.bytes } }
+  /// By one thread, and by as many as a read of the store may use.
+  private var readLimits: [Turn] {
+    Set([1, threadCount]).sorted().map { threadCount in
+      Turn(name: "pread() of the plain files, same memory, \(counted(threadCount, "thread"))", isLimit: true) {
+        try Sample.of { try files.readAll(threadCount: threadCount) { _ in memory.bytes } }
+      }
     }
   }
 

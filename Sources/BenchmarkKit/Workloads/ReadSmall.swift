@@ -26,7 +26,10 @@ struct ReadSmall: Workload {
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     var isAnyThere = false
     for content in [Content.compressible, .incompressible] {
-      guard let dataSet = try session.dataSets.small(content, defaultSize: 80) else { continue }
+      guard let dataSet = try session.dataSets.small(content, defaultSize: 80) else {
+        session.omit("\(title): there are no \(content) files from 1 byte to 64 KiB")
+        continue
+      }
       isAnyThere = true
       let measurements = try SmallReads(session, dataSet, content)
       report(try measurements.warm())

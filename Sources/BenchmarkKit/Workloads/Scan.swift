@@ -78,14 +78,14 @@ struct Scan: Workload {
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .extract, &comparison, oneInterface: true)
     let limit = Turn(name: "write() from memory, same files", isLimit: true) {
-      try intoNewFolder(session) { target in try Self.write(dataSet, to: target) }
+      try intoNewFolder(session, dataSet) { target in try Self.write(dataSet, to: target) }
     }
     comparison.limit = limit.name
     let turns = forms.map { form in
       Turn(name: form.contestant.name, check: { try check(form, session) }) {
         let reader = try form.open(threadCount: session.threadsForLarge)
         defer { reader.close() }
-        return try intoNewFolder(session) { target in
+        return try intoNewFolder(session, dataSet) { target in
           try reader.extract(to: target)
           return dataSet.byteCount
         }
@@ -95,10 +95,10 @@ struct Scan: Workload {
     return comparison
   }
 
-  private func intoNewFolder(_ session: Session, _ body: (String) throws -> Int) throws -> Sample {
-    try FreeSpace.require(0, in: session.workspace)
+  private func intoNewFolder(_ session: Session, _ dataSet: DataSet, _ body: (String) throws -> Int) throws -> Sample {
+    try FreeSpace.require(dataSet.byteCount, in: session.workspace)
     let target = try session.newFolder()
-    defer { session.discard(target) }
+    defer { session.discard(target, of: dataSet) }
     return try Sample.of { try body(target) }
   }
 
@@ -119,7 +119,7 @@ struct Scan: Workload {
     let reader = try form.open(threadCount: session.threadsForLarge)
     defer { reader.close() }
     let target = try session.newFolder()
-    defer { session.discard(target) }
+    defer { session.discard(target, of: form.dataSet) }
     try reader.extract(to: target)
     let folder = try FileFolder(target)
     for (index, path) in form.dataSet.paths.enumerated() {

@@ -84,7 +84,9 @@ typedef struct pks_error {
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
   const char *text;      ///< what went wrong, in English, static
-  char file[992];        ///< the file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty
+  /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
+  /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like that.
+  char file[992];
 } pks_error;
 
 /// A short English name of the status, such as "corrupt". Static.
@@ -123,7 +125,7 @@ typedef struct pks_options {
   const struct pks_vfs *vfs;  ///< NULL: this machine
 } pks_options;
 
-/// Opens the store in the directory `path`. O(1) in assets and bytes stored.
+/// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
 /// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
@@ -208,8 +210,8 @@ typedef struct pks_asset {
 } pks_asset;
 
 /// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty,
-/// `.` or `..` parts. A folder implied by other paths is found too. O(1): about two cache misses. Errors:
-/// INVALID_ARGUMENT (no such path can exist), NOT_FOUND, CORRUPT.
+/// `.` or `..` parts; the root has none. A folder implied by other paths is found too. O(1): about two cache misses.
+/// Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, FORKED, CORRUPT.
 pks_status pks_find(
   pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
 );
@@ -217,8 +219,8 @@ pks_status pks_find(
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
 /// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Reads of
 /// 256 KiB and more (2 MiB of assets that lie raw in one piece) are shared with the store's idle threads
-/// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes at `out` are unspecified. Errors: WRONG_KIND, CORRUPT,
-/// PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes
+/// at `out` are unspecified. Errors: INVALID_ARGUMENT, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
 
 /// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
@@ -229,7 +231,7 @@ pks_status pks_asset_read_while(
 );
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
-/// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
 
 /// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes

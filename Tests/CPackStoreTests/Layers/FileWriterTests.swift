@@ -35,6 +35,23 @@ extension Core {
       #expect(writes.dropLast().allSatisfy { $0.count == size })
     }
 
+    /// On a full disk the error says how much room the whole append would have needed, not the block that did not fit.
+    @Test(arguments: [PKS__WRITE_SMALL, PKS__WRITE_LARGE].map(\.rawValue)) func fullDisk(block: UInt32) throws {
+      let home = ScratchHome(), size = Int(block), bytes = [UInt8](repeating: 7, count: 3 * size + 10)
+      sim_set_capacity(home.disk.raw, UInt64(size) + 5)
+      var writer = pks__file_writer()
+      try attempt {
+        pks__file_writer_open(&writer, home.vfs, home.handle, "file", pks__write_block(rawValue: block), $0)
+      }
+      defer { pks__file_writer_abandon(&writer) }
+      do {
+        try attempt { pks__file_writer_append(&writer, bytes, bytes.count, $0) }
+        Issue.record("there was room")
+      } catch let failure as Failure {
+        #expect(failure.status == PKS_NO_SPACE && failure.needed == UInt64(2 * size + 10))
+      }
+    }
+
     /// After a flush, or what was skipped, writes fall into step again.
     @Test func fallsIntoStepAgain() throws {
       let home = ScratchHome(), size = Int(PKS__WRITE_SMALL.rawValue)

@@ -125,6 +125,21 @@ extension Core {
       try file.close()
     }
 
+    /// An index that gives an asset any size is told at once: nobody looks through what cannot be there.
+    @Test(arguments: [1, 4] as [UInt32]) func anyLengthOfALoan(threads: UInt32) throws {
+      let home = try TemporaryFolder(), size = 5 << 20
+      var random = Random(testSeed(23))
+      let source = try home.put(["noise": .file(random.bytes(size))], at: "source"), path = home.path + "/store"
+      try Store(path, create: true).commit { try $0.add("P", source) }
+      let snapshot = try Store(path, threads: threads).snapshot()
+      try snapshot.withAsset("noise") { asset in
+        for size in [.max, .max - (1 << 20), 1 << 60, UInt64(size) + (1 << 20), UInt64(size) + 1] {
+          #expect(try status { try attempt { borrowed_record(asset, size, $0) } } == PKS_CORRUPT, "\(size)")
+        }
+        try attempt { borrowed_record(asset, UInt64(size), $0) }
+      }
+    }
+
     /// What hands out raw assets as they lie, sees a flipped bit at the first touch, too.
     @Test func oneBitUnderWhatIsMapped() throws {
       let store = try Self.store.get()

@@ -136,7 +136,11 @@ extension Core {
           }
           #expect(result == PKS_INVALID_ARGUMENT, "\(path) \(offset)+\(length)")
         }
-        try snapshot.withAsset(path) { asset in try attempt { pks_asset_read(asset, size, nil, 0, $0) } }
+        try snapshot.withAsset(path) { asset in
+          try attempt { pks_asset_read(asset, size, nil, 0, $0) }
+          guard size > 0 else { return }
+          #expect(try status { try attempt { pks_asset_read(asset, 0, nil, 1, $0) } } == PKS_INVALID_ARGUMENT)
+        }
       }
     }
 

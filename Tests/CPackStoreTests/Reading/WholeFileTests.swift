@@ -145,6 +145,24 @@ extension Core {
       #expect(large.count == (cached ? 3 : 0), "the large ones, raw or not")
     }
 
+    /// A file in memory is written, not mapped: a process that is forked meanwhile would hold the mapping, and it could not be
+    /// sealed.
+    @Test func filesInMemoryAreNotMapped() throws {
+      let home = try TemporaryFolder(), seam = Seam()
+      try Self.make(home)
+      let snapshot = try Store(home.path + "/store", seam: seam).snapshot()
+      _ = try snapshot.contents("large")  // What is mapped of the store is mapped now.
+      var maps = 0
+      seam.onCall = {
+        if $0 == .map { maps += 1 }
+        return 0
+      }
+      let file = try snapshot.openFile("large")
+      defer { close(file) }
+      #expect(lseek(file, 0, SEEK_END) == Self.files["large"]!.count)
+      #expect(maps == 0)
+    }
+
     @Test func descriptorsOutliveTheStore() throws {
       let home = try TemporaryFolder()
       try Self.make(home)
