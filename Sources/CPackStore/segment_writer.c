@@ -29,8 +29,7 @@ pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
 ) {
   pks__segment_writer writer = {.kind = kind};
-  pks__write_block block = kind == PKS__SEGMENT_DATA ? PKS__WRITE_LARGE : PKS__WRITE_SMALL;
-  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, block, error);
+  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, PKS__WRITE_SMALL, error);
   return status ? status : begin(out, &writer, home, error);
 }
 
