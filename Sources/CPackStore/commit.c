@@ -164,9 +164,7 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   pks__generation_path(commit->next.number, path);
   pks_status status = pks__generation_encode(&commit->next, &bytes, error);
   if (!status) {
-    status = pks__file_writer_open(
-      &writer, commit->store->vfs, commit->txn->session.folder, "generation", PKS__WRITE_SMALL, error
-    );
+    status = pks__file_writer_open(&writer, commit->store->vfs, commit->txn->session.folder, "generation", error);
   }
   if (!status) { status = pks__file_writer_append(&writer, bytes.bytes, (size_t)bytes.length, error); }
   if (!status) { status = pks__file_writer_finish(&writer, commit->sync, error); }
@@ -387,9 +385,8 @@ static pks_status make_control(commit *commit, const pks__control_slot *slot, pk
   uint8_t bytes[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
   pks__file_writer writer = {.file = PKS__NO_FILE};
   pks__control_encode_new(slot, bytes);
-  pks_status status = pks__file_writer_open(
-    &writer, commit->store->vfs, commit->txn->session.folder, PKS__CONTROL_FILE, PKS__WRITE_SMALL, error
-  );
+  pks_status status =
+    pks__file_writer_open(&writer, commit->store->vfs, commit->txn->session.folder, PKS__CONTROL_FILE, error);
   if (!status) { status = pks__file_writer_append(&writer, bytes, sizeof bytes, error); }
   if (!status) { status = pks__file_writer_finish(&writer, true, error); }
   pks__file_writer_abandon(&writer);

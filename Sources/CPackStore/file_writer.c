@@ -6,23 +6,22 @@
 #include "memory.h"
 
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__write_block block,
-  pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
 ) {
   pks__file file;
   int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
-  pks_status status = pks__file_writer_adopt(out, vfs, file, path, block, error);
+  pks_status status = pks__file_writer_adopt(out, vfs, file, path, error);
   if (status) { vfs->close(vfs->context, file); }
   return status;
 }
 
 pks_status pks__file_writer_adopt(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks__write_block block, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
 ) {
-  pks__file_writer writer = {.vfs = vfs, .file = file, .block = block};
+  pks__file_writer writer = {.vfs = vfs, .file = file};
   (void)snprintf(writer.name, sizeof writer.name, "%s", name);
-  writer.buffer = pks__allocate(writer.block);
+  writer.buffer = pks__allocate(PKS__WRITE_BLOCK);
   if (!writer.buffer) { return pks__fail_memory(error); }
   *out = writer;
   return PKS_OK;
@@ -56,9 +55,10 @@ pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, 
   const uint8_t *from = bytes;
   pks_status status = PKS_OK;
   while (!status && byte_count > 0) {
-    size_t room = writer->block - (size_t)(writer->length % writer->block);
+    size_t room = PKS__WRITE_BLOCK - (size_t)(writer->length % PKS__WRITE_BLOCK);
     size_t count = pks__min_size(byte_count, room);
-    if (count == writer->block) {
+    if (count == PKS__WRITE_BLOCK) {
+      count = byte_count - byte_count % PKS__WRITE_BLOCK;
       status = write_out(writer, from, count, writer->length, error);
     } else {
       memcpy(writer->buffer + writer->buffered, from, count);

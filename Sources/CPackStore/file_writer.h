@@ -1,9 +1,9 @@
 /// Buffered, append-only writing of one new file.
 ///
-/// Bytes are written when a block of the file is full, all of it at once. The kernel keeps aligned pieces in its cache as
-/// large as they were written, and large ones are faster to map, and to copy from, ever after: what was written in 512 KiB
-/// is mapped and touched 1.7 times as fast as what came in pieces that begin anywhere. (Who flushes in between, as
-/// deliveries do, has less of that.)
+/// Bytes are written when a block of the file is full, all of it at once, and several where that many are appended. The
+/// kernel keeps aligned pieces in its cache as large as they were written, and large ones are faster to map, and to copy
+/// from, ever after: what was written in 512 KiB is mapped and touched 1.7 times as fast as what came in pieces that begin
+/// anywhere. (Who flushes in between, as deliveries do, has less of that.)
 ///
 /// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing
 /// retries on that descriptor, because a second sync that succeeds would prove nothing.
@@ -13,11 +13,8 @@
 #include "status.h"
 #include "vfs.h"
 
-/// Bytes of a block: a power of two.
-typedef enum pks__write_block {
-  PKS__WRITE_SMALL = 512 * 1024,       ///< stays in the second-level cache between filling and writing
-  PKS__WRITE_LARGE = 2 * 1024 * 1024,  ///< for what is mapped and comes in one piece
-} pks__write_block;
+/// Bytes of a block: few enough to stay in the second-level cache between filling and writing.
+enum { PKS__WRITE_BLOCK = 512 * 1024 };
 
 typedef struct pks__file_writer {
   const pks_vfs *vfs;
@@ -25,18 +22,16 @@ typedef struct pks__file_writer {
   char name[64];
   uint64_t length;  ///< bytes appended
   uint8_t *buffer;  ///< what of the present block is not written
-  size_t block;
   size_t buffered;
 } pks__file_writer;
 
 /// Creates `path`; EEXIST is an IO_ERROR.
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__write_block block,
-  pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
 );
 /// Writes from the beginning of a file that is open for writing, and takes it over on success.
 pks_status pks__file_writer_adopt(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks__write_block block, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
 );
 /// Goes on at `offset`, not before the present end: what lies between stays as it is in the file.
 pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error);

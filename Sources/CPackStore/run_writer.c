@@ -272,10 +272,7 @@ pks_status pks__run_writer_finish(
   pks__file_writer file = {.file = PKS__NO_FILE};
   pks_status status = lay_out(writer, &body, error);
   if (!status) { status = pks__table_finish(&body, 0, PKS__TABLE_RUN, &tail, error); }
-  if (!status) {
-    const pks_vfs *vfs = writer->home->vfs;
-    status = pks__file_writer_open(&file, vfs, writer->home->folder, path, PKS__WRITE_LARGE, error);
-  }
+  if (!status) { status = pks__file_writer_open(&file, writer->home->vfs, writer->home->folder, path, error); }
   if (!status) { status = pks__file_writer_append(&file, body.bytes, (size_t)body.length, error); }
   if (!status) { status = pks__file_writer_append(&file, tail.bytes, (size_t)tail.length, error); }
   if (!status) {

@@ -29,7 +29,7 @@ pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
 ) {
   pks__segment_writer writer = {.kind = kind};
-  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, PKS__WRITE_SMALL, error);
+  pks_status status = pks__file_writer_open(&writer.file, home->vfs, home->folder, path, error);
   return status ? status : begin(out, &writer, home, error);
 }
 
@@ -41,7 +41,7 @@ pks_status pks__segment_writer_resume(
   pks__file_info info;
   int failure = home->vfs->info_of(home->vfs->context, file, &info);
   pks_status status = failure ? pks__fail_system(error, failure, "cannot examine", path)
-                              : pks__file_writer_adopt(&writer.file, home->vfs, file, path, PKS__WRITE_SMALL, error);
+                              : pks__file_writer_adopt(&writer.file, home->vfs, file, path, error);
   if (status) {
     home->vfs->close(home->vfs->context, file);
     return status;

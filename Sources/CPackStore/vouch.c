@@ -29,7 +29,7 @@ static pks_status copy(pks__session *session, pks__file from, const char *path, 
   pks__file_writer writer = {.file = PKS__NO_FILE};
   uint8_t *bytes = pks__allocate(COPY_SIZE);
   pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
-  if (!status) { status = pks__file_writer_open(&writer, vfs, session->folder, COPY_NAME, PKS__WRITE_SMALL, error); }
+  if (!status) { status = pks__file_writer_open(&writer, vfs, session->folder, COPY_NAME, error); }
   size_t got = COPY_SIZE;
   for (uint64_t offset = 0; !status && got == COPY_SIZE; offset += got) {
     int failure = vfs->read_at(vfs->context, from, offset, bytes, COPY_SIZE, &got);

@@ -55,13 +55,14 @@ struct Environment: Codable {
 
   /// The commit of the checkout that this program was built in, if it still lies there.
   private static func commit() -> String? {
-    guard let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else { return nil }
+    // Outside a build folder it would be another repository's.
+    guard let program = Bundle.main.executableURL?.resolvingSymlinksInPath(),
+      program.pathComponents.contains(".build")
+    else { return nil }
     let git = Process()
     git.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     git.arguments = ["git", "describe", "--always", "--dirty"]
     git.currentDirectoryURL = program.deletingLastPathComponent()
-    // Another repository's commit says nothing.
-    guard program.pathComponents.contains(".build") else { return nil }
     let output = Pipe()
     git.standardOutput = output
     git.standardError = FileHandle.nullDevice
