@@ -241,6 +241,19 @@
       }
     }
 
+    /// Before anything of the site was believed.
+    @Test func hugeNumbersInTheFirstAnswer() async throws {
+      for range in ["bytes 0-9999999999999999998/*", "bytes 0-9223372036854775807/*", "bytes 0-2/18446744073709551616"]
+      {
+        try await withSource(fault: { _, reply in
+          reply.status = 206
+          reply.set("Content-Range", range)
+        }) { source, _ in
+          _ = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 16 << 20) }
+        }
+      }
+    }
+
     /// A server may send less than it was asked for; the rest is asked for then.
     @Test func takesShorterRanges() async throws {
       let fault: FaultServer.Fault = { request, reply in
@@ -410,7 +423,10 @@
         _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
         #expect(server.requests.count == 6)
       }
-      for target in ["ftp://127.0.0.1/", "http://user:secret@127.0.0.1/", "http://user@127.0.0.1/", nil] {
+      for target in [
+        "ftp://127.0.0.1/", "http://user:secret@127.0.0.1/", "http://user@127.0.0.1/", "http://127.0.0.1:70000/",
+        "//[::1]:65536/", nil,
+      ] {
         try await withSource(fault: { _, reply in
           reply.status = 307
           reply.set("Location", target)

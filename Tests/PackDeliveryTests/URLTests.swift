@@ -18,6 +18,21 @@
       }
     }
 
+    /// A port of more than 16 bits ends the process in the network library, or means another service.
+    @Test func portsAndHostsAreBounded() throws {
+      let site = try SiteURL("http://127.0.0.1:8080/root")
+      for place in [
+        "127.0.0.1:70000", "[::1]:65536", "127.0.0.1:0", "127.0.0.1:99999999999999999999", "example.com:65536",
+        "127.0.0.1:-1", "a%0d%0aX-Header%3ab", "a%20b", "a%2fb",
+      ] {
+        #expect(throws: DeliveryError.self, "\(place)") { try SiteURL("http://\(place)/root") }
+        #expect(throws: DeliveryError.self, "\(place)") { try site.redirected(to: "http://\(place)/root") }
+        #expect(throws: DeliveryError.self, "\(place)") { try site.redirected(to: "//\(place)/") }
+      }
+      #expect(try SiteURL("http://127.0.0.1:65535/").port == 65_535)
+      #expect(try site.redirected(to: "//[::1]:1/").port == 1)
+    }
+
     @Test func filesOfASite() throws {
       for (site, file) in [
         ("http://a/b", "http://a/b/root"), ("http://a/b/", "http://a/b/root"), ("http://a", "http://a/root"),
@@ -89,9 +104,17 @@
       #expect(ContentRange("bytes 5-9/*")?.range == 5..<10)
       for wrong in [
         "", "bytes 5-4/10", "bytes 0-10/10", "bytes -1-5/10", "bytes */10", "bytes 0-1/10 ",
-        "bytes 0-18446744073709551615/*",
-        "bytes=0-1/10",
+        "bytes 0-18446744073709551615/*", "bytes=0-1/10",
+        // Numbers that no file has, and in whose place nothing may overflow.
+        "bytes 0-9999999999999999998/*", "bytes 0-9223372036854775807/*", "bytes 0-9223372036854775806/*",
+        "bytes 0-1/9999999999999999999", "bytes 0-1/99999999999999999999", "bytes 0-1000000000000000000/*",
+        "bytes 00000000000000000000-1/2", "bytes 18446744073709551614-18446744073709551615/*",
       ] { #expect(ContentRange(wrong) == nil, "\(wrong)") }
+      let largest = ContentRange("bytes 0-999999999999999998/999999999999999999")
+      #expect(largest?.range.count == 999_999_999_999_999_999)
+      #expect(HTTPHeaders([("Content-Length", "1000000000000000000")]).contentLength == nil)
+      #expect(HTTPHeaders([("Content-Length", "999999999999999999")]).contentLength == 999_999_999_999_999_999)
+      #expect(HTTPHeaders([("Content-Length", "+5")]).contentLength == nil)
     }
 
     @Test func timesOfHTTP() {

@@ -1,17 +1,24 @@
 #if Delivery
   import NIOHTTP1
 
-  /// `Content-Range: bytes 0-499/1234`, the total may be `*`.
+  /// A number of bytes that a header names: at most 10^18 - 1. No file is longer, and sums of two such numbers fit `Int` and
+  /// `UInt64`, so that arithmetic on them cannot overflow.
+  private func byteCount(_ digits: some StringProtocol) -> UInt64? {
+    guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return UInt64(digits)
+  }
+
+  /// `Content-Range: bytes 0-499/1234`, the total may be `*`. All numbers are below 10^18.
   struct ContentRange: Hashable {
     let range: Range<UInt64>
     let total: UInt64?
 
     init?(_ text: String) {
-      guard
-        let match = text.wholeMatch(of: /bytes (?<first>[0-9]{1,19})-(?<last>[0-9]{1,19})\/(?<total>[0-9]{1,19}|\*)/),
-        let first = UInt64(match.first), let last = UInt64(match.last), last >= first
+      guard let match = text.wholeMatch(of: /bytes (?<first>[0-9]+)-(?<last>[0-9]+)\/(?<total>[0-9]+|\*)/),
+        let first = byteCount(match.first), let last = byteCount(match.last), last >= first
       else { return nil }
-      total = UInt64(match.total)
+      total = byteCount(match.total)
+      guard total != nil || match.total == "*" else { return nil }
       if let total, last >= total { return nil }
       range = first..<last + 1
     }
@@ -38,8 +45,8 @@
   }
 
   extension HTTPHeaders {
-    /// The length that the body is said to have.
-    var contentLength: UInt64? { first(name: "Content-Length").flatMap { UInt64($0) } }
+    /// The length that the body is said to have, below 10^18.
+    var contentLength: UInt64? { first(name: "Content-Length").flatMap(byteCount) }
 
     /// Whether the body is as it is stored.
     var isIdentity: Bool {

@@ -28,10 +28,28 @@
       guard let host = url.host, !host.isEmpty else {
         throw DeliveryError(.invalidLocation, "the URL has no host", at: text)
       }
+      guard host.utf8.allSatisfy(Self.mayBeInHost) else {
+        throw DeliveryError(.invalidLocation, "the URL's host has characters that no host has", at: text)
+      }
+      // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
+      // is none to `URL`.
+      guard url.port.map({ (1...65_535).contains($0) }) ?? !Self.namesPort(text) else {
+        throw DeliveryError(.invalidLocation, "the URL's port is not between 1 and 65535", at: text)
+      }
       self.text = String(text.prefix { $0 != "#" })
       self.scheme = scheme
       self.host = host.lowercased()
       port = url.port
+    }
+
+    /// The host is sent in a header: what ends a line or a host there must not be in it, however it was written.
+    private static func mayBeInHost(_ byte: UInt8) -> Bool {
+      byte > UInt8(ascii: " ") && byte != 0x7f && !"/\\?#@<>\"^`{|}".utf8.contains(byte)
+    }
+
+    /// Whether there is anything behind the host and a colon.
+    private static func namesPort(_ text: String) -> Bool {
+      text.contains(/^[^:]*:\/\/(\[[^\]]*\]|[^:\/?#]*):[^\/?#]/)
     }
 
     /// Of a file below this folder; a query stays at the end.
