@@ -59,6 +59,7 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
     );
   }
   commit->next.number = current->generation.number + 1;
+  commit->next.predecessor = current->generation.number;
   return status;
 }
 
@@ -162,6 +163,9 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   pks__file_writer writer = {.file = PKS__NO_FILE};
   char path[PKS__INDEX_NAME];
   pks__generation_path(commit->next.number, path);
+  commit->next.durable = commit->sync;
+  memcpy(commit->next.store_id, slot->store_id, sizeof commit->next.store_id);
+  memcpy(commit->next.boot_id, slot->boot_id, sizeof commit->next.boot_id);
   pks_status status = pks__generation_encode(&commit->next, &bytes, error);
   if (!status) {
     status = pks__file_writer_open(&writer, commit->store->vfs, commit->txn->session.folder, "generation", error);

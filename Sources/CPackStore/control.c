@@ -22,7 +22,7 @@ _Static_assert(offsetof(stored_slot, generation) == PKS__CONTROL_GENERATION_OFFS
 
 static void encode(const pks__control_slot *slot, stored_slot *out) {
   *out = (stored_slot){
-    .version = pks__put32(PKS__FORMAT_VERSION),
+    .version = pks__put32(PKS__FORMAT),
     .chunk_average = pks__put32(slot->chunk_average),
     .generation = pks__put64(slot->generation),
     .file_length = pks__put64(slot->file_length),
@@ -96,19 +96,18 @@ pks_status pks__control_read(
   int failure = read_slots(vfs, file, stored, &got);
   if (failure) { return pks__fail_system(error, failure, "cannot read", PKS__CONTROL_FILE); }
   *out = (pks__control){0};
-  bool known = false, newer = false, any = false;
+  pks_status status;
+  bool known = false, any = false;
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     out->highest_number = pks__max64(out->highest_number, pks__get64(stored[i].generation));
     known = known || has_magic(&stored[i]);
     out->torn[i] = is_torn(&stored[i]);
     if (out->torn[i]) { (void)decode_any(&stored[i], &out->claims[i]); }
     if (!has_magic(&stored[i]) || !decode(&stored[i], &out->slots[i])) { continue; }
-    newer = newer || pks__get32(stored[i].version) > PKS__FORMAT_VERSION;
+    status = pks__check_format(pks__get32(stored[i].version), PKS__CONTROL_FILE, 8, error);
+    if (status) { return status; }
     out->valid[i] = out->slots[i].durable || memcmp(out->slots[i].boot_id, boot_id, sizeof stored[i].boot_id) == 0;
     any = any || out->valid[i];
-  }
-  if (newer) {
-    return pks__fail(error, PKS_NEWER_FORMAT, "store is of a newer format", PKS__CONTROL_FILE, PKS_NO_OFFSET);
   }
   // A file of the right size may have lost its beginning; any other is somebody else's.
   if (!known && got != sizeof stored) {

@@ -65,6 +65,29 @@ bool pks__pack_name_is_valid(const char *name) {
   return true;
 }
 
+uint32_t pks_format(void) { return PKS__FORMAT; }
+
+bool pks__product_is_valid(const char *name) {
+  size_t length = strlen(name);
+  if (length == 0 || length > PKS__PRODUCT_MAX || name[0] == '-' || name[0] == '_' || name[0] == '.') { return false; }
+  for (size_t i = 0; i < length; i++) {
+    char c = name[i];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!plain && c != '-' && c != '_' && c != '.') { return false; }
+  }
+  return true;
+}
+
+pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error) {
+  if (format == PKS__FORMAT) { return PKS_OK; }
+  if ((format & 0xffff) > PKS__FORMAT_VERSION) {
+    return pks__fail(error, PKS_NEWER_FORMAT, "written by a later version of this library", name, offset);
+  }
+  return pks__fail(
+    error, PKS_OTHER_DRAFT, "written in another draft of the format, which this version does not read", name, offset
+  );
+}
+
 void pks__hex(const uint8_t *bytes, size_t byte_count, char *out) {
   static const char digits[] = "0123456789abcdef";
   for (size_t i = 0; i < byte_count; i++) {

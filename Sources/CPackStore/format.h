@@ -19,10 +19,16 @@
 
 enum {
   PKS__FORMAT_VERSION = 0,
+  PKS__FORMAT_DRAFT = 1,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  /// what every kind of file carries in four bytes: the version below, the draft above
+  PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,
   PKS__SUMS_PER_GROUP = PKS__PAGE / 8,
   PKS__ID_SIZE = 32,
   PKS__SEGMENT_ID_SIZE = 16,
+  PKS__STORE_ID_SIZE = 16,
+  PKS__BOOT_ID_SIZE = 16,
+  PKS__PATH_KEY_SIZE = 32,
 };
 
 /// Identity of a chunk (an asset's or a metadata page's): SHA-256 of its raw bytes.
@@ -58,7 +64,7 @@ typedef enum pks__table_kind {
 
 typedef struct pks__table_trailer {
   uint8_t magic[8];      //  0  PKS__TABLE_MAGIC
-  pks_le32 version;      //  8  PKS__FORMAT_VERSION
+  pks_le32 version;      //  8  PKS__FORMAT
   pks_le32 kind;         // 12  pks__table_kind
   pks_le64 body_offset;  // 16  where the body begins in the file, a multiple of 4096
   pks_le64 body_length;  // 24  a multiple of 4096, > 0
@@ -219,13 +225,25 @@ enum {
   PKS__PACK_NAME_MAX = 128,            ///< bytes
   PKS__PACKS_MAX = 65535,
   PKS__VERSIONS_MAX = 1000,  ///< kept per pack
+  PKS__ORIGINS_MAX = 4096,
+  PKS__PRODUCT_MAX = 64,      ///< bytes of a product's name
+  PKS__FLOORS_MAX = 1 << 20,  ///< version floors of a generation
 };
+
+/// Checks the four bytes at `offset` that say which format a file is of. Errors: NEWER_FORMAT, OTHER_DRAFT.
+pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error);
+/// Whether a status says that bytes are of a format that this library does not read: then nothing is damaged.
+static inline bool pks__is_other_format(pks_status status) {
+  return status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT;
+}
 
 /// Whether `path` is a path that a store can hold: relative, UTF-8, no NUL, no empty, `.` or `..` part, within the
 /// limits. The one rule for C, Swift, the command line and servers.
 bool pks__path_is_valid(const char *path, size_t length);
 bool pks__is_utf8(const char *text, size_t length);
 bool pks__pack_name_is_valid(const char *name);
+/// 1 to 64 of the characters `a-z 0-9 - _ .`, beginning with a letter or digit.
+bool pks__product_is_valid(const char *name);
 
 /// Segment file name: 32 hexadecimal digits. `out` has room for `PKS__SEGMENT_NAME`.
 enum { PKS__SEGMENT_NAME = 2 * PKS__SEGMENT_ID_SIZE + 1 };

@@ -7,10 +7,10 @@
 
 #define MAGIC "PKSGENR0"
 
-enum { FLAG_SHADOWS = 1, FLAG_GARBAGE = 2 };
+enum { FLAG_SHADOWS = 1, FLAG_GARBAGE = 2, FLAG_SITE = 4, FLAG_DURABLE = 8 };
 enum { PACK_FLAG_HELD = 1, PACK_FLAG_REMOVED = 2 };
 enum { VERSION_FLAG_PINNED = 1 };
-enum { VERSION_SIZE = 120, PACK_SIZE = 29 + VERSION_SIZE };  ///< the least that each takes
+enum { VERSION_SIZE = 120, PACK_SIZE = 33 + VERSION_SIZE };  ///< the least that each takes
 
 void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]) {
   char digits[17];
@@ -31,6 +31,7 @@ void pks__generation_free(pks__generation *generation) {
   pks__free(generation->runs);
   pks__free(generation->packs);
   pks__free(generation->removed);
+  pks__origins_free(&generation->origins);
   *generation = (pks__generation){0};
 }
 
@@ -72,7 +73,9 @@ pks_status pks__generation_copy(const pks__generation *from, pks__generation *ou
   copy.runs = copy_array(NULL, 0, from->run_count, sizeof *from->runs);
   copy.packs = copy_array(NULL, 0, from->pack_count, sizeof *from->packs);
   copy.removed = copy_array(NULL, 0, from->removed_count, sizeof *from->removed);
+  copy.origins = (pks__origin_table){0};
   bool complete = copy.runs && copy.packs && copy.removed
+    && pks__origins_copy(&from->origins, &copy.origins, NULL) == PKS_OK
     && copy_runs(from->runs, from->run_count, copy.runs, &copy.run_count)
     && copy_packs(from->packs, from->pack_count, copy.packs, &copy.pack_count)
     && copy_packs(from->removed, from->removed_count, copy.removed, &copy.removed_count);
@@ -115,6 +118,7 @@ uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number) {
 }
 
 static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
+  if (a->origin_rank != b->origin_rank) { return a->origin_rank < b->origin_rank; }
   return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
 }
 
@@ -123,6 +127,9 @@ static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
 void pks__generation_sort(pks__generation *generation) {
   pks__pack_state *packs = generation->packs;
   uint32_t gap = 1;
+  for (uint32_t i = 0; i < generation->pack_count; i++) {
+    packs[i].origin_rank = pks__origins_rank(&generation->origins, packs[i].origin);
+  }
   while (gap < generation->pack_count / 3) { gap = 3 * gap + 1; }
   for (; gap > 0; gap /= 3) {
     for (uint32_t i = gap; i < generation->pack_count; i++) {
@@ -293,71 +300,61 @@ pks_status pks__generation_add_run(
 
 // MARK: - Encoding
 
-typedef struct pen {
-  pks__scratch *out;
-  pks_status status;
-  pks_error *error;
-} pen;
-
-static void write_bytes(pen *pen, const void *bytes, size_t length) {
-  if (!pen->status) { pen->status = pks__scratch_append(pen->out, bytes, length, pen->error); }
-}
-static void write32(pen *pen, uint32_t value) {
-  pks_le32 stored = pks__put32(value);
-  write_bytes(pen, &stored, sizeof stored);
-}
-static void write64(pen *pen, uint64_t value) {
-  pks_le64 stored = pks__put64(value);
-  write_bytes(pen, &stored, sizeof stored);
+static void write_version(pks__pen *pen, const pks__version *version) {
+  pks__pen_64(pen, version->number);
+  pks__pen_bytes(pen, &version->catalog, sizeof version->catalog);
+  pks__pen_bytes(pen, &version->layout, sizeof version->layout);
+  pks__pen_64(pen, (uint64_t)version->committed_at_ns);
+  pks__pen_64(pen, version->file_count);
+  pks__pen_64(pen, version->link_count);
+  pks__pen_64(pen, version->folder_count);
+  pks__pen_64(pen, version->logical_bytes);
+  pks__pen_64(pen, version->pinned ? VERSION_FLAG_PINNED : 0);
 }
 
-static void write_version(pen *pen, const pks__version *version) {
-  write64(pen, version->number);
-  write_bytes(pen, &version->catalog, sizeof version->catalog);
-  write_bytes(pen, &version->layout, sizeof version->layout);
-  write64(pen, (uint64_t)version->committed_at_ns);
-  write64(pen, version->file_count);
-  write64(pen, version->link_count);
-  write64(pen, version->folder_count);
-  write64(pen, version->logical_bytes);
-  write64(pen, version->pinned ? VERSION_FLAG_PINNED : 0);
-}
-
-static void write_pack(pen *pen, const pks__pack_state *pack, bool removed) {
-  write32(pen, pack->number);
-  write32(pen, (uint32_t)pack->priority);
-  write32(pen, (pack->held ? PACK_FLAG_HELD : 0) | (removed ? PACK_FLAG_REMOVED : 0));
-  write64(pen, pack->highest_version);
-  uint32_t length = (uint32_t)strlen(pack->name);
-  write32(pen, length);
-  write_bytes(pen, pack->name, length);
-  write32(pen, pack->version_count);
+static void write_pack(pks__pen *pen, const pks__pack_state *pack, bool removed) {
+  pks__pen_32(pen, pack->number);
+  pks__pen_32(pen, (uint32_t)pack->priority);
+  pks__pen_32(pen, pack->origin);
+  pks__pen_32(pen, (pack->held ? PACK_FLAG_HELD : 0) | (removed ? PACK_FLAG_REMOVED : 0));
+  pks__pen_64(pen, pack->highest_version);
+  pks__pen_text(pen, pack->name);
+  pks__pen_32(pen, pack->version_count);
   for (uint32_t i = 0; i < pack->version_count; i++) { write_version(pen, &pack->versions[i]); }
 }
 
-static void write_run(pen *pen, const pks__run_ref *run) {
-  write64(pen, run->name.name);
-  write64(pen, run->name.file_length);
-  write64(pen, run->name.trailer_sum);
-  write32(pen, run->pack_count);
-  for (uint32_t i = 0; i < run->pack_count; i++) { write32(pen, run->pack_numbers[i]); }
+static void write_run(pks__pen *pen, const pks__run_ref *run) {
+  pks__pen_64(pen, run->name.name);
+  pks__pen_64(pen, run->name.file_length);
+  pks__pen_64(pen, run->name.trailer_sum);
+  pks__pen_32(pen, run->pack_count);
+  for (uint32_t i = 0; i < run->pack_count; i++) { pks__pen_32(pen, run->pack_numbers[i]); }
+}
+
+static uint32_t stored_flags(const pks__generation *generation) {
+  return (generation->has_shadows ? FLAG_SHADOWS : 0) | (generation->has_garbage ? FLAG_GARBAGE : 0)
+    | (generation->is_site ? FLAG_SITE : 0) | (generation->durable ? FLAG_DURABLE : 0);
 }
 
 pks_status pks__generation_encode(const pks__generation *generation, pks__scratch *out, pks_error *error) {
-  pen pen = {.out = out, .error = error};
+  pks__pen pen = {.out = out, .error = error};
   uint64_t begin = out->length;
-  write_bytes(&pen, MAGIC, 8);
-  write32(&pen, PKS__FORMAT_VERSION);
-  uint32_t flags = (generation->has_shadows ? FLAG_SHADOWS : 0) | (generation->has_garbage ? FLAG_GARBAGE : 0);
-  write32(&pen, flags | (uint32_t)generation->lineage << 16);
-  write64(&pen, generation->number);
-  write32(&pen, generation->next_pack_number);
-  write32(&pen, generation->run_count);
+  pks__pen_bytes(&pen, MAGIC, 8);
+  pks__pen_32(&pen, PKS__FORMAT);
+  pks__pen_32(&pen, stored_flags(generation) | (uint32_t)generation->lineage << 16);
+  pks__pen_64(&pen, generation->number);
+  pks__pen_64(&pen, generation->predecessor);
+  pks__pen_bytes(&pen, generation->store_id, sizeof generation->store_id);
+  pks__pen_bytes(&pen, generation->boot_id, sizeof generation->boot_id);
+  pks__pen_bytes(&pen, generation->path_key, sizeof generation->path_key);
+  pks__origins_write(&pen, &generation->origins);
+  pks__pen_32(&pen, generation->next_pack_number);
+  pks__pen_32(&pen, generation->run_count);
   for (uint32_t i = 0; i < generation->run_count; i++) { write_run(&pen, &generation->runs[i]); }
-  write32(&pen, generation->pack_count + generation->removed_count);
+  pks__pen_32(&pen, generation->pack_count + generation->removed_count);
   for (uint32_t i = 0; i < generation->pack_count; i++) { write_pack(&pen, &generation->packs[i], false); }
   for (uint32_t i = 0; i < generation->removed_count; i++) { write_pack(&pen, &generation->removed[i], true); }
-  if (!pen.status) { write64(&pen, pks__checksum(out->bytes + begin, (size_t)(out->length - begin))); }
+  if (!pen.status) { pks__pen_64(&pen, pks__checksum(out->bytes + begin, (size_t)(out->length - begin))); }
   return pen.status;
 }
 
@@ -379,6 +376,11 @@ static void read_version(pks__reader *reader, pks__version *version) {
   version->pinned = pks__read64(reader) & VERSION_FLAG_PINNED;
 }
 
+static void read_array(pks__reader *reader, uint8_t *out, size_t byte_count) {
+  const uint8_t *bytes = pks__read_bytes(reader, byte_count);
+  if (bytes) { memcpy(out, bytes, byte_count); }
+}
+
 /// Reads a count of things of at least `minimum` bytes each; a count that the rest cannot hold fails.
 static uint32_t read_count(pks__reader *reader, size_t minimum) {
   uint32_t count = pks__read32(reader);
@@ -389,6 +391,7 @@ static uint32_t read_count(pks__reader *reader, size_t minimum) {
 static bool read_pack(pks__reader *reader, pks__pack_state *pack, bool *removed) {
   pack->number = pks__read32(reader);
   pack->priority = (int32_t)pks__read32(reader);
+  pack->origin = pks__read32(reader);
   uint32_t flags = pks__read32(reader);
   pack->held = flags & PACK_FLAG_HELD;
   *removed = flags & PACK_FLAG_REMOVED;
@@ -445,6 +448,7 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
     bool removed, had_memory = read_pack(reader, &pack, &removed);
     // Numbers are given once: one that was not given yet would be given again.
     if (pack.number == 0 || pack.number >= generation->next_pack_number) { reader->failed = true; }
+    if (pks__origins_rank(&generation->origins, pack.origin) == UINT32_MAX) { reader->failed = true; }
     if (removed) {
       generation->removed[generation->removed_count++] = pack;
     } else {
@@ -496,18 +500,24 @@ pks_status pks__generation_decode(
     return pks__fail(error, PKS_CORRUPT, "checksum mismatch", name, length - 8);
   }
   pks__reader reader = pks__reader_make((const uint8_t *)bytes + 8, length - 16);
-  if (pks__read32(&reader) > PKS__FORMAT_VERSION) {
-    return pks__fail(error, PKS_NEWER_FORMAT, "file is of a newer format", name, 8);
-  }
+  pks_status status = pks__check_format(pks__read32(&reader), name, 8, error);
+  if (status) { return status; }
   uint32_t flags = pks__read32(&reader);
   pks__generation generation = {
     .has_shadows = flags & FLAG_SHADOWS,
     .has_garbage = flags & FLAG_GARBAGE,
+    .is_site = flags & FLAG_SITE,
+    .durable = flags & FLAG_DURABLE,
     .lineage = (uint16_t)(flags >> 16),
   };
   generation.number = pks__read64(&reader);
+  generation.predecessor = pks__read64(&reader);
+  read_array(&reader, generation.store_id, sizeof generation.store_id);
+  read_array(&reader, generation.boot_id, sizeof generation.boot_id);
+  read_array(&reader, generation.path_key, sizeof generation.path_key);
+  bool had_memory = pks__origins_read(&reader, &generation.origins), differ = false;
   generation.next_pack_number = pks__read32(&reader);
-  bool had_memory = read_lists(&reader, &generation), differ = false;
+  had_memory = had_memory && read_lists(&reader, &generation);
   if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ, error) == PKS_OK; }
   if (!had_memory || reader.failed || pks__reader_left(&reader) != 0 || !differ) {
     pks__generation_free(&generation);

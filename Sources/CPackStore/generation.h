@@ -4,8 +4,8 @@
 /// and runs, not with assets. The control file names the current one. Layout: `Docs/FORMAT.md`; encoded and decoded
 /// here alone.
 ///
-/// In memory packs stand in the order in which they win: by priority, highest first, then first installed first; a
-/// pack's index is its rank. A pack's *number* is given once and never used again, so that records of a removed pack
+/// In memory packs stand in the order in which they win: by the order of their origins (`origin.h`), then by priority,
+/// highest first, then first installed first; a pack's index is its rank. A pack's *number* is given once and never used again, so that records of a removed pack
 /// stay dead if one of the same name comes back. Packs that were removed but keep their history stand apart: they have
 /// versions and no assets.
 ///
@@ -16,6 +16,7 @@
 #define PKS_GENERATION_H
 
 #include "format.h"
+#include "origin.h"
 #include "run_writer.h"
 #include "scratch.h"
 
@@ -30,8 +31,10 @@ typedef struct pks__version {
 
 typedef struct pks__pack_state {
   uint32_t number;
+  uint32_t origin;  ///< number of an origin of the generation's table
   int32_t priority;
-  bool held;  ///< at its current version
+  bool held;             ///< at its current version
+  uint32_t origin_rank;  ///< of `origin`, as of the last sorting; not stored
   char name[PKS__PACK_NAME_MAX + 1];
   uint64_t highest_version;  ///< number that any version of it ever had
   uint32_t version_count;    ///< >= 1
@@ -46,6 +49,13 @@ typedef struct pks__run_ref {
 
 typedef struct pks__generation {
   uint64_t number;
+  uint64_t predecessor;  ///< number of the generation that was current when this one was committed; 0: there was none
+  uint8_t store_id[PKS__STORE_ID_SIZE];
+  bool durable;                          ///< committed to survive a loss of power
+  uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed
+  uint8_t path_key[PKS__PATH_KEY_SIZE];  ///< random, the same in all generations of a store between repairs
+  bool is_site;                          ///< the store is a site's: only publications are committed
+  pks__origin_table origins;
   uint32_t next_pack_number;
   bool has_shadows;    ///< somewhere a file of one pack may stand where another needs a folder
   bool has_garbage;    ///< versions were dropped whose segments may still be there
@@ -86,7 +96,7 @@ pks_status pks__generation_remove_pack(
 );
 /// Removes the history of a removed pack.
 void pks__generation_forget_removed(pks__generation *generation, uint32_t index);
-/// Puts packs back in order after a priority changed.
+/// Puts packs back in order after a priority, a pack's origin or the order of origins changed.
 void pks__generation_sort(pks__generation *generation);
 /// Makes `version` the pack's current one. One of the same number takes its place; of the others those are kept that are
 /// pinned or are among the `keep` that were current last, the new one included.

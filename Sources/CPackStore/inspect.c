@@ -22,6 +22,7 @@ bool pks__error_is_damage(const pks_error *error) {
     case PKS_CORRUPT:
     case PKS_PURGED:
     case PKS_NEWER_FORMAT:
+    case PKS_OTHER_DRAFT:
     case PKS_NOT_A_STORE: return true;
     // A file that may not be read, or is no file, is somebody's doing and can be undone: nothing is lost yet.
     case PKS_IO_ERROR:
@@ -115,7 +116,7 @@ static pks_status check_zeros(
 /// The first bytes of the file, which are there for people.
 static pks_status check_header(pks__inspector *inspector, const pks__segment *segment, pks_error *error) {
   const pks_vfs *vfs = segment->vfs;
-  pks__segment_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .kind = pks__put32(segment->kind)}, stored;
+  pks__segment_header header = {.version = pks__put32(PKS__FORMAT), .kind = pks__put32(segment->kind)}, stored;
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   size_t got = 0;
   inspector->bytes_checked += sizeof stored;

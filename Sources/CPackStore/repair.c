@@ -26,7 +26,7 @@ static void pass_fault(void *context, const pks_fault *fault) {
 
 /// Whether a failure to open or to verify says that the store is damaged, and not that it cannot be repaired.
 static bool is_damage(const pks_error *found) {
-  return pks__error_is_damage(found) && found->status != PKS_NEWER_FORMAT;
+  return pks__error_is_damage(found) && !pks__is_other_format(found->status);
 }
 
 /// Verifies the store as anybody would see it.
@@ -130,7 +130,9 @@ static pks_status open_base(pks__repair *repair, pks_error *error) {
   char path[PKS__INDEX_NAME];
   if (generation.next_pack_number == 0) { generation.next_pack_number = 1; }
   int failure = vfs->random(vfs->context, &name.name, sizeof name.name);
-  if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
+  // All runs are written again, so paths that were chosen for the old key are of no use any more.
+  if (!failure) { failure = vfs->random(vfs->context, generation.path_key, sizeof generation.path_key); }
+  if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
   pks__run_path(name.name, path);
   pks_status status = pks__survey_write_run(&repair->survey, &session->scratch, strrchr(path, '/') + 1, &name, error);
   if (!status) { status = pks__generation_add_run(&generation, &name, NULL, 0, error); }
@@ -179,6 +181,7 @@ static pks_status open_salvage(pks__repair *repair, pks_error *error) {
 /// What the plan says of a pack beyond its versions.
 static void complete_pack(const pks__pack_state *planned, pks__pack_state *pack) {
   pack->priority = planned->priority;
+  pack->origin = planned->origin;
   pack->held = planned->held;
   if (planned->highest_version > pack->highest_version) { pack->highest_version = planned->highest_version; }
   for (uint32_t i = 0; i < pack->version_count; i++) {
@@ -197,6 +200,10 @@ static bool shows_current(const pks__pack_state *planned, const pks__pack_state 
 static pks_status make_generation(pks__repair *repair, pks__generation *out, pks_error *error) {
   const pks__generation *plan = &repair->plan;
   pks_status status = pks__generation_copy(&pks__txn_view(repair->txn)->generation, out, error);
+  if (status) { return status; }
+  pks__origins_free(&out->origins);
+  status = pks__origins_copy(&plan->origins, &out->origins, error);
+  out->is_site = plan->is_site;
   for (uint32_t i = 0; !status && i < plan->pack_count + plan->removed_count; i++) {
     const pks__pack_state *planned = pks__generation_any_pack(plan, i);
     uint32_t index = pks__generation_find_pack(out, planned->name);

@@ -16,7 +16,7 @@ pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   pks_error found;
   if (store->control == PKS__NO_FILE) { return PKS_OK; }
   pks_status status = pks__control_read(vfs, store->control, store->boot_id, &repair->control, &found);
-  bool ends = status == PKS_NEWER_FORMAT || (status && !pks__error_is_damage(&found));
+  bool ends = pks__is_other_format(status) || (status && !pks__error_is_damage(&found));
   if (ends && error) { *error = found; }
   if (ends) { return status; }
   int failure = vfs->info_of(vfs->context, store->control, &info);
@@ -78,7 +78,7 @@ static pks_status try_generation(pks__repair *repair, uint64_t number, bool *rea
   pks_error found;
   pks_status status = pks__store_read_generation(repair->old, number, NULL, &repair->plan, &found);
   *read = !status;
-  bool ends = status == PKS_NEWER_FORMAT || (status && !pks__error_is_damage(&found));
+  bool ends = pks__is_other_format(status) || (status && !pks__error_is_damage(&found));
   if (ends && error) { *error = found; }
   return ends ? status : PKS_OK;
 }
@@ -239,11 +239,16 @@ pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
   pks__generation *plan = &repair->plan;
   pks_status status = PKS_OK;
   if (plan->next_pack_number == 0) { plan->next_pack_number = 1; }
+  // Layouts do not say where a pack comes from.
+  pks__origin unknown = {.kind = PKS__ORIGIN_KIND_UNKNOWN};
+  uint32_t origin = 0;
+  status = pks__origins_add(&plan->origins, &unknown, &origin, error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(layouts, pks__id); i++) {
     status = note_layout(repair, PKS__SCRATCH_AT(layouts, const pks__id, i), error);
   }
   for (uint32_t i = 0; i < plan->pack_count; i++) {
     pks__pack_state *pack = &plan->packs[i];
+    pack->origin = origin;
     if (pack->version_count > 0 && pack->versions[0].number > pack->highest_version) {
       pack->highest_version = pack->versions[0].number;
     }

@@ -25,7 +25,7 @@ static bool read_header(pks__run *run, const pks__run_header *header) {
   run->chunk_count = pks__get64(header->chunk_count);
   uint64_t records_length = pks__get64(header->records_length);
   uint64_t record_pages = records_length / PKS__PAGE + 1;
-  return pks__get32(header->version) <= PKS__FORMAT_VERSION && run->chunk_bits <= 28 && run->frame_count < UINT32_MAX
+  return pks__get32(header->version) == PKS__FORMAT && run->chunk_bits <= 28 && run->frame_count < UINT32_MAX
     && run->bucket_count > 0 && run->bucket_count <= UINT32_MAX && run->chunk_count <= UINT32_MAX
     && read_section(table, header->buckets, run->bucket_count, sizeof(pks__bucket), &run->buckets)
     && read_section(table, header->records, records_length, 1, &run->records)

@@ -253,7 +253,7 @@ static pks_status add_chunks(pks__run_writer *writer, pks__scratch *body, pks__r
 }
 
 static pks_status lay_out(pks__run_writer *writer, pks__scratch *body, pks_error *error) {
-  pks__run_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .pack_count = pks__put32(writer->pack_count)};
+  pks__run_header header = {.version = pks__put32(PKS__FORMAT), .pack_count = pks__put32(writer->pack_count)};
   pks_status status = pks__scratch_append(body, &header, sizeof header, error);
   if (!status) { status = add_buckets(writer, body, &header, error); }
   if (!status) { status = add_records(writer, body, &header, error); }

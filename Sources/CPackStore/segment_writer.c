@@ -14,7 +14,7 @@ static pks_status begin(
   pks__scratch_init(&writer->frames, home);
   pks__scratch_init(&writer->ids, home);
   pks__scratch_init(&writer->ends, home);
-  pks__segment_header header = {.version = pks__put32(PKS__FORMAT_VERSION), .kind = pks__put32((uint32_t)writer->kind)};
+  pks__segment_header header = {.version = pks__put32(PKS__FORMAT), .kind = pks__put32((uint32_t)writer->kind)};
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   pks_status status = pks__file_writer_append(&writer->file, &header, sizeof header, error);
   if (status) {
@@ -111,7 +111,7 @@ static pks_status add_column(pks__scratch *body, const pks__scratch *rows, pks_l
 
 static pks_status build_body(pks__segment_writer *writer, pks__scratch *body, pks_error *error) {
   pks__segment_columns columns = {
-    .version = pks__put32(PKS__FORMAT_VERSION),
+    .version = pks__put32(PKS__FORMAT),
     .kind = pks__put32((uint32_t)writer->kind),
     .frame_count = pks__put32(pks__segment_writer_frame_count(writer)),
     .chunk_count = pks__put32(pks__segment_writer_chunk_count(writer)),

@@ -80,6 +80,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_NO_SPACE: return "no space";
     case PKS_CORRUPT: return "corrupt";
     case PKS_NEWER_FORMAT: return "newer format";
+    case PKS_OTHER_DRAFT: return "other draft";
     case PKS_PURGED: return "purged";
     case PKS_UNTRUSTED: return "untrusted";
   }

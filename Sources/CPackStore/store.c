@@ -161,15 +161,18 @@ pks_status pks__store_make_folders(pks_store *store, pks_error *error) {
 /// moment.
 static pks_status write_first_generation(pks_store *store, uint32_t chunk_average, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__generation generation = {.number = 1, .next_pack_number = 1};
+  pks__generation generation = {.number = 1, .next_pack_number = 1, .durable = true};
   pks__control_slot slot = {.chunk_average = chunk_average, .generation = 1, .durable = true};
   pks__scratch bytes = {0};
   char path[PKS__INDEX_NAME];
   pks__generation_path(1, path);
-  pks_status status = pks__generation_encode(&generation, &bytes, error);
-  int failure = status ? 0 : vfs->random(vfs->context, slot.store_id, sizeof slot.store_id);
+  int failure = vfs->random(vfs->context, slot.store_id, sizeof slot.store_id);
+  if (!failure) { failure = vfs->random(vfs->context, generation.path_key, sizeof generation.path_key); }
+  if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
-  if (failure) { status = pks__fail_system(error, failure, "cannot make a store id", NULL); }
+  memcpy(generation.store_id, slot.store_id, sizeof generation.store_id);
+  memcpy(generation.boot_id, slot.boot_id, sizeof generation.boot_id);
+  pks_status status = pks__generation_encode(&generation, &bytes, error);
   if (!status) { status = write_file(vfs, store->root, path, bytes.bytes, (size_t)bytes.length, error); }
   if (!status) { status = pks__store_sync_folder(store, PKS__INDEX_FOLDER, error); }
   if (!status) { status = pks__store_sync_folder(store, ".", error); }

@@ -28,13 +28,12 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   if (memcmp(trailer.magic, PKS__TABLE_MAGIC, sizeof trailer.magic) != 0) {
     return pks__fail(error, PKS_CORRUPT, "file does not end with a table", table->name, at);
   }
-  if (pks__get32(trailer.version) > PKS__FORMAT_VERSION) {
-    return pks__fail(error, PKS_NEWER_FORMAT, "file is of a newer format", table->name, at);
-  }
   table->trailer_sum = pks__get64(trailer.sum);
   if (table->trailer_sum != pks__checksum(&trailer, offsetof(pks__table_trailer, sum))) {
     return pks__fail(error, PKS_CORRUPT, "checksum mismatch in the trailer", table->name, at);
   }
+  pks_status status = pks__check_format(pks__get32(trailer.version), table->name, at, error);
+  if (status) { return status; }
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;
   if (pks__get32(trailer.kind) != (uint32_t)kind || pks__get64(trailer.file_length) != file_length || !aligned || !pks__range_fits(offset, length, at)) {
@@ -186,7 +185,7 @@ pks_status pks__table_finish(
   if (status) { return status; }
   uint64_t groups_begin = begin + sums_length;
   pks__table_trailer trailer = {
-    .version = pks__put32(PKS__FORMAT_VERSION),
+    .version = pks__put32(PKS__FORMAT),
     .kind = pks__put32((uint32_t)kind),
     .body_offset = pks__put64(body_offset),
     .body_length = pks__put64(padded),

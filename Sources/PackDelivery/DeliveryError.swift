@@ -46,6 +46,8 @@ extension DeliveryError {
     public static let corrupt = Self(name: "corrupt")
     /// The site was made by a later version of this library.
     public static let newerFormat = Self(name: "newerFormat")
+    /// The site was made by a version of PackStore with another draft of the format.
+    public static let otherDraft = Self(name: "otherDraft")
     /// The root's signature is wrong, or there is none where one is needed.
     public static let badSignature = Self(name: "badSignature")
     /// The root is signed by another key than the one that is trusted.
@@ -75,6 +77,7 @@ extension DeliveryError: CustomStringConvertible {
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if it stays so, tell whoever runs the site"
     case .newerFormat: "update PackStore"
+    case .otherDraft: "use the version of PackStore that published it, or have it published again"
     case .otherKey: "ask the publisher; --trust takes the new key"
     case .expired: "ask the publisher for a newer one"
     default: nil

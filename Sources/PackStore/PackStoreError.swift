@@ -102,6 +102,8 @@ extension PackStoreError {
     public static let corrupt = Self(PKS_CORRUPT)
     /// Written by a later version of this library.
     public static let newerFormat = Self(PKS_NEWER_FORMAT)
+    /// Written in another draft of format 0. Nothing is damaged; the version of PackStore that wrote it reads it.
+    public static let otherDraft = Self(PKS_OTHER_DRAFT)
     /// The data was purgeable and is gone.
     public static let purged = Self(PKS_PURGED)
     /// What came from a site or an archive is not signed, not by a key that is trusted, expired, or older than what was
@@ -147,6 +149,7 @@ extension PackStoreError: CustomStringConvertible {
     case .held: "run 'packstore unpin' to let it move again"
     case .corrupt: "run 'packstore verify', then 'packstore repair'"
     case .newerFormat: "update PackStore"
+    case .otherDraft: "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
     case .purged: "fetch the pack again"
     default: nil
     }

@@ -213,7 +213,7 @@ const char *sim_served_wrong(const sim_served *served) { return served->wrong; }
 
 /// Errors that speak of damage. Any other, such as NOT_FOUND, says something that is not so.
 static bool speaks_of_damage(pks_status status) {
-  return status == PKS_CORRUPT || status == PKS_NEWER_FORMAT || status == PKS_PURGED;
+  return status == PKS_CORRUPT || status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT || status == PKS_PURGED;
 }
 
 static sim_outcome wrong(sim_served *served, const char *what, const line *line) {

@@ -332,9 +332,11 @@ extension Core {
       #expect(try status { _ = try inspect(Array("no delta at all, but long enough".utf8)) } == PKS_CORRUPT)
       let delta = try pair.delta()
       #expect(try status { try pair.apply(delta.bytes) { $0.level = 23 } } == PKS_INVALID_ARGUMENT)
-      var newer = delta.bytes
-      newer[8] = 1
-      #expect(try status { _ = try inspect(newer) } == PKS_NEWER_FORMAT)
+      for (format, expected) in otherFormats {
+        var other = delta.bytes
+        other.replaceSubrange(8..<12, with: format)
+        #expect(try status { _ = try inspect(other) } == expected)
+      }
     }
 
     // MARK: Damage

@@ -48,6 +48,14 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
+FORMAT = 0 | 1 << 16  # version 0, draft 1
+
+
+def check_format(format_, place):
+    demand(format_ & 0xffff == 0, place, "newer format")
+    demand(format_ == FORMAT, place, "another draft of the format")
+
+
 def load(name, fallback):
     return ctypes.CDLL(ctypes.util.find_library(name) or fallback)
 
@@ -238,7 +246,7 @@ class Table:
         (magic, version, found_kind, self.offset, self.length, file_length, sum_of_groups, reserved, self.sum) = \
             struct.unpack("<8sIIQQQQQQ", trailer)
         demand(magic == b"PKSTABLE", place, "no table at its end")
-        demand(version == 0, place, "newer format")
+        check_format(version, place)
         demand(self.sum == sum64(trailer[:56]), place, "sum of the trailer")
         demand(found_kind == kind, place, "kind of the table")
         demand(self.length and self.length % PAGE == 0 and self.offset % PAGE == 0, place, "place of the body")
@@ -283,7 +291,7 @@ class Segment:
         self.place, self.id = self.file.place, name
         self.table = table = Table(self.file, Table.SEGMENT)
         demand(hashlib.sha256(table.get(0, table.length)).digest()[:16] == name, self.place, "not named by its table")
-        demand(table.uint(0, 4) == 0, self.place, "newer format")
+        check_format(table.uint(0, 4), self.place)
         self.kind, self.frame_count, self.chunk_count = table.uint(4, 4), table.uint(8, 4), table.uint(12, 4)
         self.rows_at, self.ids_at, self.ends_at = table.uint(16, 8), table.uint(24, 8), table.uint(32, 8)
         self.frames_end = table.uint(40, 8)
@@ -346,7 +354,7 @@ class Segment:
     def check(self, unmet):
         """Every frame and every chunk, and what a writer has to keep."""
         header = bytes(self.file.data[:64])
-        expected = b"PKSSEGM0" + struct.pack("<II", 0, self.kind) + bytes(48)
+        expected = b"PKSSEGM0" + struct.pack("<II", FORMAT, self.kind) + bytes(48)
         if header != expected:
             unmet.append(f"{self.place}: header")
         end = 64
@@ -668,7 +676,7 @@ class Run:
          self.frames_at, self.segments_at, self.directory_at, self.chunks_at, self.chunk_count) = \
             struct.unpack("<IIQIIII12Q", header)
         self.reserved = reserved
-        demand(version == 0, self.place, "newer format")
+        check_format(version, self.place)
         demand(self.frame_count < M32 and self.bits <= 28 and 1 <= self.bucket_count <= M32, self.place, "numbers of a run")
         demand(self.records_length < 2 ** 36 and self.chunk_count <= M32, self.place, "numbers of a run")
         demand(self.folders_length <= M32, self.place, "length of the folders")
@@ -858,7 +866,10 @@ class Run:
 
 RunName = collections.namedtuple("RunName", "name length sum packs")
 Version = collections.namedtuple("Version", "number catalog layout committed files links folders bytes flags")
-Pack = collections.namedtuple("Pack", "number priority held removed highest name versions")
+Pack = collections.namedtuple("Pack", "number priority origin held removed highest name versions")
+
+Origin = collections.namedtuple("Origin", "number kind key product")
+Floor = collections.namedtuple("Floor", "origin lowered version sequence serial pack")
 
 
 class Generation:
@@ -869,21 +880,25 @@ class Generation:
         data = bytes(file.data)
         file.close()
         demand(sum64(data) == sum_, place, "sum is not what CONTROL says")
-        demand(len(data) >= 44 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
+        demand(len(data) >= 168 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
-        demand(reader.uint(4) == 0, place, "newer format")
+        check_format(reader.uint(4), place)
         self.flags, self.lineage = reader.uint(2), reader.uint(2)
-        self.number, self.next_pack = reader.uint(8), reader.uint(4)
-        demand(not self.flags & ~3, place, "flags")
+        self.number, self.predecessor = reader.uint(8), reader.uint(8)
+        self.store_id, self.boot_id, self.path_key = reader.take(16), reader.take(16), reader.take(32)
+        demand(not self.flags & ~15, place, "flags")
         demand(self.number == number and 1 <= number < 2 ** 62, place, "number")
+        self.read_origins(reader, place)
+        self.next_pack = reader.uint(4)
         self.runs = [self.read_run(reader) for _ in range(self.count(reader, 28))]
-        self.packs = [self.read_pack(reader, place) for _ in range(self.count(reader, 149))]
+        self.packs = [self.read_pack(reader, place) for _ in range(self.count(reader, 153))]
         demand(reader.left() == 0, place, "bytes after the last pack")
         demand(len(self.packs) <= 65535, place, "too many packs")
         demand(len({pack.name for pack in self.packs}) == len(self.packs), place, "two packs of one name")
         demand(len({pack.number for pack in self.packs}) == len(self.packs), place, "two packs of one number")
         demand(all(0 < pack.number < self.next_pack for pack in self.packs), place, "number of a pack")
+        demand(all(pack.origin in self.origin_rank for pack in self.packs), place, "origin of a pack")
         demand(len({run.name for run in self.runs}) == len(self.runs), place, "a run is named twice")
         self.place = place
 
@@ -894,6 +909,41 @@ class Generation:
         demand(count * least <= reader.left(), reader.place, "more things than bytes")
         return count
 
+    def read_origins(self, reader, place):
+        next_origin = reader.uint(4)
+        origins = [self.read_origin(reader, place) for _ in range(self.count(reader, 44))]
+        demand(1 <= len(origins) <= 4096, place, "number of origins")
+        self.origin_rank = {origin.number: rank for rank, origin in enumerate(origins)}
+        demand(len(self.origin_rank) == len(origins), place, "two origins of one number")
+        demand(len({origin[1:] for origin in origins}) == len(origins), place, "an origin is listed twice")
+        demand(all(number < next_origin for number in self.origin_rank), place, "number of an origin")
+        demand(0 in self.origin_rank, place, "no local origin")
+        floors = [self.read_floor(reader, place) for _ in range(self.count(reader, 37))]
+        demand(len(floors) <= 1 << 20, place, "number of floors")
+        keys = [(floor.origin, floor.pack) for floor in floors]
+        demand(all(a < b for a, b in zip(keys, keys[1:])), place, "order of floors")
+        demand(all(origin in self.origin_rank for origin, _ in keys), place, "origin of a floor")
+
+    @staticmethod
+    def read_origin(reader, place):
+        number, kind, key, length = reader.uint(4), reader.uint(4), reader.take(32), reader.uint(4)
+        demand(length <= 64, place, "product of an origin")
+        product = reader.take(length)
+        demand(kind <= 3 and (kind == 0) == (number == 0), place, "kind of an origin")
+        demand((kind == 1) == any(key), place, "key of an origin")
+        is_named = re.fullmatch(rb"[a-z0-9][a-z0-9_.-]{0,63}", product)
+        demand(is_named if kind in (1, 2) else not product, place, "product of an origin")
+        return Origin(number, kind, key, product)
+
+    @staticmethod
+    def read_floor(reader, place):
+        origin, flags = reader.uint(4), reader.uint(4)
+        version, sequence, serial, length = reader.uint(8), reader.uint(8), reader.uint(8), reader.uint(4)
+        demand(not flags & ~1 and version > 0 and length <= 128, place, "floor")
+        pack = reader.take(length)
+        demand(re.fullmatch(rb"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", pack), place, "pack of a floor")
+        return Floor(origin, bool(flags), version, sequence, serial, pack)
+
     def read_run(self, reader):
         name, length, sum_ = reader.uint(8), reader.uint(8), reader.uint(8)
         packs = [reader.uint(4) for _ in range(self.count(reader, 4))]
@@ -901,7 +951,8 @@ class Generation:
         return RunName(name, length, sum_, packs)
 
     def read_pack(self, reader, place):
-        number, priority, flags, highest = reader.uint(4), reader.sint(4), reader.uint(4), reader.uint(8)
+        number, priority, origin = reader.uint(4), reader.sint(4), reader.uint(4)
+        flags, highest = reader.uint(4), reader.uint(8)
         length = reader.uint(4)
         demand(not flags & ~3, place, "flags of a pack")
         demand(length <= 128, place, "name of a pack")
@@ -913,7 +964,7 @@ class Generation:
                     for _ in range(count)]
         demand(len({version.number for version in versions}) == count, place, "two versions of one number")
         demand(all(version.number <= highest for version in versions), place, "highest number of a version")
-        return Pack(number, priority, bool(flags & 1), bool(flags & 2), highest, name.decode(), versions)
+        return Pack(number, priority, origin, bool(flags & 1), bool(flags & 2), highest, name.decode(), versions)
 
 
 # --- 13: the control file -------------------------------------------------------------------------------------------
@@ -949,7 +1000,7 @@ def read_control(store, boot_id, unmet):
                 unmet.append(f"CONTROL: slot {index} is damaged")
             continue
         fields = struct.unpack_from("<II16sQQQ16sI", slot, 8)
-        demand(fields[0] == 0, "CONTROL", "newer format")
+        check_format(fields[0], "CONTROL")
         if any(slot[76:4088]) or fields[7] not in (0, 1, 2):
             unmet.append(f"CONTROL: reserved bytes of slot {index}")
         if not 1 <= fields[3] < 2 ** 62:
@@ -1170,7 +1221,7 @@ class Store:
         """Everything. What shows and what packs hold, as values for JSON."""
         by_pack = self.read_records()
         packs_there = [pack for pack in self.generation.packs if not pack.removed]
-        rank = sorted(packs_there, key=lambda pack: (-pack.priority, pack.number))
+        rank = sorted(packs_there, key=lambda pack: (self.generation.origin_rank[pack.origin], -pack.priority, pack.number))
         packs = []
         for pack in rank + sorted((pack for pack in self.generation.packs if pack.removed), key=lambda pack: pack.name):
             digests, records = {}, by_pack.get(pack.number, {})

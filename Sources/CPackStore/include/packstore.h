@@ -70,6 +70,7 @@ typedef enum pks_status {
 
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
+  PKS_OTHER_DRAFT = 304,   ///< written in another draft of format 0: nothing is damaged, another version reads it
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
   /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
   PKS_UNTRUSTED = 303,
@@ -88,6 +89,9 @@ typedef struct pks_error {
   /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like that.
   char file[992];
 } pks_error;
+
+/// The format that this library reads and writes: the version in the low half, the draft of it in the high half.
+uint32_t pks_format(void);
 
 /// A short English name of the status, such as "corrupt". Static.
 const char *pks_status_name(pks_status status);

@@ -280,7 +280,7 @@ final class Puller {
 
   /// Whether frames may still bring the version: they need less room, and nothing of what the delta is or begins with.
   private static func isOfDelta(_ error: PackStoreError) -> Bool {
-    [.corrupt, .newerFormat, .invalidArgument, .noSpace, .purged, .notFound].contains(error.code)
+    [.corrupt, .newerFormat, .otherDraft, .invalidArgument, .noSpace, .purged, .notFound].contains(error.code)
   }
 
   private func fetch(
@@ -369,6 +369,7 @@ extension DeliveryError {
       switch error.code {
       case .untrusted: .badSignature
       case .newerFormat: .newerFormat
+      case .otherDraft: .otherDraft
       default: .corrupt
       }
     self.init(code, error.reason, at: place, offset: error.offset)

@@ -56,15 +56,13 @@ package struct ByteReader {
     do { return try PackID(name) } catch { throw corrupt("no pack can have the name", at: begin) }
   }
 
-  /// The first 12 bytes of a file: what it is, and its version, which is 0.
+  /// The first 12 bytes of a file: what it is, and its format.
   package mutating func header(_ magic: StaticString) throws(PackStoreError) {
     let expected = magic.withUTF8Buffer(Array.init)
     guard remaining >= expected.count, try take(expected.count).elementsEqual(expected) else {
       throw corrupt("the file is something else", at: 0)
     }
-    guard try integer(UInt32.self) == 0 else {
-      throw PackStoreError(.newerFormat, "written by a newer version of PackStore", file: file)
-    }
+    try SiteFormat.check(try integer(UInt32.self), file: file)
   }
 
   package mutating func reserved() throws(PackStoreError) {

@@ -35,7 +35,7 @@ extension SiteRoot {
   package func encode(signedBy key: SiteKey?) throws(PackStoreError) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
-    writer.append(UInt32(0))
+    writer.append(SiteFormat.current)
     writer.append(UInt32(clamping: packs.count))
     writer.append(sequence)
     writer.append(madeAt)

@@ -83,7 +83,7 @@ extension VersionManifest {
   package func encode() throws(PackStoreError) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
-    writer.append(UInt32(0))
+    writer.append(SiteFormat.current)
     writer.append(UInt32(clamping: segments.count))
     writer.append(number)
     writer.append(catalog.bytes)

@@ -121,14 +121,14 @@ extension Core {
         "a durable slot's boot id does not matter")
     }
 
-    @Test func newerFormat() throws {
-      var newer = Self.bytes(Self.slot(5))
-      newer[8] = UInt8(PKS__FORMAT_VERSION) + 1
-      let sum = newer.withUnsafeBytes { pks__checksum($0.baseAddress, Self.slotSize - 8) }
-      newer.replaceSubrange((Self.slotSize - 8)..., with: withUnsafeBytes(of: sum.littleEndian) { Array($0) })
+    @Test(arguments: otherFormats) func otherFormat(format: [UInt8], expected: pks_status) throws {
+      var other = Self.bytes(Self.slot(5))
+      other.replaceSubrange(8..<12, with: format)
+      let sum = other.withUnsafeBytes { pks__checksum($0.baseAddress, Self.slotSize - 8) }
+      other.replaceSubrange((Self.slotSize - 8)..., with: withUnsafeBytes(of: sum.littleEndian) { Array($0) })
       let four = Self.bytes(Self.slot(4))
-      for file in [newer + Self.empty, four + newer, newer + four] {
-        #expect(try status { _ = try Self.read(file) } == PKS_NEWER_FORMAT)
+      for file in [other + Self.empty, four + other, other + four] {
+        #expect(try status { _ = try Self.read(file) } == expected)
       }
     }
 

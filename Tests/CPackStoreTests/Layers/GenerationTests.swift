@@ -25,6 +25,17 @@ extension Core {
         try attempt { pks__generation_add_run(&generation, &run, numbers, 2, $0) }
       }
       if packCount > 1 {
+        var origin = OriginTests.signed("game"), number: UInt32 = 0
+        try attempt { pks__origins_add(&generation.origins, &origin, &number, $0) }
+        for (index, pack) in ["a", "pack-0"].enumerated() {
+          var floor = OriginTests.floor(number, pack, version: UInt64(index + 1))
+          try attempt { pks__origins_set_floor(&generation.origins, &floor, $0) }
+        }
+        generation.packs[0].origin = number
+        pks__generation_sort(&generation)
+        generation.predecessor = 76
+        generation.durable = true
+        withUnsafeMutableBytes(of: &generation.path_key) { $0[5] = 7 }
         generation.packs[0].held = true
         generation.packs[0].versions[0].pinned = true
         try attempt { pks__generation_remove_pack(&generation, 1, true, $0) }
@@ -116,7 +127,8 @@ extension Core {
           pks__generation_free(&decoded)
         }
         #expect(
-          [PKS_OK, PKS_CORRUPT, PKS_NEWER_FORMAT].contains(status), "seed \(seed), round \(round): \(status.rawValue)")
+          [PKS_OK, PKS_CORRUPT, PKS_NEWER_FORMAT, PKS_OTHER_DRAFT].contains(status),
+          "seed \(seed), round \(round): \(status.rawValue)")
         refused += status == PKS_OK ? 0 : 1
       }
       #expect(refused > 500)
@@ -135,12 +147,34 @@ extension Core {
       #expect(status == PKS_CORRUPT, "\(status.rawValue)")
     }
 
-    @Test func newerFormat() throws {
+    @Test(arguments: otherFormats) func otherFormat(format: [UInt8], expected: pks_status) throws {
       var generation = try Self.make()
       var bytes = try Self.encode(&generation)
       pks__generation_free(&generation)
-      bytes[8] = UInt8(PKS__FORMAT_VERSION) + 1
-      #expect(try status { _ = try Self.decode(Self.resum(bytes)) } == PKS_NEWER_FORMAT)
+      bytes.replaceSubrange(8..<12, with: format)
+      #expect(try status { _ = try Self.decode(Self.resum(bytes)) } == expected)
+    }
+
+    /// Packs of an earlier origin win over those of a later one, whatever the priorities.
+    @Test func originsComeBeforePriorities() throws {
+      var generation = pks__generation(), index: UInt32 = 0
+      defer { pks__generation_free(&generation) }
+      generation.next_pack_number = 1
+      var numbers: [UInt32] = []
+      for product in ["one", "two"] {
+        var origin = OriginTests.signed(product), number: UInt32 = 0
+        try attempt { pks__origins_add(&generation.origins, &origin, &number, $0) }
+        numbers.append(number)
+      }
+      for (name, priority, origin) in [("a", 9, 2), ("b", 1, 1), ("c", -5, 0), ("d", 7, 1)] as [(String, Int32, Int)] {
+        try attempt { pks__generation_add_pack(&generation, name, priority, &index, $0) }
+        generation.packs[Int(index)].origin = [0, numbers[0], numbers[1]][origin]
+        pks__generation_sort(&generation)
+      }
+      #expect(Self.names(generation) == ["c", "d", "b", "a"])
+      try attempt { pks__origins_order(&generation.origins, [numbers[1], numbers[0]], 2, $0) }
+      pks__generation_sort(&generation)
+      #expect(Self.names(generation) == ["a", "d", "b", "c"])
     }
 
     /// By priority, highest first, then first installed first; a pack that comes back is a new one.

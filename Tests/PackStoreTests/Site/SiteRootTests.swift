@@ -43,7 +43,9 @@ import Testing
 
   /// Nobody but the owner of the key can say so, and yet even the owner's nonsense is not believed.
   @Test func everyFieldIsChecked() throws {
-    #expect(failure(decoding: bytes.putting(UInt32(1), at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(SiteFormat.current + 1, at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(UInt32(0), at: 8)) == .otherDraft)
+    #expect(failure(decoding: bytes.putting(SiteFormat.current + 0x10000, at: 8)) == .otherDraft)
     try expectCorrupt(UInt32(3), at: 12)  // packs
     try expectCorrupt(UInt32(1), at: 12)
     try expectCorrupt(UInt32.max, at: 12)

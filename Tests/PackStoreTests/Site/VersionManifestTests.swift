@@ -36,7 +36,9 @@ import Testing
 
   @Test func everyFieldIsChecked() {
     #expect(failure(decoding: bytes.putting(UInt8(0), at: 0)) == .corrupt)
-    #expect(failure(decoding: bytes.putting(UInt32(1), at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(SiteFormat.current + 1, at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(UInt32(0), at: 8)) == .otherDraft)
+    #expect(failure(decoding: bytes.putting(SiteFormat.current + 0x10000, at: 8)) == .otherDraft)
     #expect(failure(decoding: bytes.putting(UInt32(3), at: 12)) == .corrupt)  // segments
     #expect(failure(decoding: bytes.putting(UInt32(1), at: 12)) == .corrupt)
     #expect(failure(decoding: bytes.putting(UInt32.max, at: 12)) == .corrupt)
