@@ -268,13 +268,15 @@ static pks_status old_run_segment(pks__ingest *ingest, uint32_t source, uint32_t
   return status;
 }
 
+static bool find_frame(const assembler *assembler, const piece *piece, uint32_t frame, uint32_t *number) {
+  uint64_t probe = 0;
+  return pks__map_next(&assembler->old_frames, (uint64_t)piece->source << 32 | frame, &probe, number);
+}
+
 static bool frames_are_known(const assembler *assembler, const piece *piece, uint32_t *first) {
   for (uint32_t frame = piece->first_frame; frame <= piece->last_frame; frame++) {
-    uint64_t probe = 0;
     uint32_t number;
-    if (!pks__map_next(&assembler->old_frames, (uint64_t)piece->source << 32 | frame, &probe, &number)) {
-      return false;
-    }
+    if (!find_frame(assembler, piece, frame, &number)) { return false; }
     if (frame == piece->first_frame) { *first = number; }
     if (number != *first + (frame - piece->first_frame)) { return false; }
   }
@@ -303,7 +305,8 @@ static pks_status add_old_frames(assembler *assembler, const piece *piece, uint3
     };
     status = pks__run_writer_add_frame(&ingest->run, &info, &number, error);
     if (index == piece->first_frame) { *first = number; }
-    if (!status) {
+    uint32_t known;
+    if (!status && !find_frame(assembler, piece, index, &known)) {
       status = pks__map_insert(&assembler->old_frames, (uint64_t)piece->source << 32 | index, number, error);
     }
   }

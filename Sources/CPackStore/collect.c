@@ -157,6 +157,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
     .lock = txn->session.lock,
     .with_segments = current->generation.has_garbage || txn->session.leaves_garbage,
     .with_index = true,
+    .live = pks__needs_make(current->store),
   };
   bool any_pinned = false;
   pks_status status = keep_generation(&collection, current);

@@ -116,8 +116,7 @@ static pks_status list_segments(pks_delivery *delivery, const pks_delivery_reque
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < request->segment_count; i++) {
     pks__site_segment segment = {.info = request->segments[i]};
-    uint64_t key;
-    memcpy(&key, segment.info.id, sizeof key);
+    uint64_t key = pks__map_key(&delivery->segments_by_id, segment.info.id, sizeof segment.info.id);
     status = pks__scratch_append(&delivery->segments, &segment, sizeof segment, error);
     if (!status) { status = pks__map_insert(&delivery->segments_by_id, key, i, error); }
   }
@@ -149,7 +148,8 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   delivery->store = txn->store;
   delivery->txn = txn;
   delivery->base = pks__view_retain(pks__txn_view(txn));
-  delivery->home = (pks__scratch_folder){.vfs = txn->store->vfs, .folder = txn->session.folder};
+  delivery->home =
+    (pks__scratch_folder){.vfs = txn->store->vfs, .folder = txn->session.folder, .key = txn->store->map_key};
   (void)snprintf(delivery->pack, sizeof delivery->pack, "%s", request->pack);
   delivery->version = request->version;
   memcpy(delivery->catalog.bytes, request->catalog, sizeof delivery->catalog.bytes);

@@ -88,15 +88,14 @@ static pks_status is_changed(scan *scan, const pks__catalog_entry *entry, bool *
   return PKS_OK;
 }
 
+static const pks__id *missing_id(const void *context, uint32_t index) { return &chunk_at(context, index)->id; }
+
 /// The length of a chunk that is known: to come, new, or in the base. 0 when it is not known.
 static pks_status known_length(pks_delivery *delivery, const pks__id *id, uint32_t *length, pks_error *error) {
-  uint64_t probe = 0;
   uint32_t index;
   *length = 0;
-  while (pks__map_next(&delivery->missing, pks__id_prefix(id), &probe, &index)) {
-    const pks__missing_chunk *chunk = chunk_at(delivery, index);
-    if (!pks__id_equal(&chunk->id, id)) { continue; }
-    *length = chunk->length;
+  if (pks__map_find_id(&delivery->missing, id, missing_id, delivery, &index)) {
+    *length = chunk_at(delivery, index)->length;
     return PKS_OK;
   }
   if (pks__ingest_find_new(&delivery->ingest, id, &index)) {
@@ -130,7 +129,7 @@ static pks_status add_missing(
   };
   pks_status status = pks__scratch_append(&delivery->chunks, &row, sizeof row, error);
   if (status || !is_listed) { return status; }
-  return pks__map_insert(&delivery->missing, pks__id_prefix(&chunk->id), (uint32_t)count, error);
+  return pks__map_insert_id(&delivery->missing, &chunk->id, (uint32_t)count, error);
 }
 
 /// Takes note of a chunk of a file, if it is missing.
@@ -379,9 +378,8 @@ static pks_status seek_extent(extent_walk *walk, const pks__missing_chunk *chunk
 }
 
 static uint32_t segment_of(const pks_delivery *delivery, const pks__segment_id *id) {
-  uint64_t key, probe = 0;
+  uint64_t key = pks__map_key(&delivery->segments_by_id, id, sizeof *id), probe = 0;
   uint32_t index;
-  memcpy(&key, id->bytes, sizeof key);
   while (pks__map_next(&delivery->segments_by_id, key, &probe, &index)) {
     const pks__site_segment *segment = pks__delivery_segment(delivery, index);
     if (memcmp(segment->info.id, id->bytes, sizeof id->bytes) == 0) { return index; }

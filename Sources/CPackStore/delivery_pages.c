@@ -73,7 +73,7 @@ pks__page_source pks__delivery_pages(pks_delivery *delivery) {
 static pks_status was_seen(pks_delivery *delivery, const pks__page_task *task, bool *seen, pks_error *error) {
   *seen = false;
   if (task->role == PKS__ROLE_LAYOUT || task->role == PKS__ROLE_ROOT) { return PKS_OK; }
-  uint64_t key = pks__id_prefix(&task->id), probe = 0;
+  uint64_t key = pks__map_key(&delivery->seen_by_id, &task->id, sizeof task->id), probe = 0;
   uint32_t index;
   while (pks__map_next(&delivery->seen_by_id, key, &probe, &index)) {
     const pks__page_task *other = PKS__SCRATCH_AT(&delivery->seen, const pks__page_task, index);
@@ -182,16 +182,18 @@ static pks_status add_want(pks_delivery *delivery, const pks__want *want, pks_er
   return pks__scratch_append(&delivery->wants, want, sizeof *want, error);
 }
 
+static const pks__id *placed_id(const void *context, uint32_t index) {
+  const pks_delivery *delivery = context;
+  const pks__page_place *place = PKS__SCRATCH_AT(&delivery->page_places, const pks__page_place, index);
+  pks__frame_table table = pks__delivery_table(delivery, place->segment);
+  return pks__frame_table_page(&table, place->frame);
+}
+
 static bool find_place(const pks_delivery *delivery, const pks__id *id, pks__page_place *out) {
-  uint64_t probe = 0;
   uint32_t index;
-  while (pks__map_next(&delivery->pages_by_id, pks__id_prefix(id), &probe, &index)) {
-    *out = *PKS__SCRATCH_AT(&delivery->page_places, const pks__page_place, index);
-    pks__frame_table table = pks__delivery_table(delivery, out->segment);
-    pks__id page = pks__frame_table_page(&table, out->frame);
-    if (pks__id_equal(&page, id)) { return true; }
-  }
-  return false;
+  if (!pks__map_find_id(&delivery->pages_by_id, id, placed_id, delivery, &index)) { return false; }
+  *out = *PKS__SCRATCH_AT(&delivery->page_places, const pks__page_place, index);
+  return true;
 }
 
 /// Wants a page, or all of the small segment that it lies in.
@@ -306,6 +308,19 @@ pks__frame_table pks__delivery_table(const pks_delivery *delivery, uint32_t segm
   return table;
 }
 
+/// Knows where a page is. A table may list one any number of times: the first place will do.
+static pks_status list_page(
+  pks_delivery *delivery, uint32_t segment, uint32_t frame, const pks__id *id, pks_error *error
+) {
+  pks__page_place place;
+  if (find_place(delivery, id, &place)) { return PKS_OK; }
+  place = (pks__page_place){.segment = segment, .frame = frame};
+  uint64_t count = PKS__SCRATCH_COUNT(&delivery->page_places, pks__page_place);
+  if (count == UINT32_MAX) { return pks__delivery_corrupt(delivery, "too many pages", error); }
+  pks_status status = pks__scratch_append(&delivery->page_places, &place, sizeof place, error);
+  return status ? status : pks__map_insert_id(&delivery->pages_by_id, id, (uint32_t)count, error);
+}
+
 /// Knows the pages of a metadata segment.
 static pks_status list_pages(
   pks_delivery *delivery, uint32_t segment, const pks__frame_table *table, pks_error *error
@@ -313,13 +328,8 @@ static pks_status list_pages(
   uint64_t stored = 0;
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < table->frame_count; i++) {
-    pks__page_place place = {.segment = segment, .frame = i};
-    pks__id id = pks__frame_table_page(table, i);
-    uint64_t count = PKS__SCRATCH_COUNT(&delivery->page_places, pks__page_place);
     stored += pks__frame_table_at(table, i).stored_length;
-    if (count == UINT32_MAX) { return pks__delivery_corrupt(delivery, "too many pages", error); }
-    status = pks__scratch_append(&delivery->page_places, &place, sizeof place, error);
-    if (!status) { status = pks__map_insert(&delivery->pages_by_id, pks__id_prefix(&id), (uint32_t)count, error); }
+    status = list_page(delivery, segment, i, pks__frame_table_page(table, i), error);
   }
   if (status || table->frame_count == 0) { return status; }
   pks__tabled_frame first = pks__frame_table_at(table, 0), last = pks__frame_table_at(table, table->frame_count - 1);
@@ -419,12 +429,13 @@ static pks_status take_page(
   pks_delivery *delivery, const pks__frame_table *table, uint32_t index, const uint8_t *stored, pks_error *error
 ) {
   pks__tabled_frame frame = pks__frame_table_at(table, index);
-  pks__id expected = pks__frame_table_page(table, index), id;
-  if (pks__incoming_has_blob(&delivery->incoming, &expected)) { return PKS_OK; }
+  const pks__id *expected = pks__frame_table_page(table, index);
+  pks__id id;
+  if (pks__incoming_has_blob(&delivery->incoming, expected)) { return PKS_OK; }
   pks_status status = decode_page(delivery, &frame, stored, error);
   if (status) { return status; }
   digest(delivery, delivery->page.bytes, (size_t)delivery->page.length, &id);
-  if (!pks__id_equal(&id, &expected)) {
+  if (!pks__id_equal(&id, expected)) {
     return pks__delivery_corrupt(delivery, "a page is not what its frame table says", error);
   }
   return pks__incoming_put_blob(&delivery->incoming, &id, delivery->page.bytes, (size_t)delivery->page.length, error);

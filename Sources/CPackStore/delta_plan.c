@@ -66,6 +66,11 @@ static pks_status put_steps(planner *planner, uint64_t row, uint64_t again, pks_
 
 // MARK: - Chunks
 
+static const pks__id *from_id(const void *context, uint32_t row) {
+  const planner *planner = context;
+  return &pks__version_list_chunk(&planner->plan->from, row)->id;
+}
+
 static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
   const pks__version_list *from = &planner->plan->from;
   // What comes next in A comes mostly next in B.
@@ -73,32 +78,26 @@ static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
   if (*row < pks__version_list_rows(from) && pks__id_equal(&pks__version_list_chunk(from, *row)->id, id)) {
     return true;
   }
-  uint64_t probe = 0;
-  uint32_t value;
-  while (pks__map_next(&planner->from_rows, pks__id_prefix(id), &probe, &value)) {
-    *row = value;
-    if (pks__id_equal(&pks__version_list_chunk(from, value)->id, id)) { return true; }
-  }
-  return false;
+  uint32_t value = 0;
+  bool found = pks__map_find_id(&planner->from_rows, id, from_id, planner, &value);
+  *row = value;
+  return found;
 }
 
-static const pks__id *new_id(const planner *planner, uint64_t number) {
+static const pks__id *new_id(const void *context, uint32_t number) {
+  const planner *planner = context;
   const pks__delta_plan *plan = planner->plan;
   return &pks__version_list_chunk(&plan->to, *PKS__SCRATCH_AT(&plan->new_rows, const uint64_t, number))->id;
 }
 
 static bool find_new(const planner *planner, const pks__id *id, uint64_t *number) {
-  uint64_t probe = 0;
-  uint32_t value;
+  uint64_t count = PKS__SCRATCH_COUNT(&planner->plan->new_rows, uint64_t);
+  uint32_t value = 0;
   *number = planner->again;
-  if (*number < PKS__SCRATCH_COUNT(&planner->plan->new_rows, uint64_t) && pks__id_equal(new_id(planner, *number), id)) {
-    return true;
-  }
-  while (pks__map_next(&planner->new_chunks, pks__id_prefix(id), &probe, &value)) {
-    *number = value;
-    if (pks__id_equal(new_id(planner, value), id)) { return true; }
-  }
-  return false;
+  if (*number < count && pks__id_equal(new_id(planner, (uint32_t)*number), id)) { return true; }
+  bool found = pks__map_find_id(&planner->new_chunks, id, new_id, planner, &value);
+  *number = value;
+  return found;
 }
 
 /// Appends to the file's steps, extending the last one where it goes on.
@@ -184,7 +183,7 @@ static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_
   }
   if (!status) { status = add_to_group(planner, chunk->length, error); }
   if (!status) { status = pks__scratch_append(&plan->new_rows, &row, sizeof row, error); }
-  if (!status) { status = pks__map_insert(&planner->new_chunks, pks__id_prefix(&chunk->id), (uint32_t)number, error); }
+  if (!status) { status = pks__map_insert_id(&planner->new_chunks, &chunk->id, (uint32_t)number, error); }
   if (!status) { status = add_step(planner, PKS__DELTA_NEW, plan->new_bytes, chunk->length, error); }
   if (status) { return status; }
   plan->new_bytes += chunk->length;
@@ -333,7 +332,7 @@ static pks_status index_rows(planner *planner, pks_error *error) {
     uint64_t row;
     planner->row = count;  // the map alone
     if (find_row(planner, id, &row)) { continue; }
-    status = pks__map_insert(&planner->from_rows, pks__id_prefix(id), (uint32_t)i, error);
+    status = pks__map_insert_id(&planner->from_rows, id, (uint32_t)i, error);
   }
   planner->row = 0;
   return status;

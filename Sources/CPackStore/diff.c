@@ -51,21 +51,23 @@ typedef struct comparison {
   pks__scratch held;    ///< struct held, in order of paths
   pks__scratch text;    ///< paths and values
   pks__scratch groups;  ///< struct group
-  pks__map by_value;    ///< checksum of a value -> group
+  pks__map by_value;    ///< key of a value -> group
   pks__scratch chunks;  ///< known_chunk
-  pks__map by_id;       ///< id prefix -> index in `chunks`
+  pks__map by_id;       ///< id -> index in `chunks`
   pks_diff_totals totals;
 } comparison;
 
 // MARK: - Chunks
 
+static const pks__id *known_id(const void *context, uint32_t index) {
+  const comparison *c = context;
+  return &PKS__SCRATCH_AT(&c->chunks, const known_chunk, index)->id;
+}
+
 static pks_status note_chunk(comparison *c, const pks__catalog_chunk *chunk, uint32_t versions, pks_error *error) {
-  uint64_t probe = 0, key = pks__id_prefix(&chunk->id);
   uint32_t index;
-  while (pks__map_next(&c->by_id, key, &probe, &index)) {
-    known_chunk *known = PKS__SCRATCH_AT(&c->chunks, known_chunk, index);
-    if (!pks__id_equal(&known->id, &chunk->id)) { continue; }
-    known->versions |= versions;
+  if (pks__map_find_id(&c->by_id, &chunk->id, known_id, c, &index)) {
+    PKS__SCRATCH_AT(&c->chunks, known_chunk, index)->versions |= versions;
     return PKS_OK;
   }
   uint64_t count = PKS__SCRATCH_COUNT(&c->chunks, known_chunk);
@@ -74,7 +76,7 @@ static pks_status note_chunk(comparison *c, const pks__catalog_chunk *chunk, uin
   }
   known_chunk row = {.id = chunk->id, .length = pks__get32(chunk->length), .versions = versions};
   pks_status status = pks__scratch_append(&c->chunks, &row, sizeof row, error);
-  return status ? status : pks__map_insert(&c->by_id, key, (uint32_t)count, error);
+  return status ? status : pks__map_insert_id(&c->by_id, &chunk->id, (uint32_t)count, error);
 }
 
 static pks_status note_chunks(comparison *c, const pks__catalog_entry *entry, uint32_t versions, pks_error *error) {
@@ -211,7 +213,7 @@ static bool has_equal_content(const comparison *c, const held *a, const held *b)
 }
 
 static uint64_t value_key(const comparison *c, const held *row) {
-  return pks__checksum(c->text.bytes + row->value, row->value_length);
+  return pks__map_key(&c->by_value, c->text.bytes + row->value, row->value_length);
 }
 
 /// The group whose members have the content of `row`, or NULL. Every group keeps a member, matched or not, for that

@@ -10,14 +10,15 @@ typedef struct draft_page {
 
 // MARK: - Pages
 
+static const pks__id *page_id(const void *context, uint32_t index) {
+  const pks__draft *draft = context;
+  return &PKS__SCRATCH_AT(&draft->pages, const draft_page, index)->id;
+}
+
 static const draft_page *find_page(const pks__draft *draft, const pks__id *id) {
-  uint64_t probe = 0;
   uint32_t index;
-  while (pks__map_next(&draft->by_prefix, pks__id_prefix(id), &probe, &index)) {
-    const draft_page *page = PKS__SCRATCH_AT(&draft->pages, const draft_page, index);
-    if (pks__id_equal(&page->id, id)) { return page; }
-  }
-  return NULL;
+  bool found = pks__map_find_id(&draft->by_id, id, page_id, draft, &index);
+  return found ? PKS__SCRATCH_AT(&draft->pages, const draft_page, index) : NULL;
 }
 
 static pks_status put_page(void *context, const void *bytes, size_t length, pks__id *id, pks_error *error) {
@@ -28,7 +29,7 @@ static pks_status put_page(void *context, const void *bytes, size_t length, pks_
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&draft->pages, draft_page);
   pks_status status = pks__scratch_append(&draft->bytes, bytes, length, error);
   if (!status) { status = pks__scratch_append(&draft->pages, &page, sizeof page, error); }
-  if (!status) { status = pks__map_insert(&draft->by_prefix, pks__id_prefix(id), index, error); }
+  if (!status) { status = pks__map_insert_id(&draft->by_id, id, index, error); }
   draft->has_failed = draft->has_failed || status;
   return status;
 }
@@ -47,7 +48,7 @@ void pks__draft_open(pks__draft *draft, pks_sha256 *sha256, pks__scratch_folder 
   *draft = (pks__draft){.sha256 = sha256, .chunker = pks__chunker_make(average), .info.chunk_average = average};
   pks__scratch_init(&draft->bytes, home);
   pks__scratch_init(&draft->pages, home);
-  pks__map_init(&draft->by_prefix, home);
+  pks__map_init(&draft->by_id, home);
   pks__page_sink sink = {.context = draft, .put = put_page};
   pks__tree_writer_init(&draft->entries, sink, PKS__TREE_MAP, 0);
   pks__rows_init(&draft->chunks, sink, sizeof(pks__catalog_chunk));
@@ -60,7 +61,7 @@ void pks__draft_close(pks__draft *draft) {
   pks__scratch_free(&draft->pages);
   pks__scratch_free(&draft->value);
   pks__scratch_free(&draft->window);
-  pks__map_free(&draft->by_prefix);
+  pks__map_free(&draft->by_id);
   *draft = (pks__draft){0};
 }
 

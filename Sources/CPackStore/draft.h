@@ -14,7 +14,7 @@ typedef struct pks__draft {
   pks_sha256 *sha256;
   pks__scratch bytes;  ///< of pages, back to back
   pks__scratch pages;  ///< which pages
-  pks__map by_prefix;  ///< id prefix -> index in `pages`
+  pks__map by_id;      ///< id -> index in `pages`
   pks__tree_writer entries;
   pks__rows chunks;     ///< of the asset under way
   pks__scratch value;   ///< likewise

@@ -101,7 +101,7 @@ static pks_status note_new_chunk(
 ) {
   ingest->result.new_chunk_count++;
   ingest->result.new_raw_bytes += length;
-  return pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), number, error);
+  return pks__map_insert_id(&ingest->new_chunks, id, number, error);
 }
 
 /// Finds or stores a chunk of an asset that is no map asset.

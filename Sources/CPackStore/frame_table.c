@@ -50,11 +50,9 @@ pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t in
   };
 }
 
-pks__id pks__frame_table_page(const pks__frame_table *table, uint32_t index) {
+const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index) {
   PKS_ASSERT(index < table->frame_count && table->pages);
-  pks__id id;
-  memcpy(&id, table->pages + (size_t)index * sizeof id, sizeof id);
-  return id;
+  return (const pks__id *)(const void *)table->pages + index;
 }
 
 /// Whether a frame may be so, and lies between where the one before ended and the end of the file. `*end` is where it

@@ -54,7 +54,7 @@ void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_tabl
 
 pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index);  ///< `index` < frame_count
 /// The page that a frame of a metadata segment holds.
-pks__id pks__frame_table_page(const pks__frame_table *table, uint32_t index);
+const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index);
 
 /// Hands the table of an open segment to `write`, piece by piece: CANCELLED when that returns false. Every frame is read,
 /// and its sum checked. CORRUPT when the segment is not what its own table says, or no frame table can describe it.

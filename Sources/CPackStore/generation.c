@@ -464,9 +464,9 @@ static bool is_repeated(
   const pks__generation *generation, const pks__map *names, const pks__map *numbers, uint32_t index
 ) {
   const pks__pack_state *pack = pks__generation_any_pack(generation, index);
-  uint64_t probe = 0, hash = pks__checksum(pack->name, strlen(pack->name));
+  uint64_t probe = 0, key = pks__map_key(names, pack->name, strlen(pack->name));
   uint32_t other;
-  while (pks__map_next(names, hash, &probe, &other)) {
+  while (pks__map_next(names, key, &probe, &other)) {
     if (strcmp(pks__generation_any_pack(generation, other)->name, pack->name) == 0) { return true; }
   }
   probe = 0;
@@ -476,12 +476,14 @@ static bool is_repeated(
 /// Whether no two packs have a name or a number in common.
 static pks_status check_packs(const pks__generation *generation, bool *differ, pks_error *error) {
   pks__map names = {0}, numbers = {0};
+  memcpy(&names.key, generation->path_key, sizeof names.key);
+  numbers.key = names.key;
   pks_status status = PKS_OK;
   *differ = true;
   for (uint32_t i = 0; !status && *differ && i < generation->pack_count + generation->removed_count; i++) {
     const pks__pack_state *pack = pks__generation_any_pack(generation, i);
     *differ = !is_repeated(generation, &names, &numbers, i);
-    status = pks__map_insert(&names, pks__checksum(pack->name, strlen(pack->name)), i, error);
+    status = pks__map_insert(&names, pks__map_key(&names, pack->name, strlen(pack->name)), i, error);
     if (!status) { status = pks__map_insert(&numbers, pack->number, i, error); }
   }
   pks__map_free(&names);

@@ -149,24 +149,26 @@ static void remove_folder(pks_store *store, const char *path) {
 
 // MARK: - Blobs
 
+static const pks__id *blob_id(const void *context, uint32_t index) {
+  const pks__incoming *incoming = context;
+  return &PKS__SCRATCH_AT(&incoming->blobs, const blob, index)->id;
+}
+
+static const blob *find_blob(const pks__incoming *incoming, const pks__id *id) {
+  uint32_t index;
+  bool found = pks__map_find_id(&incoming->blobs_by_id, id, blob_id, incoming, &index);
+  return found ? PKS__SCRATCH_AT(&incoming->blobs, const blob, index) : NULL;
+}
+
 static pks_status note_blob(
   pks__incoming *incoming, const pks__id *id, uint64_t offset, uint64_t length, pks_error *error
 ) {
   blob row = {.id = *id, .offset = offset, .length = length};
+  if (find_blob(incoming, id)) { return PKS_OK; }
   uint64_t count = PKS__SCRATCH_COUNT(&incoming->blobs, blob);
   if (count == UINT32_MAX) { return pks__fail(error, PKS_CORRUPT, "too many pages", incoming->path, PKS_NO_OFFSET); }
   pks_status status = pks__scratch_append(&incoming->blobs, &row, sizeof row, error);
-  return status ? status : pks__map_insert(&incoming->blobs_by_id, pks__id_prefix(id), (uint32_t)count, error);
-}
-
-static const blob *find_blob(const pks__incoming *incoming, const pks__id *id) {
-  uint64_t probe = 0;
-  uint32_t index;
-  while (pks__map_next(&incoming->blobs_by_id, pks__id_prefix(id), &probe, &index)) {
-    const blob *row = PKS__SCRATCH_AT(&incoming->blobs, const blob, index);
-    if (pks__id_equal(&row->id, id)) { return row; }
-  }
-  return NULL;
+  return status ? status : pks__map_insert_id(&incoming->blobs_by_id, id, (uint32_t)count, error);
 }
 
 bool pks__incoming_has_blob(const pks__incoming *incoming, const pks__id *id) { return find_blob(incoming, id); }

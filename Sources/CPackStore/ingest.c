@@ -30,12 +30,23 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *err
   );
 }
 
+static const pks__id *new_id(const void *context, uint32_t number) {
+  const pks__ingest *ingest = context;
+  return PKS__SCRATCH_AT(&ingest->new_ids, const pks__id, number);
+}
+
 bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number) {
+  return pks__map_find_id(&ingest->new_chunks, id, new_id, ingest, number);
+}
+
+/// Whether as many copies of the chunk are known as are ever looked at.
+static bool has_copies_enough(const pks__ingest *ingest, const pks__id *id) {
   uint64_t probe = 0;
-  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), &probe, number)) {
-    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
+  uint32_t copies = 0, number;
+  while (copies < PKS__COPIES_MAX && pks__map_next_id(&ingest->new_chunks, id, new_id, ingest, &probe, &number)) {
+    copies++;
   }
-  return false;
+  return copies == PKS__COPIES_MAX;
 }
 
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error) {
@@ -44,15 +55,13 @@ pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
   }
   pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
-  return status ? status : pks__map_insert(&ingest->new_chunks, pks__id_prefix(id), (uint32_t)count, error);
+  if (status || has_copies_enough(ingest, id)) { return status; }
+  return pks__map_insert_id(&ingest->new_chunks, id, (uint32_t)count, error);
 }
 
 static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint32_t *number) {
   const pks__ingest *ingest = context;
-  while (pks__map_next(&ingest->new_chunks, pks__id_prefix(id), probe, number)) {
-    if (pks__id_equal(PKS__SCRATCH_AT(&ingest->new_ids, pks__id, *number), id)) { return true; }
-  }
-  return false;
+  return pks__map_next_id(&ingest->new_chunks, id, new_id, ingest, probe, number);
 }
 
 /// Where a chunk that was written lies raw in its segment file; false when it does not.

@@ -4,9 +4,6 @@
 #include "names.h"
 #include "pieces.h"
 
-/// Copies of a first chunk that are looked at, be they at a page or not.
-enum { COPIES_MAX = 64 };
-
 /// New chunks that lie as a map asset.
 typedef struct stretch {
   uint32_t first, count;
@@ -128,7 +125,7 @@ static pks_status add_kept(
 /// Adds places that begin with a copy of the chunk which the store has.
 static pks_status add_copies(pks__map_search *search, const pks__id *first, pks_error *error) {
   pks__chunk_probe probe = {0};
-  for (uint32_t copies = 0; copies < COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX / 2; copies++) {
+  for (uint32_t copies = 0; copies < PKS__COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX / 2; copies++) {
     pks__chunk_ref ref;
     bool found;
     pks_status status = pks__view_next_chunk(search->base, first, PKS__SEGMENT_DATA, &probe, &ref, &found, error);
@@ -144,14 +141,18 @@ static const pks__id *new_id(const pks__map_search *search, uint32_t number) {
   return PKS__SCRATCH_AT(search->new_ids, const pks__id, number);
 }
 
+/// The id of a stretch's first chunk.
+static const pks__id *stretch_id(const void *context, uint32_t index) {
+  const pks__map_search *search = context;
+  return new_id(search, PKS__SCRATCH_AT(&search->laid_out, const stretch, index)->first);
+}
+
 /// The next stretch that begins with the chunk.
 static bool next_laid_out(const pks__map_search *search, const pks__id *first, uint64_t *probe, stretch *out) {
   uint32_t index;
-  while (pks__map_next(&search->laid_out_by_first, pks__id_prefix(first), probe, &index)) {
-    *out = *PKS__SCRATCH_AT(&search->laid_out, const stretch, index);
-    if (pks__id_equal(new_id(search, out->first), first)) { return true; }
-  }
-  return false;
+  if (!pks__map_next_id(&search->laid_out_by_first, first, stretch_id, search, probe, &index)) { return false; }
+  *out = *PKS__SCRATCH_AT(&search->laid_out, const stretch, index);
+  return true;
 }
 
 static void add_laid_out(pks__map_search *search, const pks__id *first) {
@@ -167,7 +168,7 @@ static void add_written(pks__map_search *search, const pks__id *first) {
   const pks__written_chunks *written = &search->written;
   uint64_t probe = 0;
   uint32_t number;
-  for (uint32_t copies = 0; copies < COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX; copies++) {
+  for (uint32_t copies = 0; copies < PKS__COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX; copies++) {
     if (written->count == 0 || !written->next(written->context, first, &probe, &number)) { return; }
     if (number >= written->count || !written->begins(written->context, number)) { continue; }
     search->places[search->place_count++] =
@@ -185,7 +186,7 @@ pks_status pks__map_search_note(pks__map_search *search, uint32_t first, uint32_
   }
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&search->laid_out, stretch);
   pks_status status = pks__scratch_append(&search->laid_out, &added, sizeof added, error);
-  return status ? status : pks__map_insert(&search->laid_out_by_first, pks__id_prefix(id), index, error);
+  return status ? status : pks__map_insert_id(&search->laid_out_by_first, id, index, error);
 }
 
 // MARK: - Searching

@@ -11,10 +11,13 @@
 #ifndef PKS_MAP_SEARCH_H
 #define PKS_MAP_SEARCH_H
 
-#include "scratch.h"
+#include "map.h"
 #include "store.h"
 
 enum { PKS__MAP_PLACES_MAX = 16 };
+
+/// Copies of a first chunk that are looked at, be they at a page or not.
+enum { PKS__COPIES_MAX = 64 };
 
 typedef struct pks__map_place {
   pks__chunk_ref first;  ///< where the store has the asset's first chunk; without a segment: this add laid it out

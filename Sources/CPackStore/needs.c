@@ -4,15 +4,17 @@
 
 #include "catalog.h"
 
+pks__needs pks__needs_make(const pks_store *store) { return (pks__needs){.by_name.key = store->map_key}; }
+
 void pks__needs_free(pks__needs *needs) {
   pks__scratch_free(&needs->names);
-  pks__map_free(&needs->by_hash);
+  pks__map_free(&needs->by_name);
 }
 
 bool pks__needs_has(const pks__needs *needs, const char *name, size_t length) {
-  uint64_t hash = pks__path_hash(name, length), probe = 0;
+  uint64_t key = pks__map_key(&needs->by_name, name, length), probe = 0;
   uint32_t offset;
-  while (pks__map_next(&needs->by_hash, hash, &probe, &offset)) {
+  while (pks__map_next(&needs->by_name, key, &probe, &offset)) {
     const char *known = (const char *)needs->names.bytes + offset;
     if (strlen(known) == length && memcmp(known, name, length) == 0) { return true; }
   }
@@ -24,7 +26,7 @@ static pks_status add(pks__needs *needs, const char *name, pks_error *error) {
   if (pks__needs_has(needs, name, length)) { return PKS_OK; }
   uint32_t offset = (uint32_t)needs->names.length;
   pks_status status = pks__scratch_append(&needs->names, name, length + 1, error);
-  return status ? status : pks__map_insert(&needs->by_hash, pks__path_hash(name, length), offset, error);
+  return status ? status : pks__map_insert(&needs->by_name, pks__map_key(&needs->by_name, name, length), offset, error);
 }
 
 static pks_status add_segment(pks__needs *needs, const pks__segment_id *id, pks_error *error) {

@@ -8,10 +8,11 @@
 
 typedef struct pks__needs {
   pks__scratch names;  ///< NUL-terminated
-  pks__map by_hash;    ///< hash of a name -> offset in `names`
+  pks__map by_name;    ///< name -> offset in `names`
 } pks__needs;
 
-void pks__needs_free(pks__needs *needs);  ///< a zeroed one is empty
+pks__needs pks__needs_make(const pks_store *store);
+void pks__needs_free(pks__needs *needs);  ///< a zeroed one is fine
 
 bool pks__needs_has(const pks__needs *needs, const char *name, size_t length);
 

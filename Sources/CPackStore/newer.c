@@ -9,7 +9,7 @@
 /// Whether all segments are there that the view's versions need.
 static pks_status has_segments(pks__view *view, bool *has, pks_error *error) {
   const pks_vfs *vfs = view->store->vfs;
-  pks__needs needs = {0};
+  pks__needs needs = pks__needs_make(view->store);
   pks_status status = pks__needs_add_versions(&needs, view, error);
   *has = !status;
   for (uint64_t at = 0; *has && at < needs.names.length;) {

@@ -71,9 +71,7 @@ uint32_t pks__origins_find(const pks__origin_table *table, const pks__origin *or
   return UINT32_MAX;
 }
 
-pks_status pks__origins_add(
-  pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error
-) {
+pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error) {
   *number = pks__origins_find(table, origin);
   if (*number != UINT32_MAX) { return PKS_OK; }
   uint32_t count, next = table->next_number > 0 ? table->next_number : 1;
@@ -92,9 +90,7 @@ pks_status pks__origins_add(
   return PKS_OK;
 }
 
-pks_status pks__origins_order(
-  pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error
-) {
+pks_status pks__origins_order(pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error) {
   uint32_t listed_count, placed = 0;
   const pks__origin *origins = listed(table, &listed_count);
   pks__origin *ordered = pks__allocate_zeroed((size_t)listed_count + 1, sizeof *ordered);
@@ -127,9 +123,7 @@ void pks__origins_remove(pks__origin_table *table, uint32_t number) {
   uint32_t rank = pks__origins_rank(table, number), kept = 0;
   PKS_ASSERT(number != PKS__ORIGIN_LOCAL);
   if (rank == UINT32_MAX) { return; }
-  memmove(
-    &table->origins[rank], &table->origins[rank + 1], (size_t)(table->count - rank - 1) * sizeof *table->origins
-  );
+  memmove(&table->origins[rank], &table->origins[rank + 1], (size_t)(table->count - rank - 1) * sizeof *table->origins);
   table->count--;
   for (uint32_t i = 0; i < table->floor_count; i++) {
     if (table->floors[i].origin != number) { table->floors[kept++] = table->floors[i]; }
@@ -190,8 +184,7 @@ void pks__origins_forget_floor(pks__origin_table *table, uint32_t origin, const 
   uint32_t index = floor_index(table, origin, pack, &found);
   if (!found) { return; }
   memmove(
-    &table->floors[index], &table->floors[index + 1],
-    (size_t)(--table->floor_count - index) * sizeof *table->floors
+    &table->floors[index], &table->floors[index + 1], (size_t)(--table->floor_count - index) * sizeof *table->floors
   );
 }
 

@@ -36,8 +36,8 @@ typedef enum pks__origin_kind {
 typedef struct pks__origin {
   uint32_t number;
   pks__origin_kind kind;
-  uint8_t key[PKS__ROOT_KEY_SIZE];      ///< the publisher's first root key; zeros unless signed
-  char product[PKS__PRODUCT_MAX + 1];   ///< empty for local and unknown
+  uint8_t key[PKS__ROOT_KEY_SIZE];     ///< the publisher's first root key; zeros unless signed
+  char product[PKS__PRODUCT_MAX + 1];  ///< empty for local and unknown
 } pks__origin;
 
 typedef struct pks__floor {
@@ -65,16 +65,12 @@ uint32_t pks__origins_rank(const pks__origin_table *table, uint32_t number);
 /// The number of the origin that is like `origin` but for its number, or UINT32_MAX.
 uint32_t pks__origins_find(const pks__origin_table *table, const pks__origin *origin);
 /// The same; an origin that is not listed is added as the last.
-pks_status pks__origins_add(
-  pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error
-);
+pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error);
 /// The origin of a number; false when there is none.
 bool pks__origins_get(const pks__origin_table *table, uint32_t number, pks__origin *out);
 /// Puts origins in a new order: those of `numbers` first, then the others as they were. INVALID_ARGUMENT for a number
 /// that is not listed, or twice among `numbers`.
-pks_status pks__origins_order(
-  pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error
-);
+pks_status pks__origins_order(pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error);
 /// Drops an origin with its floors. No pack may have it; local stays.
 void pks__origins_remove(pks__origin_table *table, uint32_t number);
 

@@ -11,7 +11,7 @@ pks_status pks__page_store_open(
   *out = (pks__page_store){.base = base, .encoder = pks__encoder_create(PAGE_LEVEL)};
   pks__segment_series_init(&out->series, session, PKS__SEGMENT_METADATA, sync);
   pks__scratch_init(&out->ids, &session->scratch);
-  pks__map_init(&out->by_prefix, &session->scratch);
+  pks__map_init(&out->by_id, &session->scratch);
   pks__segment_set_init(&out->reused, &session->scratch);
   return out->encoder ? PKS_OK : pks__fail_memory(error);
 }
@@ -19,20 +19,21 @@ pks_status pks__page_store_open(
 void pks__page_store_close(pks__page_store *pages) {
   pks__segment_series_free(&pages->series);
   pks__scratch_free(&pages->ids);
-  pks__map_free(&pages->by_prefix);
+  pks__map_free(&pages->by_id);
   pks__segment_set_free(&pages->reused);
   pks__scratch_free(&pages->encoded);
   pks__encoder_destroy(pages->encoder);
   *pages = (pks__page_store){0};
 }
 
+static const pks__id *written_id(const void *context, uint32_t index) {
+  const pks__page_store *pages = context;
+  return PKS__SCRATCH_AT(&pages->ids, const pks__id, index);
+}
+
 static bool is_written(const pks__page_store *pages, const pks__id *id) {
-  uint64_t probe = 0;
   uint32_t index;
-  while (pks__map_next(&pages->by_prefix, pks__id_prefix(id), &probe, &index)) {
-    if (pks__id_equal(PKS__SCRATCH_AT(&pages->ids, pks__id, index), id)) { return true; }
-  }
-  return false;
+  return pks__map_find_id(&pages->by_id, id, written_id, pages, &index);
 }
 
 static pks_status write_page(
@@ -53,7 +54,7 @@ static pks_status write_page(
   if (!status) { status = pks__segment_series_boundary(&pages->series, true, true, error); }
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&pages->ids, pks__id);
   if (!status) { status = pks__scratch_append(&pages->ids, id, sizeof *id, error); }
-  return status ? status : pks__map_insert(&pages->by_prefix, pks__id_prefix(id), index, error);
+  return status ? status : pks__map_insert_id(&pages->by_id, id, index, error);
 }
 
 static pks_status put_page(void *context, const void *page, size_t length, pks__id *id, pks_error *error) {

@@ -11,7 +11,7 @@ typedef struct pks__page_store {
   pks__view *base;  ///< pages found here are not written again
   pks__segment_series series;
   pks__scratch ids;         ///< pks__id of every page written
-  pks__map by_prefix;       ///< id prefix -> index in `ids`
+  pks__map by_id;           ///< id -> index in `ids`
   pks__segment_set reused;  ///< segments that hold pages put here again
   pks__encoder *encoder;
   pks__scratch encoded;

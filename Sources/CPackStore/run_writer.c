@@ -72,9 +72,9 @@ pks_status pks__run_writer_add_frame(
 static pks_status folder_offset(
   pks__run_writer *writer, const char *folder, size_t length, uint32_t *offset, pks_error *error
 ) {
-  uint64_t hash = pks__path_hash(folder, length), probe = 0;
+  uint64_t key = pks__map_key(&writer->folder_map, folder, length), probe = 0;
   pks_le16 stored_length = pks__put16((uint16_t)length);
-  while (pks__map_next(&writer->folder_map, hash, &probe, offset)) {
+  while (pks__map_next(&writer->folder_map, key, &probe, offset)) {
     const uint8_t *known = writer->folders.bytes + *offset;
     if (memcmp(known, &stored_length, sizeof stored_length) == 0 && memcmp(known + sizeof stored_length, folder, length) == 0) {
       return PKS_OK;
@@ -86,7 +86,7 @@ static pks_status folder_offset(
   *offset = (uint32_t)writer->folders.length;
   pks_status status = pks__scratch_append(&writer->folders, &stored_length, sizeof stored_length, error);
   if (!status) { status = pks__scratch_append(&writer->folders, folder, length, error); }
-  return status ? status : pks__map_insert(&writer->folder_map, hash, *offset, error);
+  return status ? status : pks__map_insert(&writer->folder_map, key, *offset, error);
 }
 
 /// Notes where the record at `offset` begins, if it is the first of its page.

@@ -5,8 +5,8 @@
 #ifndef PKS_RUN_WRITER_H
 #define PKS_RUN_WRITER_H
 
+#include "map.h"
 #include "run.h"
-#include "scratch.h"
 
 typedef struct pks__run_writer {
   pks__scratch_folder *home;
@@ -14,7 +14,7 @@ typedef struct pks__run_writer {
   pks__scratch starts;  ///< le16 per page of `records`
   pks__scratch keys;    ///< hash and offset of every record
   pks__scratch folders;
-  pks__map folder_map;    ///< hash of a folder's path -> offset in `folders`
+  pks__map folder_map;    ///< a folder's path -> offset in `folders`
   pks__scratch frames;    ///< pks__run_frame; raw_start holds the raw length until the end
   pks__scratch segments;  ///< pks__run_segment
   pks__scratch chunks;    ///< prefix and number of every chunk

@@ -7,6 +7,7 @@
 #ifndef PKS_SCRATCH_H
 #define PKS_SCRATCH_H
 
+#include "keyed_hash.h"
 #include "status.h"
 #include "vfs.h"
 
@@ -14,6 +15,7 @@
 typedef struct pks__scratch_folder {
   const pks_vfs *vfs;
   pks__file folder;
+  pks__hash_key key;  ///< of the maps that lie there (`map.h`)
   uint32_t next_number;
 } pks__scratch_folder;
 
@@ -49,19 +51,5 @@ pks_status pks__scratch_append(pks__scratch *scratch, const void *bytes, uint64_
 /// Typed access: the row `index` of an array of `type`.
 #define PKS__SCRATCH_AT(scratch, type, index) (&((type *)(void *)(scratch)->bytes)[index])
 #define PKS__SCRATCH_COUNT(scratch, type) ((scratch)->length / sizeof(type))
-
-/// A map from 64-bit keys to 32-bit values in scratch memory; equal keys may be there several times.
-/// Open addressing with linear probing, at most 3/4 full. Zero-initialised, then `pks__map_init`.
-typedef struct pks__map {
-  pks__scratch slots;
-  uint64_t count;
-} pks__map;
-
-void pks__map_init(pks__map *map, pks__scratch_folder *home);
-void pks__map_free(pks__map *map);
-pks_status pks__map_insert(pks__map *map, uint64_t key, uint32_t value, pks_error *error);
-
-/// Walks the values of `key`: start with `*probe = 0`, call until false.
-bool pks__map_next(const pks__map *map, uint64_t key, uint64_t *probe, uint32_t *value);
 
 #endif

@@ -2,23 +2,22 @@
 
 #include "memory.h"
 
-static uint64_t key_of(const pks__segment_id *id) {
-  uint64_t key;
-  memcpy(&key, id, sizeof key);
-  return key;
+static uint64_t key_of(const pks__segment_list *list, const pks__segment_id *id) {
+  return pks__map_key(&list->by_id, id, sizeof *id);
 }
 
 uint32_t pks__segment_list_find(const pks__segment_list *list, const pks__segment_id *id) {
-  uint64_t probe = 0;
+  uint64_t key = key_of(list, id), probe = 0;
   uint32_t number;
-  while (pks__map_next(&list->by_id, key_of(id), &probe, &number)) {
+  while (pks__map_next(&list->by_id, key, &probe, &number)) {
     if (pks__segment_id_equal(&pks__segment_list_at(list, number)->info.id, id)) { return number; }
   }
   return PKS__NO_SEGMENT;
 }
 
-pks_status pks__segment_list_open(pks__segment_list *list, uint32_t run_count, pks_error *error) {
-  *list = (pks__segment_list){.run_count = run_count};
+pks_status pks__segment_list_open(pks__segment_list *list, const pks__view *view, pks_error *error) {
+  uint32_t run_count = view->run_count;
+  *list = (pks__segment_list){.run_count = run_count, .by_id.key = view->store->map_key};
   list->numbers = pks__allocate_zeroed((size_t)run_count + 1, sizeof *list->numbers);
   return list->numbers ? PKS_OK : pks__fail_memory(error);
 }
@@ -41,7 +40,7 @@ pks_status pks__segment_list_add(pks__segment_list *list, uint32_t number, pks__
     if (numbers[i] != PKS__NO_SEGMENT) { continue; }
     numbers[i] = pks__segment_list_count(list);
     status = pks__scratch_append(&list->rows, &row, sizeof row, error);
-    if (!status) { status = pks__map_insert(&list->by_id, key_of(&row.info.id), numbers[i], error); }
+    if (!status) { status = pks__map_insert(&list->by_id, key_of(list, &row.info.id), numbers[i], error); }
     if (status) { return status; }
   }
   return PKS_OK;

@@ -30,7 +30,7 @@ static inline uint32_t pks__segment_list_count(const pks__segment_list *list) {
 /// The number of a segment, or PKS__NO_SEGMENT.
 uint32_t pks__segment_list_find(const pks__segment_list *list, const pks__segment_id *id);
 
-pks_status pks__segment_list_open(pks__segment_list *list, uint32_t run_count, pks_error *error);
+pks_status pks__segment_list_open(pks__segment_list *list, const pks__view *view, pks_error *error);
 
 /// Frees it; a zeroed one too.
 void pks__segment_list_close(pks__segment_list *list);

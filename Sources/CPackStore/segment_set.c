@@ -11,9 +11,8 @@ void pks__segment_set_free(pks__segment_set *set) {
 }
 
 pks_status pks__segment_set_add(pks__segment_set *set, const pks__segment_id *id, pks_error *error) {
-  uint64_t key = 0, probe = 0;
+  uint64_t key = pks__map_key(&set->indices, id, sizeof *id), probe = 0;
   uint32_t index;
-  memcpy(&key, id, sizeof key);
   while (pks__map_next(&set->indices, key, &probe, &index)) {
     if (pks__segment_id_equal(pks__segment_set_at(set, index), id)) { return PKS_OK; }
   }

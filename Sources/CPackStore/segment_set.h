@@ -3,7 +3,7 @@
 #define PKS_SEGMENT_SET_H
 
 #include "format.h"
-#include "scratch.h"
+#include "map.h"
 
 typedef struct pks__segment_set {
   pks__scratch ids;  ///< pks__segment_id

@@ -127,7 +127,7 @@ pks_status pks__session_open(pks__session *out, pks_store *store, pks_error *err
     pks__session_close(&session);
     return status;
   }
-  session.scratch = (pks__scratch_folder){.vfs = vfs, .folder = session.folder};
+  session.scratch = (pks__scratch_folder){.vfs = vfs, .folder = session.folder, .key = store->map_key};
   *out = session;
   return PKS_OK;
 }

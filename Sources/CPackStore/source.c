@@ -4,6 +4,7 @@
 
 #include "checksum.h"
 #include "glob.h"
+#include "map.h"
 
 /// A name in a folder that is being listed.
 typedef struct listed {
@@ -148,6 +149,15 @@ static bool equal_but_for_case(const scan *scan, const listed *a, const listed *
   return true;
 }
 
+static bool has_twin(const scan *scan, const pks__map *map, uint64_t key, const listed *entry) {
+  uint64_t probe = 0;
+  uint32_t other;
+  while (pks__map_next(map, key, &probe, &other)) {
+    if (equal_but_for_case(scan, PKS__SCRATCH_AT(&scan->entries, const listed, other), entry)) { return true; }
+  }
+  return false;
+}
+
 /// Reports entries [begin, end) that differ from an earlier one by case alone.
 static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
   pks__map map;
@@ -158,17 +168,15 @@ static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
     char folded[PKS__NAME_MAX];
     size_t length = pks__min_size(entry->length, sizeof folded);
     for (size_t at = 0; at < length; at++) { folded[at] = lower((char)scan->names.bytes[entry->name + at]); }
-    uint64_t hash = pks__checksum(folded, length), probe = 0;
-    uint32_t other;
-    while (pks__map_next(&map, hash, &probe, &other)) {
-      if (!equal_but_for_case(scan, PKS__SCRATCH_AT(&scan->entries, listed, other), entry)) { continue; }
-      size_t before;
-      if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { break; }
-      notice(scan, PKS_NOTICE_TWIN, 0);
-      pop_name(scan, before);
-      break;
+    uint64_t key = pks__map_key(&map, folded, length);
+    if (!has_twin(scan, &map, key, entry)) {
+      status = pks__map_insert(&map, key, (uint32_t)i, scan->error);
+      continue;
     }
-    status = pks__map_insert(&map, hash, (uint32_t)i, scan->error);
+    size_t before;
+    if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { continue; }
+    notice(scan, PKS_NOTICE_TWIN, 0);
+    pop_name(scan, before);
   }
   pks__map_free(&map);
   return status;

@@ -277,7 +277,7 @@ static pks_status open_measurement(measurement *m, pks_error *error) {
   m->usages = pks__allocate_zeroed((size_t)packs + 1, sizeof *m->usages);
   m->ends = pks__allocate_zeroed((size_t)packs + 1, sizeof *m->ends);
   if (!m->usages || !m->ends) { return pks__fail_memory(error); }
-  pks_status status = pks__segment_list_open(&m->segments, m->view->run_count, error);
+  pks_status status = pks__segment_list_open(&m->segments, m->view, error);
   for (uint32_t i = 0; !status && i < m->view->run_count; i++) {
     pks__run *run = &m->view->runs[i].open->run;
     if (run->records.length >> OFFSET_BITS) {

@@ -314,6 +314,11 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
     pks__free(store);
     return pks__fail_system(error, failure, "cannot mark the process", NULL);
   }
+  failure = store->vfs->random(store->vfs->context, &store->map_key, sizeof store->map_key);
+  if (failure) {
+    pks__free(store);
+    return pks__fail_system(error, failure, "cannot draw a key", NULL);
+  }
   store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
   store->may_write = options->sha256 != NULL && !options->read_only;

@@ -92,6 +92,7 @@ struct pks_store {
   int write_failure;   ///< why the system does not; 0: nobody asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
+  pks__hash_key map_key;  ///< of maps in memory, drawn when the store opens
   uint8_t store_id[16];
   uint8_t boot_id[16];
   pks__mutex *mutex;

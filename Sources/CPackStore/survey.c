@@ -119,8 +119,9 @@ static pks_status keep_chunks(pks__survey *survey, const pks__surveyed_segment *
   }
   for (uint64_t i = survey->first_chunk; !status && i < count; i++) {
     const pks__intact_chunk *chunk = PKS__SCRATCH_AT(&survey->chunks, const pks__intact_chunk, i);
-    uint64_t prefix = pks__id_prefix(&row->segment->ids[chunk->row]);
-    status = pks__map_insert(&survey->by_prefix, prefix, (uint32_t)i, error);
+    const pks__id *id = &row->segment->ids[chunk->row];
+    if (pks__survey_has(survey, id)) { continue; }
+    status = pks__map_insert_id(&survey->by_id, id, (uint32_t)i, error);
   }
   return status;
 }
@@ -198,7 +199,7 @@ pks_status pks__survey_open(
   *out = (pks__survey){.store = store, .progress = progress, .context = context};
   pks__scratch *all[] = {&out->segments, &out->chunks, &out->layouts};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
-  pks__map_init(&out->by_prefix, home);
+  pks__map_init(&out->by_id, home);
   pks_status status = list_segments(out, error);
   if (!status) { status = open_segments(out, error); }
   if (!status) { status = inspect_segments(out, error); }
@@ -213,7 +214,7 @@ void pks__survey_close(pks__survey *survey) {
   pks__scratch_free(&survey->segments);
   pks__scratch_free(&survey->chunks);
   pks__scratch_free(&survey->layouts);
-  pks__map_free(&survey->by_prefix);
+  pks__map_free(&survey->by_id);
   *survey = (pks__survey){0};
 }
 
@@ -257,16 +258,16 @@ pks_status pks__survey_write_run(
 
 // MARK: - Intact chunks
 
+static const pks__id *intact_id(const void *context, uint32_t index) {
+  const pks__survey *survey = context;
+  const pks__intact_chunk *chunk = PKS__SCRATCH_AT(&survey->chunks, const pks__intact_chunk, index);
+  return &PKS__SCRATCH_AT(&survey->segments, const pks__surveyed_segment, chunk->segment)->segment->ids[chunk->row];
+}
+
 static const pks__intact_chunk *find_chunk(const pks__survey *survey, const pks__id *id) {
-  uint64_t probe = 0;
   uint32_t index;
-  while (pks__map_next(&survey->by_prefix, pks__id_prefix(id), &probe, &index)) {
-    const pks__intact_chunk *chunk = PKS__SCRATCH_AT(&survey->chunks, const pks__intact_chunk, index);
-    const pks__segment *segment =
-      PKS__SCRATCH_AT(&survey->segments, const pks__surveyed_segment, chunk->segment)->segment;
-    if (pks__id_equal(&segment->ids[chunk->row], id)) { return chunk; }
-  }
-  return NULL;
+  bool found = pks__map_find_id(&survey->by_id, id, intact_id, survey, &index);
+  return found ? PKS__SCRATCH_AT(&survey->chunks, const pks__intact_chunk, index) : NULL;
 }
 
 bool pks__survey_has(const pks__survey *survey, const pks__id *id) { return find_chunk(survey, id) != NULL; }

@@ -29,7 +29,7 @@ typedef struct pks__survey {
   pks_store *store;
   pks__scratch segments;  ///< pks__surveyed_segment, in order of ids
   pks__scratch chunks;    ///< pks__intact_chunk, of segments that are not whole
-  pks__map by_prefix;     ///< id prefix -> index in `chunks`
+  pks__map by_id;         ///< id -> index in `chunks`
   pks__scratch layouts;   ///< pks__id: layout roots that are whole, wherever they lie
   uint64_t whole_count;   ///< segments
   pks__frame_reader *reader;

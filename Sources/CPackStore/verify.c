@@ -223,9 +223,10 @@ static pks_status open_verification(pks__verification *v) {
   v->record_counts = pks__allocate_zeroed(packs + 1, sizeof *v->record_counts);
   v->path = pks__allocate(PKS__PATH_MAX + 1);
   if (!v->runs || !v->record_counts || !v->path) { return pks__fail_memory(&v->found); }
+  v->finding_map.key = v->view->store->map_key;
   v->runs_are_sound = v->runs_are_long = v->pages_are_sound = true;
   pks_status status = pks__inspector_open(&v->inspector, &v->found);
-  return status ? status : pks__segment_list_open(&v->segments, v->view->run_count, &v->found);
+  return status ? status : pks__segment_list_open(&v->segments, v->view, &v->found);
 }
 
 static void close_verification(pks__verification *v) {

@@ -69,7 +69,7 @@ static void find_durable(voucher *voucher, const pks__control *control) {
   if (!other->durable || other->generation == pks__control_current(control)->generation) { return; }
   if (pks__needs_add_number(&voucher->durable, voucher->session->store, other->generation, NULL)) {
     pks__needs_free(&voucher->durable);
-    voucher->durable = (pks__needs){0};
+    voucher->durable = pks__needs_make(voucher->session->store);
   }
 }
 
@@ -106,6 +106,8 @@ pks_status pks__vouch(pks__session *session, const pks__control *control, pks__v
   voucher voucher = {
     .session = session,
     .in_doubt = pks__control_current(control)->in_doubt,
+    .unsynced = pks__needs_make(store),
+    .durable = pks__needs_make(store),
   };
   find_durable(&voucher, control);
   pks_status status = find_unsynced(&voucher, current, error);

@@ -15,6 +15,8 @@
 #include "../../../Sources/CPackStore/frame_table.h"
 #include "../../../Sources/CPackStore/generation.h"
 #include "../../../Sources/CPackStore/glob.h"
+#include "../../../Sources/CPackStore/keyed_hash.h"
+#include "../../../Sources/CPackStore/map.h"
 #include "../../../Sources/CPackStore/memory.h"
 #include "../../../Sources/CPackStore/pieces.h"
 #include "../../../Sources/CPackStore/pins.h"

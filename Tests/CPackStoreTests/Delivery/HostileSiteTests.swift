@@ -299,6 +299,40 @@ extension Core {
       #expect(failure?.status == PKS_CORRUPT && failure?.isFinal == true)
     }
 
+    // MARK: Chosen ids
+
+    /// The ids in a frame table are the site's choice. One of 12.8 MB that names one page again and again, or pages whose
+    /// ids begin alike, took 23 seconds, one of the longest allowed 11 minutes, in a call that nothing ends.
+    @Test(arguments: [0, 8, 28]) func tableOfChosenIds(differAt: Int) throws {
+      let rows = 20_000, site = try SiteBuilder(Self.contents()).build(), disk = try DeliveryTests.empty()
+      let id = [UInt8](repeating: 7, count: 16)
+      var table = Array("PKSFRAM0".utf8) + SiteBuilder.number(UInt64(pks_format()), 4) + SiteBuilder.number(2, 4) + id
+      table += SiteBuilder.number(UInt64(64 + rows), 8) + SiteBuilder.number(UInt64(rows), 4) + SiteBuilder.number(0, 4)
+      for row in 0..<rows {
+        table += SiteBuilder.number(UInt64(64 + row), 8) + SiteBuilder.number(1, 4) + SiteBuilder.number(1, 4)
+        table += [UInt8](repeating: 0, count: 32)
+      }
+      for row in 0..<rows {
+        var page = [UInt8](repeating: 9, count: 32)
+        // From byte 28 on all ids are the same one.
+        if differAt < 28 { page.replaceSubrange(differAt..<differAt + 4, with: SiteBuilder.number(UInt64(row), 4)) }
+        table += page
+      }
+      site.segments.append(PublishedSegment(id: id, isMetadata: true, length: UInt64(64 + rows)))
+      site.tables.append(table)
+      site.files.append([UInt8](repeating: 0, count: 64 + rows))
+      let transaction = try Store(disk).begin()
+      let delivery = try #require(try Delivery(site, into: transaction))
+      while case .want(let want) = try delivery.next() { try delivery.give(site.bytes(want)) }
+      let work = delivery.mapWork
+      #expect(differAt == 28 ? work.entries < 100 : work.entries >= rows)
+      #expect(work.steps < 6 * max(work.entries, 100))
+      try delivery.stage()
+      _ = try transaction.commit()
+      delivery.close(discard: true)
+      try DeliveryTests.check(disk, Self.contents().mapValues { .file($0) }, version: 1)
+    }
+
     // MARK: Any damage
 
     /// Each byte of each page is another, and everything above says so: there is nothing that takes it for what it was.

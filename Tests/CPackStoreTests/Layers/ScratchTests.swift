@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 extension Core {
-  /// Arrays that move from the heap to a file, and maps in them.
+  /// Arrays that move from the heap to a file.
   @Suite struct ScratchTests {
     @Test func movesToAFileAndBackToNothing() throws {
       let home = ScratchHome()
@@ -60,33 +60,6 @@ extension Core {
         #expect(try status { try attempt { pks__scratch_reserve(&scratch, count, $0) } } == PKS_OUT_OF_MEMORY)
       }
       pks__scratch_free(&scratch)
-    }
-
-    /// Against a dictionary: few keys, so that equal ones are frequent, and some that fall into one another's places.
-    @Test(arguments: [10, 1_000, 30_000]) func mapAgainstModel(count: Int) throws {
-      let home = ScratchHome()
-      var map = pks__map(), random = Random(UInt64(count)), model: [UInt64: [UInt32]] = [:]
-      pks__map_init(&map, home.folder)
-      for value in 0..<UInt32(count) {
-        let key = random.chance(1, in: 2) ? random.next() % 40 : random.next()
-        try attempt { pks__map_insert(&map, key, value, $0) }
-        model[key, default: []].append(value)
-      }
-      let others: [UInt64] = (0..<200).map { _ in random.next() } + (0..<50)
-      for key in Array(model.keys) + others {
-        var found: [UInt32] = [], probe: UInt64 = 0, value: UInt32 = 0
-        while pks__map_next(&map, key, &probe, &value) { found.append(value) }
-        #expect(found.sorted() == model[key, default: []], "key \(key)")
-      }
-      #expect(map.count == UInt64(count))
-      pks__map_free(&map)
-      #expect(home.disk.counts.maps == 0)
-    }
-
-    @Test func emptyMap() {
-      var map = pks__map(), probe: UInt64 = 0, value: UInt32 = 0
-      #expect(!pks__map_next(&map, 0, &probe, &value))
-      pks__map_free(&map)
     }
   }
 }

@@ -101,6 +101,9 @@ final class Delivery {
     if !needed { return nil }
   }
 
+  /// How much work its maps had.
+  var mapWork: map_work { delivery_map_work(raw) }
+
   deinit { pks_delivery_close(raw, false) }
 
   /// Lets the version come by a delta from here on.

@@ -11,7 +11,9 @@ final class ScratchHome {
     let error = disk.vfs.pointee.open_root(disk.vfs.pointee.context, "/home", true, &handle)
     precondition(error == 0)
     folder = .allocate(capacity: 1)
-    folder.initialize(to: pks__scratch_folder(vfs: disk.vfs, folder: handle, next_number: 0))
+    folder.initialize(to: pks__scratch_folder())
+    folder.pointee.vfs = disk.vfs
+    folder.pointee.folder = handle
   }
 
   deinit {
