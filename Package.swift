@@ -134,6 +134,7 @@ let package = Package(
       name: "PackDeliveryTests",
       dependencies: [
         "PackDelivery", "PackAuthoring", "PackStore",
+        .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),

@@ -1,12 +1,6 @@
 public import PackStore
 public import SystemPackage
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// What became an archive.
 public struct ArchiveResult: Hashable, Sendable {
   public let version: PackVersion
@@ -64,24 +58,24 @@ struct Archive {
   func make(
     _ key: SiteKey, _ options: PublishOptions, _ progress: (@Sendable (PublishProgress) -> Void)?
   ) throws(PackStoreError) -> ArchiveResult {
-    defer { try? FileManager.default.removeItem(atPath: workFolder.string) }
     try makeFolder(workFolder)
+    defer { removeTree(workFolder) }
     let site = try Site(at: workFolder.appending("site"))
     var publication = Publication(site: site, source: source, key: key, options: options, progress: progress)
     // All archives of a pack are one site to those who take them: a later one is newer, and one key signs them.
     publication.identity = Publication.Identity(
       site: source.archiveID(of: pack.pack), sequence: UInt64(max(publication.now, 1)))
     let result = try publication.run([pack])
-    let draft = workFolder.appending("archive")
+    let draft = FilePlace("archive", in: workFolder)
     let byteCount = try write(site.folder, to: draft)
-    try rename(draft, to: file)
+    try renameFile(draft, to: FilePlace(file))
     try syncFolder(file.removingLastComponent())
     return ArchiveResult(
       version: result.packs[0].version, publicKey: key.publicKey, byteCount: Int(clamping: byteCount))
   }
 
   /// Writes the files of a site one after another, those first that a client wants first.
-  private func write(_ site: SiteFolder, to draft: FilePath) throws(PackStoreError) -> UInt64 {
+  private func write(_ site: SiteFolder, to draft: FilePlace) throws(PackStoreError) -> UInt64 {
     guard let root = try site.readRoot()?.root, let version = root.packs.first?.versions.first else {
       preconditionFailure("a site that was published has a root, and what was published")
     }
@@ -92,7 +86,7 @@ struct Archive {
       [.root, .version(version.manifest)] + segments.map { SitePath.frames($0.id) }
       + segments.map { SitePath.segment($0.id) }
     let writer = TarWriter(try NewFile(draft), modifiedAt: UInt64(max(root.madeAt / 1_000_000_000, 0)))
-    for path in paths { try writer.add(path.description, from: OldFile(site.path(of: path))) }
+    for path in paths { try writer.add(path.description, from: site.open(path)) }
     return try writer.finish()
   }
 }

@@ -45,7 +45,7 @@ extension Store {
     options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(PackStoreError) -> DeltaResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
-      let draft = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+      let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)
       var header: [UInt8] = []
@@ -60,7 +60,7 @@ extension Store {
         try output.write(bytes, at: UInt64(info.byteCount))
       }
       try output.sync()
-      try rename(draft, to: file)
+      try renameFile(draft, to: FilePlace(file))
       try syncFolder(file.removingLastComponent())
       return DeltaResult(info: info, publicKey: key?.publicKey, byteCount: info.byteCount + signature.count)
     }

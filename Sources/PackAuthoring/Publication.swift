@@ -70,7 +70,8 @@ struct Publication {
     let snapshot = try source.makeSnapshot()
     let wanted = wanted ?? snapshot.packs.map { PublishedPack($0.id) }
     try Self.check(wanted, in: snapshot)
-    let lock = try PublisherLock(folder.lockFile, waits: options.waitsForOthers)
+    let lock = try FileLock(
+      folder.lockFile, waits: options.waitsForOthers, reason: "another process is publishing to the site")
     defer { withExtendedLifetime(lock) {} }
     return try publish(wanted, from: snapshot)
   }

@@ -14,11 +14,14 @@ struct SiteFolder: Sendable {
   /// Ends the names of files that are not whole yet.
   private static let draftSuffix = ".new"
 
-  var lockFile: FilePath { path.appending("root.lock") }
+  /// Whose lock the one publisher holds that may be at work.
+  var lockFile: FilePlace { place("root.lock") }
 
-  func path(of file: SitePath) -> FilePath {
-    file.description.split(separator: "/").reduce(path) { $0.appending(String($1)) }
-  }
+  private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }
+
+  private func place(of file: SitePath) -> FilePlace { place(file.description) }
+
+  private func draftPlace(of file: SitePath) -> FilePlace { place(file.description + Self.draftSuffix) }
 
   /// Whether the folder was made to be a site.
   var isSite: Bool {
@@ -36,9 +39,9 @@ struct SiteFolder: Sendable {
   // MARK: - The root
 
   func readRoot() throws(PackStoreError) -> SignedSiteRoot? {
-    let file = path(of: .root)
     do {
-      return try SignedSiteRoot(decoding: try readFile(file, limit: SiteRoot.byteCountLimit), file: file.string)
+      let bytes = try read(.root, limit: SiteRoot.byteCountLimit)
+      return try SignedSiteRoot(decoding: bytes, file: place(of: .root).text)
     } catch  where error.code == .notFound { return nil }
   }
 
@@ -50,27 +53,31 @@ struct SiteFolder: Sendable {
 
   // MARK: - Immutable files
 
-  func byteCount(of file: SitePath) throws(PackStoreError) -> UInt64? { try fileByteCount(path(of: file)) }
+  /// Opens a file for reading; a link is refused.
+  func open(_ file: SitePath) throws(PackStoreError) -> InputFile { try InputFile(file.description, in: path) }
+
+  /// The length of a file, or nil when there is none.
+  func byteCount(of file: SitePath) throws(PackStoreError) -> UInt64? {
+    do { return try open(file).byteCount } catch  where error.code == .notFound { return nil }
+  }
 
   func read(_ file: SitePath, limit: Int) throws(PackStoreError) -> [UInt8] {
-    try readFile(path(of: file), limit: limit)
+    try open(file).contents(limit: limit)
   }
 
   /// Makes a file; its name is durable after ``syncNames()``.
   func write(
     _ file: SitePath, _ body: (NewFile) throws(PackStoreError) -> Void
   ) throws(PackStoreError) {
-    let final = path(of: file)
-    let draft = FilePath(final.string + Self.draftSuffix)
     try checkpoint("write \(file)")
-    let opened = try NewFile(draft)
-    try body(opened)
-    try opened.sync()
+    let draft = try NewFile(draftPlace(of: file))
+    try body(draft)
+    try draft.sync()
     try checkpoint("rename \(file)")
-    try rename(draft, to: final)
+    try renameFile(draft.place, to: place(of: file))
   }
 
-  private var deltaDraft: FilePath { path.appending("deltas").appending("draft" + Self.draftSuffix) }
+  private var deltaDraft: FilePlace { place("deltas/draft" + Self.draftSuffix) }
 
   /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
   func openDelta() throws(PackStoreError) -> NewFile {
@@ -85,24 +92,24 @@ struct SiteFolder: Sendable {
   func finish(_ delta: NewFile, _ info: DeltaInfo) throws(PackStoreError) {
     try delta.sync()
     try checkpoint("rename a delta")
-    try rename(deltaDraft, to: path(of: .delta(info.headerDigest)))
+    try renameFile(deltaDraft, to: place(of: .delta(info.headerDigest)))
   }
 
   func syncNames() throws(PackStoreError) {
-    for folder in SitePath.folders { try syncFolder(path.appending(folder)) }
+    for folder in SitePath.folders { try syncFolder(place(folder)) }
   }
 
   /// Removes all files of the site's own folders but those of `needed`.
   func removeAll(but needed: some Collection<SitePath>) throws(PackStoreError) {
     let needed = Set(needed)
     for folder in SitePath.folders {
-      for name in try namesInFolder(path.appending(folder)) {
+      for name in try namesInFolder(place(folder)) {
         let file = SitePath("\(folder)/\(name)")
         if let file, needed.contains(file) { continue }
         try checkpoint("remove \(folder)/\(name)")
-        try removeFile(path.appending(folder).appending(name))
+        try removeFile(place("\(folder)/\(name)"))
       }
     }
-    try removeFile(FilePath(path(of: .root).string + Self.draftSuffix))
+    try removeFile(draftPlace(of: .root))
   }
 }

@@ -10,13 +10,13 @@ extension SiteKey {
   /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it holds
   ///   something else; `ioError`.
   public init(contentsOf file: FilePath) throws(PackStoreError) {
-    let opened = try OldFile(file)
+    let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
       var error = PackStoreError(.untrusted, "others can read the secret key", file: file.string)
       error.remedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
       throw error
     }
-    let bytes = try opened.read(upTo: Self.fileByteCountLimit)
+    let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     guard let key = Self(fileText: String(decoding: bytes, as: UTF8.self)) else {
       var error = PackStoreError(.corrupt, "this is no key file", file: file.string)
       error.remedy = "name the file that 'packstore keygen' made"
@@ -31,13 +31,13 @@ extension SiteKey {
   public func write(to file: FilePath) throws(PackStoreError) {
     let folder = file.removingLastComponent()
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
-    let draft = FilePath("\(file).\(UInt64.random(in: 0 ... .max))")
+    let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max))"))
     defer { try? removeFile(draft) }
     let opened = try NewFile(draft, isSecret: true)
     try opened.write(Array(fileText.utf8))
     try opened.sync()
     do {
-      try linkFile(draft, to: file)
+      try linkFile(draft, to: FilePlace(file))
     } catch  where error.code == .exists {
       throw PackStoreError(.exists, "there is a file already", file: file.string)
     }

@@ -17,13 +17,14 @@ final class TarWriter {
   /// Adds a file under a name of at most 100 bytes.
   ///
   /// - Throws: `sourceChanged` when the file shrinks meanwhile.
-  func add(_ name: String, from file: OldFile) throws(PackStoreError) {
+  func add(_ name: String, from file: InputFile) throws(PackStoreError) {
     guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the archive was not made") }
     let header = TarHeader(name: name, byteCount: try file.byteCount, modifiedAt: modifiedAt)
     try write(header.encode())
     var left = header.byteCount
     while left > 0 {
-      let bytes = try file.read(upTo: Int(min(left, UInt64(Self.bufferByteCount))))
+      let bytes = try file.bytes(
+        at: header.byteCount - left, upTo: Int(min(left, UInt64(Self.bufferByteCount))))
       guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name) }
       try write(bytes)
       left -= UInt64(bytes.count)

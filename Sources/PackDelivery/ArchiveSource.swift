@@ -12,48 +12,37 @@ package final class ArchiveSource: SiteSource {
   package let location: String
   package let isLocal = true
   package let hasRanges = true
-  private let descriptor: FileDescriptor
+  private let file: InputFile
   private let index: ArchiveIndex
   private let pace: Pace
 
   /// Opens the archive and looks for its files.
   ///
   /// - Throws: `noSite` when there is no such file; `corrupt` when it is no archive; `ioError`.
-  package init(_ file: String, pace: Pace = Pace()) throws(DeliveryError) {
-    let place = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
+  package init(_ path: String, pace: Pace = Pace()) throws(DeliveryError) {
+    let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     do {
-      let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: [.closeOnExec])
-      do {
-        index = try Self.readIndex(descriptor, place)
-      } catch {
-        try? descriptor.close()
-        throw error
-      }
-      self.descriptor = descriptor
-    } catch let error as PackStoreError {
-      throw DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
-    } catch let error as Errno where error == .noSuchFileOrDirectory || error == .notDirectory {
-      throw DeliveryError(.noSite, "there is no such file", at: place)
+      file = try InputFile(FilePath(path))
+      index = try Self.readIndex(file, place)
     } catch {
-      throw DeliveryError(.ioError, "cannot read (\(error))", at: place)
+      guard let error = error as? PackStoreError else {
+        throw DeliveryError(.ioError, "cannot read (\(error))", at: place)
+      }
+      if error.code == .notFound || error.systemError == .notDirectory {
+        throw DeliveryError(.noSite, "there is no such file", at: place)
+      }
+      guard error.code != .corrupt else {
+        throw DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
+      }
+      throw DeliveryError(cannotRead: error, at: place)
     }
     location = place
     self.pace = pace
   }
 
-  deinit { try? descriptor.close() }
-
-  private static func readIndex(_ descriptor: FileDescriptor, _ place: String) throws -> ArchiveIndex {
-    let byteCount = UInt64(try descriptor.seek(offset: 0, from: .end))
-    return try ArchiveIndex(byteCount: byteCount, file: place) { offset, count in
-      try [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
-        while done < count {
-          let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[done...])
-          let more = try descriptor.read(fromAbsoluteOffset: Int64(offset) + Int64(done), into: rest)
-          if more == 0 { return }
-          done += more
-        }
-      }
+  private static func readIndex(_ file: InputFile, _ place: String) throws -> ArchiveIndex {
+    try ArchiveIndex(byteCount: try file.byteCount, file: place) { offset, count in
+      try file.bytes(at: offset, upTo: count)
     }
   }
 
@@ -84,20 +73,13 @@ package final class ArchiveSource: SiteSource {
     guard offset <= member.byteCount, UInt64(buffer.count) <= member.byteCount - offset else {
       throw changed(file.path, "the file is shorter than the site says")
     }
-    buffer.clear()
-    buffer.requestCount += 1
-    while !buffer.isFull {
-      let place = Int64(member.offset + offset) + Int64(buffer.filledCount)
-      let count: Int
-      do {
-        count = try descriptor.read(fromAbsoluteOffset: place, into: buffer.rest)
-      } catch {
-        throw DeliveryError(.ioError, "cannot read (\(error))", at: location, offset: UInt64(place))
-      }
-      guard count > 0 else { throw changed(file.path, "the archive is shorter than before") }
-      buffer.didFill(count)
-      buffer.wireByteCount += count
+    let isWhole: Bool
+    do throws(PackStoreError) {
+      isWhole = try buffer.fill(from: self.file, at: member.offset + offset)
+    } catch {
+      throw DeliveryError(cannotRead: error, at: location, offset: member.offset + offset)
     }
+    guard isWhole else { throw changed(file.path, "the archive is shorter than before") }
   }
 
   private func changed(_ path: String, _ reason: String) -> SourceFault {

@@ -1,3 +1,5 @@
+import PackStore
+
 /// Why something could not be brought from a site, where, and what to do about it.
 ///
 /// What the store itself refuses is a `PackStoreError`.
@@ -18,6 +20,14 @@ public struct DeliveryError: Error, Hashable, Sendable {
     self.reason = reason
     self.location = location
     self.offset = offset
+  }
+}
+
+extension DeliveryError {
+  /// A file of a folder or an archive that cannot be read, or is none.
+  init(cannotRead error: PackStoreError, at location: String, offset: UInt64? = nil) {
+    let cause = error.systemError.map { " (\($0))" } ?? ""
+    self.init(.ioError, error.reason + cause, at: location, offset: offset)
   }
 }
 

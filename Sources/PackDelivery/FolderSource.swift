@@ -29,24 +29,19 @@ package final class FolderSource: SiteSource {
 
   package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
     try await BlockingExecutor.run {
-      let descriptor: FileDescriptor
+      let file: InputFile
       do {
-        descriptor = try self.open(path)
+        file = try self.open(path)
       } catch SourceFault.siteChanged {
         throw DeliveryError(.noSite, "there is no site: no file '\(path)'", at: self.location)
       }
-      defer { try? descriptor.close() }
-      var bytes: [UInt8] = []
-      while true {
-        let chunk = try [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
-          count = try descriptor.read(
-            fromAbsoluteOffset: Int64(bytes.count), into: UnsafeMutableRawBufferPointer(buffer))
-        }
-        if chunk.isEmpty { return bytes }
-        guard bytes.count + chunk.count <= limit else {
+      do throws(PackStoreError) {
+        return try file.contents(limit: limit)
+      } catch {
+        guard error.code != .corrupt else {
           throw DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: self.place(of: path))
         }
-        bytes += chunk
+        throw DeliveryError(cannotRead: error, at: self.place(of: path))
       }
     }
   }
@@ -58,31 +53,23 @@ package final class FolderSource: SiteSource {
   }
 
   private func fill(_ buffer: TransferBuffer, from file: SiteFile, at offset: UInt64) throws {
-    let descriptor = try open(file.path)
-    defer { try? descriptor.close() }
-    buffer.clear()
-    buffer.requestCount += 1
-    while !buffer.isFull {
-      let place = Int64(offset) + Int64(buffer.filledCount)
-      let count: Int
-      do {
-        count = try descriptor.read(fromAbsoluteOffset: place, into: buffer.rest)
-      } catch let error as Errno {
-        throw DeliveryError(
-          .ioError, "cannot read (\(error))", at: self.place(of: file.path), offset: UInt64(place))
-      }
-      guard count > 0 else { throw changed(file.path, "the file is shorter than the site says") }
-      buffer.didFill(count)
-      buffer.wireByteCount += count
+    let opened = try open(file.path)
+    let isWhole: Bool
+    do throws(PackStoreError) {
+      isWhole = try buffer.fill(from: opened, at: offset)
+    } catch {
+      throw DeliveryError(cannotRead: error, at: place(of: file.path), offset: offset)
     }
+    guard isWhole else { throw changed(file.path, "the file is shorter than the site says") }
   }
 
-  private func open(_ path: String) throws -> FileDescriptor {
-    do {
-      return try FileDescriptor.open(folder.pushing(FilePath(path)), .readOnly, options: [.closeOnExec])
-    } catch let error as Errno {
-      guard error == .noSuchFileOrDirectory || error == .notDirectory else {
-        throw DeliveryError(.ioError, "cannot open (\(error))", at: place(of: path))
+  /// A link in the site is refused: only the one that leads to the site's folder was chosen by whoever named it.
+  private func open(_ path: String) throws -> InputFile {
+    do throws(PackStoreError) {
+      return try InputFile(path, in: folder)
+    } catch {
+      guard error.code == .notFound || error.systemError == .notDirectory else {
+        throw DeliveryError(cannotRead: error, at: place(of: path))
       }
       throw changed(path, "there is no such file")
     }

@@ -33,8 +33,12 @@ struct ExtractPath: Sendable {
   var text: String { String(decoding: relative, as: UTF8.self) }
 
   /// Lends the last part, NUL-terminated.
-  func withName<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    bytes.withUnsafeBytes { body($0.baseAddress!.advanced(by: nameStart).assumingMemoryBound(to: CChar.self)) }
+  func withName<Result, Failure: Error>(
+    _ body: (UnsafePointer<CChar>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.span.bytes.withUnsafeBytes { bytes throws(Failure) in
+      try body(bytes.baseAddress!.advanced(by: nameStart).assumingMemoryBound(to: CChar.self))
+    }
   }
 
   /// Lends `asset` with this path, whose own is the core's no longer.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
+import SystemPackage
 
 struct Apply: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -74,7 +75,7 @@ struct Apply: AsyncParsableCommand {
   private func chooseTrust(for delta: DeltaFile) throws -> DeltaTrust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
-    let known = try TrustFile(inStore: store.store).read().sites.values.map(\.key)
+    let known = try TrustFile(inStore: FilePath(store.store)).read().sites.values.map(\.key)
     if let signer = delta.signer, known.contains(signer) { return .key(signer) }
     let whose = delta.signer.map { "is signed by \($0): name that key with --trust if it is the publisher's" }
     throw Failure("the delta '\(escaped(file))' \(whose ?? "is not signed: say --allow-unsigned to take it")")

@@ -1,12 +1,8 @@
 /// Folders outside of stores.
 
 import PackStore
+import SystemPackage
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -69,13 +65,13 @@ struct TemporaryFolder {
 
   init() throws {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(parent)/packstore.XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw Failure(
-        "cannot make a folder in '\(escaped(parent))': \(systemErrorText()): set TMPDIR to a folder with room")
+    do throws(PackStoreError) {
+      path = try makeTemporaryFolder(in: FilePath(parent)).string
+    } catch {
+      let cause = error.systemError?.description ?? error.reason
+      throw Failure("cannot make a folder in '\(escaped(parent))': \(cause): set TMPDIR to a folder with room")
     }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  func remove() { try? FileManager.default.removeItem(atPath: path) }
+  func remove() { removeTree(FilePath(path)) }
 }

@@ -23,7 +23,7 @@ struct KeyOption: ParsableArguments {
   /// - Parameter makesOne: false where a new key would be of no use, for there is a site that another one has signed.
   func open(quiet: Bool, makesOne: Bool = true) throws -> SiteKey {
     let file = try keyFile(key)
-    guard makesOne || FileManager.default.fileExists(atPath: file.string) else {
+    guard makesOne || pathExists(file) else {
       throw Failure(
         "there is no key '\(escaped(file.string))', and the site is signed already: name the key that signed it")
     }

@@ -68,7 +68,7 @@ struct Publish: AsyncParsableCommand {
     let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
     let known = try source.packs().map(\.id)
     if let missing = packs.first(where: { !known.contains($0.pack) }) { throw noSuchPack(missing.pack) }
-    let key = try key.open(quiet: report.quiet, makesOne: !FileManager.default.fileExists(atPath: "\(site)/root"))
+    let key = try key.open(quiet: report.quiet, makesOne: !pathExists(FilePath("\(site)/root")))
     let site = try Site(at: site)
     var options = encoding.publishOptions
     options.keptVersionCount = keep

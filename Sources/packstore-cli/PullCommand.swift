@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
+import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -162,20 +163,14 @@ struct Pull: AsyncParsableCommand {
 /// Where to pull to. A dry run makes no store that is not there: it compares with an empty one elsewhere.
 private struct PlaceForPull {
   let path: String
-  private let isTemporary: Bool
+  private let temporary: TemporaryFolder?
 
   init(_ store: String, dryRun: Bool) throws {
-    isTemporary = dryRun && !FileManager.default.fileExists(atPath: "\(store)/CONTROL")
-    guard isTemporary else {
-      path = store
-      return
-    }
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("packstore-\(UUID().uuidString)").path
+    temporary = dryRun && !pathExists(FilePath("\(store)/CONTROL")) ? try TemporaryFolder() : nil
+    path = temporary.map { "\($0.path)/store" } ?? store
   }
 
-  func end() {
-    if isTemporary { try? FileManager.default.removeItem(atPath: path) }
-  }
+  func end() { temporary?.remove() }
 }
 
 /// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.

@@ -328,7 +328,7 @@ import Testing
     try await install()
     try await publish()
     try await install(1)
-    let lock = try PublisherLock(SiteFolder(path: .init(folder.path("site"))).lockFile, waits: false)
+    let lock = try FileLock(SiteFolder(path: .init(folder.path("site"))).lockFile, waits: false, reason: "")
     #expect(await failure { try await publish { $0.waitsForOthers = false } } == .busy)
     let waiting = Task { try await publish() }
     waiting.cancel()

@@ -1,6 +1,7 @@
 import Foundation
 import PackDelivery
 import PackStore
+import SystemPackage
 import Testing
 
 /// Which roots are taken. Each rule has a test that would fail without it.
@@ -119,7 +120,7 @@ import Testing
   @Test func isKept() throws {
     let folder = TestFolder()
     try FileManager.default.createDirectory(atPath: "\(folder.path)/tmp", withIntermediateDirectories: true)
-    let file = TrustFile(inStore: folder.path)
+    let file = TrustFile(inStore: FilePath(folder.path))
     #expect(try file.read() == TrustBook())
     var expected = TrustBook()
     for place in [Self.place, "/a folder/with\na line break%0A", Self.mirror] {
@@ -135,7 +136,7 @@ import Testing
 
   @Test func aDamagedFileTrustsNobody() throws {
     let folder = TestFolder()
-    let file = TrustFile(inStore: folder.path)
+    let file = TrustFile(inStore: FilePath(folder.path))
     let text = try book().text
     let key = Self.ours.description
     let damaged = [

@@ -1,29 +1,20 @@
+import PackStore
 import SystemPackage
 
 /// A file without a name, which is gone when nobody has it any more.
 final class Spool {
-  private let descriptor: FileDescriptor
+  private let file: NewFile
 
-  init(in folder: String) throws {
-    let name = "\(folder)/spool-\(UInt64.random(in: 0 ... .max))"
-    do {
-      descriptor = try FileDescriptor.open(
-        name, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: .ownerReadWrite)
-    } catch let error as Errno {
-      throw DeliveryError(.ioError, "cannot make a temporary file (\(error))", at: name)
-    }
-    removeFile(name)
-  }
+  init(in folder: String) throws { file = try NewFile(unnamedIn: FilePath(folder)) }
 
-  deinit { try? descriptor.close() }
-
-  func append(_ bytes: UnsafeRawBufferPointer) throws { _ = try descriptor.writeAll(bytes) }
+  func append(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
 
   /// - Precondition: so much was appended.
   func read(at offset: UInt64, into buffer: TransferBuffer) throws {
     buffer.clear()
     while !buffer.isFull {
-      let count = try descriptor.read(fromAbsoluteOffset: Int64(offset) + Int64(buffer.filledCount), into: buffer.rest)
+      let count = try file.descriptor.read(
+        fromAbsoluteOffset: Int64(offset) + Int64(buffer.filledCount), into: buffer.rest)
       precondition(count > 0, "a want lies within its segment")
       buffer.didFill(count)
     }

@@ -1,3 +1,5 @@
+import PackStore
+
 /// Memory that is being filled. It belongs to one task at a time; whoever lent the memory keeps it until the task ended.
 package final class TransferBuffer: @unchecked Sendable {
   package let bytes: UnsafeMutableRawBufferPointer
@@ -32,6 +34,17 @@ package final class TransferBuffer: @unchecked Sendable {
   }
 
   package func clear() { filledCount = 0 }
+
+  /// Fills all of it from a file of this machine.
+  ///
+  /// - Returns: false when the file ends before.
+  func fill(from file: InputFile, at offset: UInt64) throws(PackStoreError) -> Bool {
+    clear()
+    requestCount += 1
+    didFill(try file.read(at: offset, into: rest))
+    wireByteCount += filledCount
+    return isFull
+  }
 }
 
 /// A ring of memory from which buffers are taken, and given back in the order in which they were taken. What is

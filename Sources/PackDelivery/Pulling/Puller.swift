@@ -86,15 +86,25 @@ final class Puller {
 
   /// A plan trusts by the same rules, and pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
-    let file = TrustFile(inStore: store.path.string)
+    let file = TrustFile(inStore: store.path)
     let policy = TrustPolicy(key: options.trustedKey, allowsUnsigned: options.allowsUnsigned)
     let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       try book.admit(claims, at: source.location, isLocal: source.isLocal, policy, now: now)
     }
-    guard isPlan else { return try file.update(admit) }
+    guard isPlan else { return try update(file, admit) }
     var book = try file.read()
     return try admit(&book)
+  }
+
+  private func update<Result>(
+    _ file: TrustFile, _ body: (inout TrustBook) throws -> Result
+  ) throws -> Result {
+    do {
+      return try file.update(waits: options.waitsForWriters, body)
+    } catch let error as PackStoreError where error.code == .cancelled {
+      throw CancellationError()
+    }
   }
 
   // MARK: - Packs

@@ -1,4 +1,5 @@
 public import PackStore
+import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -75,8 +76,7 @@ private func path(ofFileURL text: String) throws(DeliveryError) -> String {
 
 /// A site in a folder, or in an archive.
 private func makeSource(atPath path: String, _ pace: Pace) throws(DeliveryError) -> any SiteSource {
-  let files = FileManager.default
-  let isArchive = files.fileExists(atPath: path) && !files.fileExists(atPath: path + "/.")  // which a folder has
+  let isArchive = pathExists(FilePath(path)) && !isFolder(FilePath(path))
   return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
 }
 

@@ -1,34 +1,47 @@
-import SystemPackage
+import PackStore
+package import SystemPackage
 
 /// Where a store keeps its ``TrustBook``: the file `trust` in its folder.
 package struct TrustFile: Sendable {
   private static let sizeLimit = 16 << 20
-  private let store: String
+  private static let name = "trust"
+  private static let lockName = "trust.lock"
+  private let store: FilePath
 
-  package init(inStore store: String) { self.store = store }
-
-  private var path: String { "\(store)/trust" }
+  package init(inStore store: FilePath) { self.store = store }
 
   /// Reads the book.
   ///
-  /// - Throws: `corrupt` when the file holds something else; `unreachable` when it cannot be read.
+  /// - Throws: `corrupt` when the file holds something else; the store's error when it cannot be read, or is no file.
   package func read() throws -> TrustBook {
-    guard let bytes = try readFile(path, upTo: Self.sizeLimit) else { return TrustBook() }
+    let bytes: [UInt8]
+    do throws(PackStoreError) {
+      bytes = try InputFile(Self.name, in: store).contents(limit: Self.sizeLimit)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return TrustBook()
+    }
     guard let text = String(validating: bytes, as: UTF8.self), let book = TrustBook(text: text) else {
       throw DeliveryError(
-        .corrupt, "the file of trusted keys is damaged; without it, the next contact counts as the first", at: path)
+        .corrupt, "the file of trusted keys is damaged; without it, the next contact counts as the first",
+        at: store.appending(Self.name).string)
     }
     return book
   }
 
-  /// Changes the book. Other processes wait meanwhile; after a crash it is the old or the new one.
-  package func update<Result>(_ body: (inout TrustBook) throws -> Result) throws -> Result {
-    try withFolderLock(store) {
-      let old = try read()
-      var new = old
-      let result = try body(&new)
-      if new != old { try replaceFile(path, by: Array(new.text.utf8), via: "\(store)/tmp/trust", in: store) }
-      return result
+  /// Changes the book, while no other process does. After a crash it is the old or the new one.
+  ///
+  /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
+  package func update<Result>(waits: Bool = true, _ body: (inout TrustBook) throws -> Result) throws -> Result {
+    let lock = try FileLock(
+      FilePlace(Self.lockName, in: store), waits: waits, reason: "another process is changing what is trusted")
+    defer { withExtendedLifetime(lock) {} }
+    let old = try read()
+    var new = old
+    let result = try body(&new)
+    if new != old {
+      try replaceFile(Self.name, in: store, by: Array(new.text.utf8), draft: "tmp/\(Self.name)")
     }
+    return result
   }
 }

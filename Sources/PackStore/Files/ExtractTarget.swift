@@ -1,0 +1,87 @@
+import SystemPackage
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+// What extraction writes to: files relative to a folder's descriptor, and never through a link.
+
+/// The descriptor of a folder that is written to.
+struct OutputFolder: ~Copyable, Sendable {
+  let descriptor: CInt
+
+  /// Opens the folder at `path`, which may lead through links: it is the caller's own. Makes it and its parents if need
+  /// be.
+  init(making path: FilePath) throws(PackStoreError) {
+    try makeFolder(path)
+    descriptor = try openFolder(path)
+  }
+
+  deinit { close(descriptor) }
+}
+
+/// A file that is being written, perhaps by several threads.
+final class OutputFile: Sendable {
+  private let descriptor: CInt
+  private let path: ExtractPath
+
+  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, never
+  /// followed.
+  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws(PackStoreError) {
+    let mode: mode_t = executable ? 0o755 : 0o644
+    descriptor = try create(path, in: folder, replacing: replacing) { name throws(PackStoreError) in
+      try openNewFile(name, in: folder, mode: mode, path: path.text)
+    }
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(PackStoreError) {
+    try writeAll(bytes, to: descriptor, at: offset, path: path.text)
+  }
+}
+
+/// Makes a symbolic link whose name is relative to `folder`. Its target is any bytes but zeros, as they were stored.
+func makeLink(
+  _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool
+) throws(PackStoreError) {
+  let text = target.map(CChar.init(bitPattern:)) + [0]
+  try create(path, in: folder, replacing: replacing) { name throws(PackStoreError) in
+    _ = try systemCall("cannot create", path.text) {
+      text.withUnsafeBufferPointer { symlinkat($0.baseAddress!, folder, name) }
+    }
+  }
+}
+
+/// Removes a file whose name is relative to `folder`, if it is there.
+func removeFile(_ path: ExtractPath, in folder: CInt) { _ = path.withName { unlinkat(folder, $0, 0) } }
+
+/// Makes a folder where there is none, and opens it; a link or file in its place is an error. Says whether it was made.
+func enterFolder(
+  _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
+) throws(PackStoreError) -> (descriptor: CInt, isNew: Bool) {
+  let isNew = mkdirat(folder, name, 0o777) == 0
+  guard isNew || errno == EEXIST else { throw PackStoreError("cannot create", path(), Errno(rawValue: errno)) }
+  return (try openFolder(name, in: folder, path: path()), isNew)
+}
+
+func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
+
+/// Creates something by `make`, which throws `exists` when something is in the way.
+private func create<Result>(
+  _ path: ExtractPath, in folder: CInt, replacing: Bool,
+  _ make: (UnsafePointer<CChar>) throws(PackStoreError) -> Result
+) throws(PackStoreError) -> Result {
+  do throws(PackStoreError) {
+    return try path.withName(make)
+  } catch {
+    guard error.code == .exists, replacing else { throw error }
+    try systemCall("cannot replace", path.text) { path.withName { unlinkat(folder, $0, 0) } }
+    return try path.withName(make)
+  }
+}

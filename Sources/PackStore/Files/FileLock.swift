@@ -1,0 +1,54 @@
+import SystemPackage
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A lock on a file of its own, which only those can take that may write to the file's folder. Released with its owner, or
+/// with the process.
+package final class FileLock: Sendable {
+  private let number: CInt
+
+  /// How long one that waits sleeps between two tries, in microseconds: twice as long each time.
+  private static let shortestSleep: UInt32 = 500
+  private static let longestSleep: UInt32 = 50_000
+
+  /// Takes the lock, and waits while another process, or another task of this one, has it.
+  ///
+  /// - Parameters:
+  ///   - waits: whether to wait, or to fail with `busy`.
+  ///   - reason: what to say then.
+  /// - Throws: `busy`; `cancelled` when the surrounding task is while this waits; `wrongKind` for what is no file;
+  ///   `ioError`.
+  package init(_ place: FilePlace, waits: Bool, reason: String) throws(PackStoreError) {
+    number = try openLockFile(place)
+    var sleep = Self.shortestSleep
+    // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
+    while try !Self.take(number, place) {
+      guard waits else { throw PackStoreError(.busy, reason, file: place.text) }
+      guard !Task.isCancelled else {
+        throw PackStoreError(.cancelled, "cancelled while waiting for a lock", file: place.text)
+      }
+      usleep(sleep)
+      sleep = min(sleep * 2, Self.longestSleep)
+    }
+  }
+
+  deinit { close(number) }
+
+  private static func take(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) -> Bool {
+    do throws(PackStoreError) {
+      try systemCall("cannot lock", place.text) { flock(descriptor, LOCK_EX | LOCK_NB) }
+      return true
+    } catch {
+      guard error.systemError == .wouldBlock || error.systemError == .resourceTemporarilyUnavailable else {
+        throw error
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,153 @@
+package import SystemPackage
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+// Names of files and folders: made, moved, listed, removed. Links are neither followed nor minded: a name is what is
+// changed, and never what a link in its place leads to.
+
+/// Whether there is anything at `path`, or where a link there leads.
+package func pathExists(_ path: FilePath) -> Bool { path.withPlatformString { access($0, F_OK) } == 0 }
+
+/// Whether there is a folder at `path`, or where a link there leads.
+package func isFolder(_ path: FilePath) -> Bool {
+  var status = stat()
+  return path.withPlatformString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
+}
+
+/// Moves a file to its final name in the same folder or another, in place of what is there.
+package func renameFile(_ from: FilePlace, to place: FilePlace) throws(PackStoreError) {
+  try from.withParent { fromFolder, fromName throws(PackStoreError) in
+    try place.withParent { folder, name throws(PackStoreError) in
+      try systemCall("cannot rename", place.text) { systemRename(fromName, fromFolder, name, folder) }
+    }
+  }
+}
+
+/// Gives a file another name, which nothing may have.
+///
+/// - Throws: `exists`.
+package func linkFile(_ from: FilePlace, to place: FilePlace) throws(PackStoreError) {
+  try from.withParent { fromFolder, fromName throws(PackStoreError) in
+    try place.withParent { folder, name throws(PackStoreError) in
+      try systemCall("cannot create", place.text) { linkat(fromFolder, fromName, folder, name, 0) }
+    }
+  }
+}
+
+/// Removes a file. One that is not there is not missed.
+package func removeFile(_ place: FilePlace) throws(PackStoreError) {
+  do throws(PackStoreError) {
+    try place.withParent { folder, name throws(PackStoreError) in
+      try systemCall("cannot remove", place.text) { unlinkat(folder, name, 0) }
+    }
+  } catch {
+    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+  }
+}
+
+/// Replaces a small file durably: its bytes are written under a draft's name first, which lies below the same folder.
+package func replaceFile(
+  _ name: String, in folder: FilePath, by bytes: [UInt8], draft: String
+) throws(PackStoreError) {
+  let file = try NewFile(FilePlace(draft, in: folder))
+  try file.write(bytes)
+  try file.sync()
+  try renameFile(file.place, to: FilePlace(name, in: folder))
+  try syncFolder(folder)
+}
+
+// MARK: - Folders
+
+/// Makes a folder where there is none, and its parents; says whether it was made.
+@discardableResult
+package func makeFolder(_ path: FilePath, isSecret: Bool = false) throws(PackStoreError) -> Bool {
+  guard !pathExists(path) else { return false }
+  let parent = path.removingLastComponent()
+  if !parent.isEmpty, parent != path { try makeFolder(parent, isSecret: isSecret) }
+  do throws(PackStoreError) {
+    try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, isSecret ? 0o700 : 0o777) } }
+    return true
+  } catch {
+    guard error.code == .exists else { throw error }
+    return false  // another process was faster
+  }
+}
+
+/// Makes names in a folder durable.
+package func syncFolder(_ path: FilePath) throws(PackStoreError) {
+  let descriptor = try openFolder(path)
+  defer { close(descriptor) }
+  try systemCall("cannot sync", path.string) { fsync(descriptor) }
+}
+
+/// The same for a folder of a site or a store.
+package func syncFolder(_ place: FilePlace) throws(PackStoreError) {
+  try withFolder(place) { descriptor throws(PackStoreError) in
+    try systemCall("cannot sync", place.text) { fsync(descriptor) }
+  }
+}
+
+/// The names in a folder that a person named, in no particular order. None when it is not there.
+package func namesInFolder(_ path: FilePath) throws(PackStoreError) -> [String] {
+  do throws(PackStoreError) {
+    let descriptor = try openFolder(path)
+    defer { close(descriptor) }
+    return try names(inFolder: descriptor, path: path.string)
+  } catch {
+    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+    return []
+  }
+}
+
+/// The same for a folder of a site or a store.
+package func namesInFolder(_ place: FilePlace) throws(PackStoreError) -> [String] {
+  do throws(PackStoreError) {
+    return try withFolder(place) { descriptor throws(PackStoreError) in
+      try names(inFolder: descriptor, path: place.text)
+    }
+  } catch {
+    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+    return []
+  }
+}
+
+@discardableResult
+private func withFolder<Result>(
+  _ place: FilePlace, _ body: (CInt) throws(PackStoreError) -> Result
+) throws(PackStoreError) -> Result {
+  let descriptor = try place.withParent { folder, name throws(PackStoreError) in
+    try openFolder(name, in: folder, path: place.text)
+  }
+  defer { close(descriptor) }
+  return try body(descriptor)
+}
+
+/// Removes a folder that this process made, with all that is in it. What cannot be removed stays.
+package func removeTree(_ path: FilePath) {
+  let place = FilePlace(path)
+  try? place.withParent { folder, name throws(PackStoreError) in try removeTree(name, in: folder, path: place.text) }
+}
+
+private func removeTree(
+  _ name: UnsafePointer<CChar>, in folder: CInt, path: String
+) throws(PackStoreError) {
+  let descriptor = try openFolder(name, in: folder, path: path)
+  defer { close(descriptor) }
+  for child in try names(inFolder: descriptor, path: path) where unlinkat(descriptor, child, 0) != 0 {
+    try removeTree(child, in: descriptor, path: path)
+  }
+  try systemCall("cannot remove", path) { unlinkat(folder, name, AT_REMOVEDIR) }
+}
+
+/// Makes an empty folder for temporary files, which others cannot enter. Its maker removes it.
+package func makeTemporaryFolder(in parent: FilePath) throws(PackStoreError) -> FilePath {
+  let path = parent.appending("packstore-\(UInt64.random(in: 0 ... .max))")
+  try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, 0o700) } }
+  return path
+}

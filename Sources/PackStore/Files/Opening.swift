@@ -1,0 +1,213 @@
+package import SystemPackage
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+// The one place where this package's Swift code opens files and folders; `Scripts/check-seam` reads the imports of every
+// object file. The core has its own, behind `vfs.h`.
+//
+// A *place* is a folder and a name below it. The folder is what a person or a program named: links on the way to it are
+// followed, for who named it chose them. The name is ours: no part of it may be a link, for nobody but an intruder puts
+// one there. Nothing here waits: a pipe or a device in the place of a file is refused before it is read.
+
+/// A name below a folder, such as `versions/3f2a` below a site.
+package struct FilePlace: Sendable {
+  package let folder: FilePath
+  package let name: FilePath
+
+  /// - Precondition: `name` is relative and has a part at least.
+  package init(_ name: String, in folder: FilePath) {
+    self.folder = folder
+    self.name = FilePath(name)
+  }
+
+  /// What a person named: all but its last part is the folder.
+  package init(_ path: FilePath) {
+    folder = path.removingLastComponent()
+    name = path.lastComponent.map { FilePath(root: nil, components: $0) } ?? "."
+  }
+
+  package var path: FilePath { folder.pushing(name) }
+  package var text: String { path.string }
+
+  /// Lends the descriptor of the folder that holds the last part of the name, and that part.
+  @discardableResult
+  func withParent<Result>(
+    _ body: (CInt, UnsafePointer<CChar>) throws(PackStoreError) -> Result
+  ) throws(PackStoreError) -> Result {
+    var parent = try openFolder(folder)
+    defer { close(parent) }
+    for part in name.removingLastComponent().components {
+      let next = try openFolder(part.string, in: parent, path: text)
+      close(parent)
+      parent = next
+    }
+    let last = Array((name.lastComponent?.string ?? ".").utf8CString)
+    return try last.withUnsafeBufferPointer { buffer throws(PackStoreError) in try body(parent, buffer.baseAddress!) }
+  }
+}
+
+/// Whether a link in the place of a file is followed.
+package enum LinkRule: Sendable {
+  /// The file is one that a person named.
+  case follow
+  /// The file is one that lies in a store's or a site's folder.
+  case refuse
+}
+
+/// Opens a folder that a person or a program named.
+func openFolder(_ path: FilePath) throws(PackStoreError) -> CInt {
+  let path = path.isEmpty ? "." : path
+  return try systemCall("cannot open the folder", path.string) {
+    path.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+  }
+}
+
+/// Opens a folder in another one. A link is refused.
+func openFolder(
+  _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
+) throws(PackStoreError) -> CInt {
+  try systemCall("cannot enter the folder", path()) {
+    openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+  }
+}
+
+/// Opens a regular file for reading.
+///
+/// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is no
+///   regular file.
+func openFile(_ place: FilePlace, _ links: LinkRule) throws(PackStoreError) -> CInt {
+  let descriptor: CInt
+  do throws(PackStoreError) {
+    descriptor = try place.withParent { folder, name throws(PackStoreError) in
+      try systemCall("cannot open", place.text) {
+        // O_NONBLOCK keeps a pipe from waiting for its other end; it means nothing to regular files.
+        openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links == .follow ? 0 : O_NOFOLLOW))
+      }
+    }
+  } catch {
+    throw explainOpening(error, place)
+  }
+  do throws(PackStoreError) {
+    try requireRegular(descriptor, place)
+    return descriptor
+  } catch {
+    close(descriptor)
+    throw error
+  }
+}
+
+/// Makes a file, which has to be new, and opens it for reading and writing.
+func openNewFile(_ place: FilePlace, mode: mode_t) throws(PackStoreError) -> CInt {
+  try place.withParent { folder, name throws(PackStoreError) in
+    try openNewFile(name, in: folder, mode: mode, path: place.text)
+  }
+}
+
+/// Makes a file in an open folder, which has to be new.
+func openNewFile(
+  _ name: UnsafePointer<CChar>, in folder: CInt, mode: mode_t, path: @autoclosure () -> String
+) throws(PackStoreError) -> CInt {
+  try systemCall("cannot create", path()) {
+    openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+  }
+}
+
+/// Opens a file that carries a lock, and makes it if need be. Who may not write to the folder cannot open it, and so cannot
+/// lock it.
+func openLockFile(_ place: FilePlace) throws(PackStoreError) -> CInt {
+  let descriptor: CInt
+  do throws(PackStoreError) {
+    descriptor = try place.withParent { folder, name throws(PackStoreError) in
+      let mode = try lockMode(ofFileIn: folder, place)
+      return try systemCall("cannot open", place.text) {
+        openat(folder, name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC, mode)
+      }
+    }
+  } catch {
+    throw explainOpening(error, place)
+  }
+  do throws(PackStoreError) {
+    try requireRegular(descriptor, place)
+    try tighten(descriptor, place)
+    return descriptor
+  } catch {
+    close(descriptor)
+    throw error
+  }
+}
+
+/// Reading and writing for those that may write to the folder, and nothing for all others.
+private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws(PackStoreError) -> mode_t {
+  let mode = try status(of: folder, place).st_mode
+  return 0o600 | (mode & 0o020 != 0 ? 0o060 : 0) | (mode & 0o002 != 0 ? 0o006 : 0)
+}
+
+/// Takes reading from those that may not write: the umask may have taken writing alone, and an older file may be open to
+/// all. Only its owner can; for others it is as it is.
+private func tighten(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) {
+  let status = try status(of: descriptor, place)
+  let parent = try place.withParent { folder, _ throws(PackStoreError) in try lockMode(ofFileIn: folder, place) }
+  var mode = status.st_mode & 0o777 & parent
+  if mode & 0o060 != 0o060 { mode &= ~0o060 }
+  if mode & 0o006 != 0o006 { mode &= ~0o006 }
+  if mode != status.st_mode & 0o777 { _ = fchmod(descriptor, mode) }
+}
+
+/// Lists a folder's names, in no particular order.
+func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws(PackStoreError) -> [String] {
+  // Opened once more, for its own position, which `fdopendir` takes over.
+  let own = try openFolder(".", in: descriptor, path: path())
+  guard let folder = fdopendir(own) else {
+    let error = Errno(rawValue: errno)
+    close(own)
+    throw PackStoreError("cannot list", path(), error)
+  }
+  defer { closedir(folder) }
+  var names: [String] = []
+  while true {
+    errno = 0
+    guard let entry = readdir(folder) else { break }
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    if name != ".", name != ".." { names.append(name) }
+  }
+  guard errno == 0 else { throw PackStoreError("cannot list", path(), Errno(rawValue: errno)) }
+  return names
+}
+
+// MARK: - Kinds
+
+func status(of descriptor: CInt, _ place: FilePlace) throws(PackStoreError) -> stat {
+  var status = stat()
+  try systemCall("cannot examine", place.text) { fstat(descriptor, &status) }
+  return status
+}
+
+private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) {
+  let kind: String
+  switch try status(of: descriptor, place).st_mode & S_IFMT {
+  case S_IFREG: return
+  case S_IFDIR: kind = "a folder"
+  case S_IFIFO: kind = "a pipe"
+  case S_IFSOCK: kind = "a socket"
+  default: kind = "a device"
+  }
+  throw PackStoreError(.wrongKind, "there is \(kind) in the place of a file", file: place.text)
+}
+
+private func explainOpening(_ error: PackStoreError, _ place: FilePlace) -> PackStoreError {
+  switch error.systemError {
+  case .noSuchFileOrDirectory: PackStoreError(.notFound, "there is no file", file: place.text)
+  case .tooManySymbolicLinkLevels:
+    PackStoreError(.wrongKind, "there is a symbolic link in the place of a file", file: place.text)
+  case .isDirectory: PackStoreError(.wrongKind, "there is a folder in the place of a file", file: place.text)
+  case .noSuchAddressOrDevice:
+    PackStoreError(.wrongKind, "there is a pipe, a socket or a device in the place of a file", file: place.text)
+  default: error
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What somebody else may have put where a file of a site, of a store, or an input is expected: links that lead elsewhere,
+/// pipes that never answer, folders. All of it is refused by name, nothing hangs, and nothing outside is written to.
+@Suite struct PlantedFilesTests {
+  let playground = try! Playground()
+
+  /// The shell that puts it in the place of `$f`.
+  static let kinds = [
+    "link": "cp \"$f\" victim 2>/dev/null || echo safe >victim; rm -rf \"$f\"; ln -s \"$PWD/victim\" \"$f\"",
+    "pipe": "rm -rf \"$f\"; mkfifo \"$f\"",
+    "folder": "rm -rf \"$f\"; mkdir \"$f\"",
+  ]
+
+  init() throws {
+    try playground.write(noise(300_000), to: "folder/big")
+    try playground.write(String(repeating: "one line\n", count: 9_000), to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+  }
+
+  private func publish() throws -> Run {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+  }
+
+  /// Runs a command that must end by itself; 124 says that it did not.
+  private func run(_ command: String) throws -> Run { try playground.shell("timeout 60 packstore \(command)") }
+
+  /// Plants in a copy of `original`, and runs a command on it.
+  private func plant(_ kind: String, at file: String, in original: String, then command: String) throws -> Run {
+    let script = "rm -rf copy victim && cp -R \(original) copy && f='copy/\(file)' && { \(Self.kinds[kind]!); }"
+    try #require(playground.shell(script).status == 0)
+    let before = try playground.shell("cksum victim 2>/dev/null").output
+    let result = try run(command)
+    #expect(try playground.shell("cksum victim 2>/dev/null").output == before, "\(file) as \(kind): \(command)")
+    return result
+  }
+
+  private func files(_ folder: String) throws -> [String] {
+    try playground.shell("cd \(folder) && find . -type f | sed 's,^./,,' | sort").lines
+  }
+
+  @Test(arguments: ["link", "pipe", "folder"]) func filesOfASite(_ kind: String) throws {
+    #expect(try publish().status == 0)
+    var refusals = 0
+    for file in try files("site") {
+      let result = try plant(kind, at: file, in: "site", then: "pull \"client-$$\" copy -q")
+      let isRead = ["root", "versions", "frames", "segments"].contains(String(file.split(separator: "/")[0]))
+      guard isRead else { continue }
+      refusals += 1
+      #expect(result.status == 1, "\(file) as \(kind): \(result.status) \(result.errors)")
+      #expect(result.errors.contains("copy/\(file)"), "\(file) as \(kind): \(result.errors)")
+    }
+    #expect(refusals >= 4)
+  }
+
+  @Test(arguments: ["link", "pipe", "folder"]) func filesThatThePublisherReadsOrWrites(_ kind: String) throws {
+    #expect(try publish().status == 0)
+    try playground.write("more", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    for file in try files("site") + ["root.new", "deltas/draft.new"] {
+      let result = try plant(kind, at: file, in: "site", then: "publish store copy --key key -q")
+      #expect(result.status == 0 || result.status == 1, "\(file) as \(kind): \(result.errors)")
+      #expect(try playground.shell("test -L copy/root").status == (kind == "link" && file == "root" ? 0 : 1))
+    }
+  }
+
+  @Test(arguments: ["link", "pipe", "folder"]) func filesOfAPullersStore(_ kind: String) throws {
+    #expect(try publish().status == 0)
+    #expect(try run("pull client site -q").status == 0)
+    #expect(
+      try playground.shell("sed 's/ [0-9]* \\([0-9a-f]*\\)$/ 0 \\1/' client/trust >t && mv t client/trust").status == 0)
+    for file in ["trust", "trust.lock", "tmp/trust"] {
+      let result = try plant(kind, at: file, in: "client", then: "pull copy site -q")
+      if file == "tmp/trust", kind != "folder" {
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try playground.shell("test -f copy/trust -a ! -L copy/trust").status == 0)
+      } else {
+        #expect(result.status == 1, "\(file) as \(kind)")
+        #expect(result.errors.contains("copy/\(file)"), "\(file) as \(kind): \(result.errors)")
+      }
+    }
+  }
+
+  /// Inputs that a person names may be links; pipes, folders and devices are refused.
+  @Test(arguments: ["link", "pipe", "folder"]) func inputs(_ kind: String) throws {
+    try playground.write("another", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    try #require(
+      playground.shell(
+        "mkdir in && packstore package store P -o in/archive --key in/key -q"
+          + " && packstore delta store P 1 2 -o in/delta --key in/key -q"
+      ).status == 0)
+    try #require(
+      playground.shell("cp -R store old && packstore rollback old P -q && packstore unpin old P -q").status == 0)
+    for (file, command) in [
+      ("archive", "import \"client-$$\" copy/archive -q"), ("delta", "apply old copy/delta --allow-unsigned -q"),
+      ("key", "package store P -o out --key copy/key -q"),
+    ] {
+      let result = try plant(kind, at: file, in: "in", then: command)
+      guard kind != "link" else {
+        #expect(result.status == 0, "\(file): \(result.errors)")
+        continue
+      }
+      #expect(result.status == 1, "\(file) as \(kind): \(result.status)")
+      #expect(result.errors.contains(file), "\(file) as \(kind): \(result.errors)")
+    }
+  }
+}

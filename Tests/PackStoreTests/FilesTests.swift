@@ -1,0 +1,155 @@
+import Foundation
+import PackStore
+import SystemPackage
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The one place where Swift opens files: what an intruder may plant where a file is expected is refused, at once, and what
+/// it leads to is not touched.
+@Suite(.timeLimit(.minutes(1))) final class FilesTests {
+  let folder = TemporaryFolder()
+  var root: FilePath { FilePath(folder.path) }
+
+  enum Planted: CaseIterable { case link, danglingLink, pipe, folder, socket }
+
+  private func plant(_ planted: Planted, at name: String) throws {
+    let path = "\(folder.path)/\(name)"
+    switch planted {
+    case .link: #expect(symlink("\(folder.path)/victim", path) == 0)
+    case .danglingLink: #expect(symlink("\(folder.path)/nothing", path) == 0)
+    case .pipe: #expect(mkfifo(path, 0o600) == 0)
+    case .folder: #expect(mkdir(path, 0o700) == 0)
+    case .socket: #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+    }
+  }
+
+  private func makeVictim() throws { try Data("safe".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/victim")) }
+
+  private func expectSafe() throws {
+    #expect(try String(contentsOfFile: "\(folder.path)/victim", encoding: .utf8) == "safe")
+    #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/nothing"))
+  }
+
+  private func code(_ body: () throws(PackStoreError) -> Void) -> PackStoreError.Code? {
+    do throws(PackStoreError) {
+      try body()
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  @Test(arguments: Planted.allCases) func whatIsReadIsAFile(_ planted: Planted) throws {
+    try makeVictim()
+    try plant(planted, at: "planted")
+    #expect(code { () throws(PackStoreError) in _ = try InputFile("planted", in: root) } == .wrongKind)
+    let named = code { () throws(PackStoreError) in _ = try InputFile(root.appending("planted")) }
+    let expected: PackStoreError.Code? =
+      switch planted {
+      case .link: nil  // a link that a person named leads where it leads
+      case .danglingLink: .notFound
+      default: .wrongKind
+      }
+    #expect(named == expected)
+  }
+
+  @Test(arguments: Planted.allCases) func aDraftIsAlwaysNew(_ planted: Planted) throws {
+    try makeVictim()
+    try plant(planted, at: "draft")
+    let failure = code { () throws(PackStoreError) in
+      try replaceFile("final", in: root, by: Array("new".utf8), draft: "draft")
+    }
+    try expectSafe()
+    guard planted != .folder else {
+      #expect(failure != nil)
+      return
+    }
+    #expect(failure == nil)
+    #expect(try InputFile("final", in: root).contents(limit: 10) == Array("new".utf8))
+  }
+
+  @Test(arguments: Planted.allCases) func aLockIsAFile(_ planted: Planted) throws {
+    try makeVictim()
+    try plant(planted, at: "lock")
+    let failure = code { () throws(PackStoreError) in
+      _ = try FileLock(FilePlace("lock", in: root), waits: true, reason: "busy")
+    }
+    #expect(failure == .wrongKind)
+    try expectSafe()
+  }
+
+  /// A folder of a site or a store that is a link leads nowhere, for reading as for writing.
+  @Test func foldersBelowAreNoLinks() throws {
+    try makeVictim()
+    try folder.makeFolder("elsewhere", ["a": "kept"])
+    #expect(symlink("\(folder.path)/elsewhere", "\(folder.path)/inside") == 0)
+    #expect(code { () throws(PackStoreError) in _ = try InputFile("inside/a", in: root) } == .wrongKind)
+    #expect(code { () throws(PackStoreError) in _ = try NewFile(FilePlace("inside/b", in: root)) } == .wrongKind)
+    #expect(code { () throws(PackStoreError) in try removeFile(FilePlace("inside/a", in: root)) } == .wrongKind)
+    #expect(code { () throws(PackStoreError) in _ = try namesInFolder(FilePlace("inside", in: root)) } == .wrongKind)
+    // The folder that was named may be a link.
+    #expect(try InputFile("a", in: root.appending("inside")).contents(limit: 10) == Array("kept".utf8))
+    removeTree(root.appending("inside"))
+    #expect(try InputFile("elsewhere/a", in: root).contents(limit: 10) == Array("kept".utf8))
+  }
+
+  @Test func aTreeIsRemovedWithoutWhatItsLinksLeadTo() throws {
+    try folder.makeFolder("kept", ["a": "kept"])
+    try folder.makeFolder("tree/deep/deeper", ["b": "gone"])
+    #expect(symlink("\(folder.path)/kept", "\(folder.path)/tree/deep/link") == 0)
+    removeTree(root.appending("tree"))
+    #expect(!pathExists(root.appending("tree")))
+    #expect(pathExists(root.appending("kept").appending("a")))
+  }
+
+  // MARK: - Locks
+
+  private func mode(_ name: String) throws -> mode_t {
+    var status = stat()
+    try #require(stat("\(folder.path)/\(name)", &status) == 0)
+    return status.st_mode & 0o777
+  }
+
+  /// Who may not write to the folder must not be able to open the file, for opening is all that it takes to lock it.
+  @Test(arguments: [0o700, 0o755, 0o750, 0o775, 0o777] as [mode_t]) func onlyWritersCanOpenALock(_ open: mode_t) throws
+  {
+    try folder.makeFolder("shared", [:] as [String: String])
+    #expect(chmod("\(folder.path)/shared", open) == 0)
+    let shared = root.appending("shared")
+    for isOld in [false, true] {
+      if isOld {
+        try Data().write(to: URL(fileURLWithPath: "\(folder.path)/shared/lock"))
+        #expect(chmod("\(folder.path)/shared/lock", 0o644) == 0)
+      }
+      _ = try FileLock(FilePlace("lock", in: shared), waits: false, reason: "busy")
+      let mode = try mode("shared/lock")
+      #expect(mode & 0o600 == 0o600)
+      for (writes, bits) in [(open & 0o020 != 0, 0o060), (open & 0o002 != 0, 0o006)] as [(Bool, mode_t)] {
+        #expect(mode & bits == 0 || (writes && mode & bits == bits), "\(String(mode, radix: 8))")
+      }
+      try removeFile(FilePlace("lock", in: shared))
+    }
+  }
+
+  @Test func aTakenLockIsBusyOrWaitedForUntilTheTaskIsCancelled() async throws {
+    let place = FilePlace("lock", in: root)
+    let held = try FileLock(place, waits: false, reason: "busy")
+    #expect(code { () throws(PackStoreError) in _ = try FileLock(place, waits: false, reason: "busy") } == .busy)
+    let waiting = Task {
+      try await BlockingExecutor.run { () throws(PackStoreError) in
+        _ = try FileLock(place, waits: true, reason: "busy")
+      }
+    }
+    waiting.cancel()
+    let result = await waiting.result
+    #expect(throws: PackStoreError.self) { try result.get() }
+    withExtendedLifetime(held) {}
+  }
+}
