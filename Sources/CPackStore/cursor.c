@@ -82,16 +82,9 @@ void pks_cursor_close(pks_cursor *cursor) {
 
 // MARK: - Groups
 
-static bool is_inside(const pks_cursor *cursor) {
-  const pks__merge *merge = &cursor->merge;
-  return merge->path_length > cursor->folder_length && memcmp(merge->path, cursor->folder, cursor->folder_length) == 0;
-}
-
 /// The next group below the folder.
 static pks_status next_group(pks_cursor *cursor, bool *more, pks_error *error) {
-  pks_status status = pks__merge_next(&cursor->merge, more, error);
-  if (!status && *more && !is_inside(cursor)) { *more = false; }
-  return status;
+  return pks__merge_next_within(&cursor->merge, cursor->folder, cursor->folder_length, more, error);
 }
 
 static void set_winner(pks_cursor *cursor, const pks__hit *winner, size_t length) {

@@ -110,12 +110,21 @@ static pks_status take_group(pks__merge *merge, pks_error *error) {
   return PKS_OK;
 }
 
-pks_status pks__merge_next(pks__merge *merge, bool *more, pks_error *error) {
+pks_status pks__merge_next_within(pks__merge *merge, const char *prefix, size_t length, bool *more, pks_error *error) {
   do {
     pks_status status = choose_path(merge, more, error);
     if (status || !*more) { return status; }
+    // Judged before records are taken that no pack has any more: after a removal there may be very many of them.
+    if (merge->path_length < length || memcmp(merge->path, prefix, length) != 0) {
+      *more = false;
+      return PKS_OK;
+    }
     status = take_group(merge, error);
     if (status) { return status; }
   } while (merge->hit_count == 0);
   return PKS_OK;
+}
+
+pks_status pks__merge_next(pks__merge *merge, bool *more, pks_error *error) {
+  return pks__merge_next_within(merge, "", 0, more, error);
 }

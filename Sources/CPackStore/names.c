@@ -108,10 +108,6 @@ pks_status pks__names_hidden_by_file(
   return PKS_OK;
 }
 
-static bool is_below(const pks__merge *merge, const char *folder, size_t length) {
-  return merge->path_length > length && merge->path[length] == '/' && memcmp(merge->path, folder, length) == 0;
-}
-
 pks_status pks__names_hidden_by_folder(
   pks__view *view, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank, pks_error *error
 ) {
@@ -125,8 +121,8 @@ pks_status pks__names_hidden_by_folder(
   pks_status status = pks__merge_open(&merge, view, error);
   if (!status) { status = pks__merge_seek(&merge, prefix, length + 1, error); }
   while (!status && !*hidden) {
-    status = pks__merge_next(&merge, &more, error);
-    if (status || !more || !is_below(&merge, path, length)) { break; }
+    status = pks__merge_next_within(&merge, prefix, length + 1, &more, error);
+    if (status || !more) { break; }
     *hidden = merge.hits[0].rank < rank;
     *by_rank = merge.hits[0].rank;
   }
@@ -203,8 +199,8 @@ static pks_status implied_folder(
   pks_status status = pks__merge_open(&merge, view, error);
   if (!status) { status = pks__merge_seek(&merge, prefix, length + 1, error); }
   while (!status && !*found) {
-    status = pks__merge_next(&merge, &more, error);
-    if (status || !more || !is_below(&merge, path, length)) { break; }
+    status = pks__merge_next_within(&merge, prefix, length + 1, &more, error);
+    if (status || !more) { break; }
     for (uint32_t i = 0; i < merge.hit_count; i++) {
       *found = *found || rank == PKS_ANY_PACK || merge.hits[i].rank == rank;
     }

@@ -70,5 +70,8 @@ void pks__merge_close(pks__merge *merge);  ///< a zeroed one is fine
 pks_status pks__merge_seek(pks__merge *merge, const char *path, size_t length, pks_error *error);
 /// The next path that some pack has: `path` and `hits`, best rank first. `*more` is false after the last.
 pks_status pks__merge_next(pks__merge *merge, bool *more, pks_error *error);
+/// The same, as long as paths begin with `prefix`; the merge stands at one that does, or behind all of them. Time grows
+/// with the records of such paths, those of removed packs and removed assets included, and with no others.
+pks_status pks__merge_next_within(pks__merge *merge, const char *prefix, size_t length, bool *more, pks_error *error);
 
 #endif

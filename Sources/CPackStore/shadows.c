@@ -16,11 +16,15 @@ typedef struct shadow_search {
 static pks_status other_has_file(
   shadow_search *search, const char *path, size_t length, bool *found, pks_error *error
 ) {
-  for (uint32_t rank = 0; rank < search->view->generation.pack_count; rank++) {
-    pks__hit hit;
-    bool has;
+  pks__hit hit;
+  bool has;
+  *found = false;
+  // Most folders are no pack's entry: that takes one search, however many packs there are.
+  pks_status status = pks__names_find(search->view, path, length, PKS_ANY_PACK, &hit, &has, error);
+  if (status || !has) { return status; }
+  for (uint32_t rank = hit.rank; rank < search->view->generation.pack_count; rank++) {
     if (rank == search->own_rank) { continue; }
-    pks_status status = pks__names_find(search->view, path, length, rank, &hit, &has, error);
+    status = pks__names_find(search->view, path, length, rank, &hit, &has, error);
     *found = !status && has && hit.entry.kind != PKS__RECORD_FOLDER;
     if (status || *found) { return status; }
   }
@@ -52,8 +56,8 @@ static pks_status check_below(
   prefix[length] = '/';
   pks_status status = pks__merge_seek(merge, prefix, length + 1, error);
   for (bool more = true; !status && more && !*found;) {
-    status = pks__merge_next(merge, &more, error);
-    if (status || !more || merge->path_length <= length || memcmp(merge->path, prefix, length + 1) != 0) { break; }
+    status = pks__merge_next_within(merge, prefix, length + 1, &more, error);
+    if (status || !more) { break; }
     for (uint32_t i = 0; i < merge->hit_count; i++) { *found = *found || merge->hits[i].rank != search->own_rank; }
   }
   return status;
