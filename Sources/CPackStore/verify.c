@@ -19,13 +19,26 @@ static bool is_repeated(const pks__verification *v) {
     && found->offset != PKS_NO_OFFSET && strcmp(found->file, before->file) == 0;
 }
 
+/// Counts an asset that is hurt, unless it was counted before: several checks may come upon one asset.
+static void count_hurt(pks__verification *v, const pks__fault_subject *subject) {
+  uint64_t parts[] = {
+    pks__map_key(&v->hurt, subject->pack, strlen(subject->pack)), subject->version,
+    pks__map_key(&v->hurt, subject->asset, subject->asset_length)};
+  uint64_t key = pks__map_key(&v->hurt, parts, sizeof parts), probe = 0;
+  uint32_t number;
+  if (pks__map_next(&v->hurt, key, &probe, &number)) { return; }
+  v->totals.asset_count++;
+  // Without the memory to remember it, an asset may count twice; what is told of it stays true.
+  (void)pks__map_insert(&v->hurt, key, 0, NULL);
+}
+
 static void tell(pks__verification *v, pks_fault *fault, const pks__fault_subject *subject) {
   if (subject) {
     fault->pack = subject->pack;
     fault->version = subject->version;
     fault->asset = subject->asset;
     fault->asset_length = subject->asset_length;
-    v->subject_is_hurt = true;
+    if (subject->asset) { count_hurt(v, subject); }
   }
   if (v->fault) { v->fault(v->context, fault); }
 }
@@ -223,7 +236,7 @@ static pks_status open_verification(pks__verification *v) {
   v->record_counts = pks__allocate_zeroed(packs + 1, sizeof *v->record_counts);
   v->path = pks__allocate(PKS__PATH_MAX + 1);
   if (!v->runs || !v->record_counts || !v->path) { return pks__fail_memory(&v->found); }
-  v->finding_map.key = v->view->store->map_key;
+  v->finding_map.key = v->hurt.key = v->view->store->map_key;
   v->runs_are_sound = v->runs_are_long = v->pages_are_sound = true;
   pks_status status = pks__inspector_open(&v->inspector, &v->found);
   return status ? status : pks__segment_list_open(&v->segments, v->view, &v->found);
@@ -239,6 +252,7 @@ static void close_verification(pks__verification *v) {
   pks__segment_list_close(&v->segments);
   pks__scratch_free(&v->findings);
   pks__map_free(&v->finding_map);
+  pks__map_free(&v->hurt);
   pks__scratch_free(&v->stored);
 }
 

@@ -72,7 +72,7 @@ typedef struct pks__verification {
   pks__scratch findings;       ///< pks__frame_finding
   pks__map finding_map;        ///< segment and offset -> number in `findings`
   uint64_t subject;            ///< counts the versions and assets that were looked at
-  bool subject_is_hurt;
+  pks__map hurt;               ///< assets that faults were told of, by a sum over pack, version and path
   uint64_t bytes_done, bytes_total, bytes_shown;
   pks__scratch stored;      ///< a small file, or a frame
   uint64_t *record_counts;  ///< by rank: records of the namespace

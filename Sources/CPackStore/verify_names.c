@@ -70,7 +70,6 @@ static pks_status check_piece(
 
 pks_status pks__verify_record(pks__verification *v, const pks__hit *hit, const pks__fault_subject *subject) {
   v->subject++;
-  v->subject_is_hurt = false;
   if (hit->entry.kind != PKS__RECORD_FILE) { return PKS_OK; }
   pks__piece_walk walk = pks__piece_walk_make(&v->view->runs[hit->run].open->run, &hit->entry);
   pks_status status = PKS_OK;
@@ -80,9 +79,7 @@ pks_status pks__verify_record(pks__verification *v, const pks__hit *hit, const p
     if (status || !more) { break; }
     status = check_piece(v, hit->run, &piece, subject);
   }
-  status = pks__verify_settle(v, status, subject);
-  v->totals.asset_count += v->subject_is_hurt;
-  return status;
+  return pks__verify_settle(v, status, subject);
 }
 
 // MARK: - Namespace
@@ -134,7 +131,6 @@ static pks_status look_up(pks__verification *v, uint32_t rank, const pks__catalo
     status = pks__fail(&v->found, PKS_CORRUPT, "the index lacks an asset of the catalog", NULL, PKS_NO_OFFSET);
   }
   v->subject++;
-  v->totals.asset_count++;
   return pks__verify_settle(v, status, &subject);
 }
 

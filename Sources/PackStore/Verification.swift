@@ -25,7 +25,7 @@ public struct VerifyResult: Sendable {
   /// Faults, each counted once.
   public let faultCount: Int
 
-  /// Assets of current versions that faults hurt.
+  /// Assets of kept versions that faults hurt: those that ``faults`` names, each counted once for each version.
   public let hurtAssetCount: Int
 
   /// What is wrong, where, and whom it hurts: one element for each asset that a fault hurts, at most the first 1,000.

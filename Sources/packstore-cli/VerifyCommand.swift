@@ -67,7 +67,8 @@ struct Verify: AsyncParsableCommand {
 
   private func summary(_ result: VerifyResult) -> String {
     let hurt = "\(formatCount(result.faultCount, "fault")) that \(result.faultCount == 1 ? "hurts" : "hurt")"
-    let faults = result.isSound ? "no faults" : "\(hurt) \(formatCount(result.hurtAssetCount, "asset"))"
+    let assets = result.hurtAssetCount == 0 ? "no single asset" : formatCount(result.hurtAssetCount, "asset")
+    let faults = result.isSound ? "no faults" : "\(hurt) \(assets)"
     let chunks = deep ? ", \(formatCount(result.chunkCount, "chunk"))" : ""
     return "\(faults) in \(formatCount(result.fileCount, "file")), \(formatCount(result.frameCount, "frame"))\(chunks):"
       + " \(formatBytes(result.byteCount)) checked"

@@ -549,7 +549,7 @@ typedef struct pks_verify_totals {
   uint64_t chunks_checked;  ///< by SHA-256; only with `deep`
   uint64_t bytes_checked;   ///< stored bytes read
   uint64_t fault_count;     ///< faults, each counted once
-  uint64_t asset_count;     ///< assets of current versions that faults hurt
+  uint64_t asset_count;     ///< assets of kept versions that faults name, each counted once for each such version
   bool has_torn_slot;       ///< no fault: a crash left one half of the control file torn, which the next commit mends
   /// no fault either, with `has_torn_slot`: a generation that the control file does not name any more, be it for a crash in
   /// the middle of its commit or for damage after it, and that `pks_store_repair` brings back; 0: none
