@@ -2,10 +2,13 @@
 public struct PackID: Hashable, Sendable {
   public let name: String
 
-  /// Checks a name from outside.
+  /// Checks a name that comes from outside the source: a file, a user, a network.
+  ///
+  /// Without a label of its own it could not be called with a literal: `PackID("Level 1")` is the literal itself, as in
+  /// `let pack: PackID = "Level 1"`.
   ///
   /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
-  public init(_ name: String) throws(PackStoreError) {
+  public init(validating name: String) throws(PackStoreError) {
     guard Self.isValid(name) else { throw PackStoreError(.invalidArgument, "no pack can have the name", file: name) }
     self.name = name
   }
@@ -27,10 +30,11 @@ public struct PackID: Hashable, Sendable {
 }
 
 extension PackID: ExpressibleByStringLiteral {
-  /// A name written in the source. A literal that is no valid name stops the program.
-  public init(stringLiteral name: String) {
+  /// A name written in the source. A literal that is no valid name stops the program: a mistake in the source shows at
+  /// its first run. No other string gets here, as nothing but a literal is a `StaticString`; see ``init(validating:)``.
+  public init(stringLiteral literal: StaticString) {
+    name = literal.description
     precondition(Self.isValid(name), "no pack can have the name '\(name)'")
-    self.name = name
   }
 }
 

@@ -42,7 +42,7 @@ struct PackOption: ParsableArguments {
 /// Reads a pack's name from the command line.
 @Sendable func parsePackID(_ name: String) throws -> PackID {
   do {
-    return try PackID(name)
+    return try PackID(validating: name)
   } catch {
     throw ValidationError(
       "a pack's name has 1 to 128 letters, digits, '-', '_' and '.', and begins with neither '-' nor '.'")

@@ -14,6 +14,7 @@ let package = Package(
     .misuse("KeptSpan"),
     .misuse("SecondCommit"),
     .misuse("CopiedSnapshot"),
+    .misuse("RuntimeName"),
   ]
 )
 

@@ -101,7 +101,7 @@ import Testing
 
   @Test(arguments: [String(repeating: "x", count: 128), "a.b", "_", "9-9", "CON", "root"])
   func strangeNames(_ name: String) async throws {
-    let pack = try PackID(name)
+    let pack = try PackID(validating: name)
     try await install(0, as: pack)
     try await publish()
     #expect(try ServedSite(folder).versions == [name: [1]])
@@ -338,9 +338,9 @@ import Testing
   }
 
   @Test func atTheSameTime() async throws {
-    for index in 0..<4 as Range<UInt64> { try await install(index, as: PackID("P\(index)")) }
+    for index in 0..<4 as Range<UInt64> { try await install(index, as: PackID(validating: "P\(index)")) }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for index in 0..<4 { group.addTask { try await publish([PublishedPack(PackID("P\(index)"))]) } }
+      for index in 0..<4 { group.addTask { try await publish([PublishedPack(PackID(validating: "P\(index)"))]) } }
       try await group.waitForAll()
     }
     let served = try ServedSite(folder)

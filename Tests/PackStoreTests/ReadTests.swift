@@ -225,7 +225,7 @@ import Testing
     let root = folder.path
     try await withThrowingTaskGroup { group in
       for index in 0..<6 {
-        group.addTask { _ = try await store.install(folder: "\(root)/\(index)", as: PackID("P\(index)")) }
+        group.addTask { _ = try await store.install(folder: "\(root)/\(index)", as: PackID(validating: "P\(index)")) }
       }
       try await group.waitForAll()
     }

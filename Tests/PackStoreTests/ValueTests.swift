@@ -4,12 +4,18 @@ import Testing
 @Suite struct ValueTests {
   @Test(arguments: ["Tutorial", "a", "9", "_x", "a-b_c.d", String(repeating: "x", count: 128)])
   func validPackNames(_ name: String) throws {
-    #expect(try PackID(name).description == name)
+    #expect(try PackID(validating: name).description == name)
   }
 
   @Test(arguments: ["", ".a", "-a", "a b", "a/b", "a\0b", "ä", String(repeating: "x", count: 129)])
   func invalidPackNames(_ name: String) {
-    #expect { try PackID(name) } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+    #expect { try PackID(validating: name) } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+  }
+
+  /// The initializer that throws had no label, and so lost to the literal's, which stops the program.
+  @Test func aLiteralThatIsChecked() throws {
+    #expect { try PackID(validating: "Level 1") } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+    #expect(try PackID(validating: "Level-1") == PackID("Level-1"))
   }
 
   @Test func chunkIDIsSHA256() {

@@ -28,7 +28,7 @@ final class PackStoreSwapper: AssetSwapper {
 
   private func install(_ whenStaged: () -> Void) throws {
     try store.write(options: options) {
-      _ = try $0.install(folder: folder, as: PackID(PackStoreContestant.swappedPack))
+      _ = try $0.install(folder: folder, as: PackID(validating: PackStoreContestant.swappedPack))
       whenStaged()
     }
   }

@@ -36,7 +36,8 @@ public struct DeltaInfo: Hashable, Sendable {
   package let headerDigest: Digest256
 
   init(_ info: pks_delta_info) throws(PackStoreError) {
-    pack = try PackID(withUnsafeBytes(of: info.pack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    pack = try PackID(
+      validating: withUnsafeBytes(of: info.pack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
     fromVersion = info.from_version
     toVersion = info.to_version
     fromCatalog = CatalogID(digest: withUnsafeBytes(of: info.from_catalog) { Digest256(copying: $0) })

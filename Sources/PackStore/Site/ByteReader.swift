@@ -53,7 +53,7 @@ package struct ByteReader {
     let byteCount = Int(try integer(UInt32.self))
     guard byteCount <= remaining else { throw corrupt("no pack can have the name", at: begin) }
     let name = String(decoding: try take(byteCount), as: UTF8.self)
-    do { return try PackID(name) } catch { throw corrupt("no pack can have the name", at: begin) }
+    do { return try PackID(validating: name) } catch { throw corrupt("no pack can have the name", at: begin) }
   }
 
   /// The first 12 bytes of a file: what it is, and its format.

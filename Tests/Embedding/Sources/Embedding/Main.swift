@@ -21,7 +21,7 @@ enum Main {
     switch (arguments.first, arguments.count) {
     case ("install", 4):
       let store = try Store(at: arguments[1])
-      let result = try await store.install(folder: arguments[2], as: PackID(arguments[3]))
+      let result = try await store.install(folder: arguments[2], as: PackID(validating: arguments[3]))
       print("\(result.version): \(result.version.fileCount) files, \(result.newChunkCount) new chunks")
     case ("read", 3):
       let store = try Store(at: arguments[1], options: .readOnly)
