@@ -323,7 +323,7 @@ pks_status pks_delta_build(
   pks_status status = pks__store_check_process(snapshot->store, error);
   if (status) { return status; }
   if (request->level < 0 || request->level > PKS_DELTA_LEVEL_MAX || !snapshot->store->sha256) {
-    const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need SHA-256";
+    const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need 'pks_options.sha256'";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
   const pks__pack_state *pack = find_pack(snapshot, request->pack, error);

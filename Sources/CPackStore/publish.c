@@ -64,7 +64,7 @@ pks_status pks_snapshot_frame_table(
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
   if (!store->sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "frame tables need SHA-256", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "frame tables need 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
   }
   pks__segment_id id;
   pks__segment *open;

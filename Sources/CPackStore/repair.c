@@ -274,7 +274,7 @@ pks_status pks_store_repair(
 ) {
   static const pks_repair_request plain;
   if (!options || !options->sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a repair needs the option sha256", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a repair needs 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
   }
   pks__repair repair = {.options = *options, .request = request ? request : &plain};
   pks__patient_init(&repair.patient, options->vfs ? options->vfs : pks__vfs_posix());

@@ -239,6 +239,13 @@ static pks_status fail_without_control(const pks_store *store, const char *path,
   return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET);
 }
 
+/// What making a store lacks, if that is what the caller wants: stores are written with SHA-256.
+static pks_status check_may_create(const pks_options *options, const char *path, pks_error *error) {
+  if (!options->create || options->read_only || options->sha256) { return PKS_OK; }
+  const char *text = "there is no store, and none can be made without 'pks_options.sha256'";
+  return pks__fail(error, PKS_INVALID_ARGUMENT, text, path, PKS_NO_OFFSET);
+}
+
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
@@ -257,9 +264,26 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     store->write_failure = failure;
     failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
-  if (failure == ENOENT) { return fail_without_control(store, path, error); }
+  if (failure == ENOENT) {
+    pks_status status = fail_without_control(store, path, error);
+    // A store that lost its control file is not to be made again, with SHA-256 or without.
+    pks_status missing = status == PKS_NOT_A_STORE ? check_may_create(options, path, error) : PKS_OK;
+    return missing ? missing : status;
+  }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
   return store->lock == PKS__NO_FILE ? open_lock(store, store->may_write, error) : PKS_OK;
+}
+
+/// Why there is no directory at `path`.
+static pks_status fail_without_root(const char *path, int failure, pks_error *error) {
+  const char *text = failure == ENOTDIR ? "a store is a directory, but this is a file, or leads through one"
+                                        : "there is no such directory";
+  return pks__fail(error, PKS_NOT_A_STORE, text, path, PKS_NO_OFFSET);
+}
+
+static pks_status check_path(const char *path, pks_error *error) {
+  if (path && *path) { return PKS_OK; }
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the store is empty", NULL, PKS_NO_OFFSET);
 }
 
 static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
@@ -271,9 +295,11 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   if (failure == ENOENT && options->create && store->may_write) {
     failure = vfs->open_root(vfs->context, path, true, &store->root);
   }
-  if (failure == ENOENT || failure == ENOTDIR) {
-    return pks__fail(error, PKS_NOT_A_STORE, "there is no such directory", path, PKS_NO_OFFSET);
+  if (failure == ENOENT) {
+    pks_status missing = check_may_create(options, path, error);
+    if (missing) { return missing; }
   }
+  if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   pks_status status = open_control(store, path, options, error);
   pks__control control;
@@ -340,9 +366,9 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
   static const pks_options defaults;
   if (!options) { options = &defaults; }
-  if (!path) { return pks__fail(error, PKS_INVALID_ARGUMENT, "there is no path", NULL, PKS_NO_OFFSET); }
   pks_store *store;
-  pks_status status = make_store(&store, options, error);
+  pks_status status = check_path(path, error);
+  if (!status) { status = make_store(&store, options, error); }
   if (status) { return status; }
   status = open_files(store, path, options, error);
   if (!status) { status = open_cache(store, options, error); }
@@ -378,9 +404,7 @@ static pks_status open_parts(pks_store *store, const char *path, pks_error *erro
   int failure = vfs->boot_id(vfs->context, store->boot_id);
   if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
   failure = vfs->open_root(vfs->context, path, false, &store->root);
-  if (failure == ENOENT || failure == ENOTDIR) {
-    return pks__fail(error, PKS_NOT_A_STORE, "there is no such directory", path, PKS_NO_OFFSET);
-  }
+  if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
   if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
@@ -398,7 +422,8 @@ pks_status pks__store_open_control(pks_store *store, pks_error *error) {
 
 pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
   pks_store *store;
-  pks_status status = make_store(&store, options, error);
+  pks_status status = check_path(path, error);
+  if (!status) { status = make_store(&store, options, error); }
   if (status) { return status; }
   status = open_parts(store, path, error);
   if (status) {

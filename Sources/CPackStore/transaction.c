@@ -12,8 +12,9 @@ enum { DEFAULT_KEEP = 2 };
 // MARK: - Life
 
 static pks_status fail_read_only(const pks_store *store, pks_error *error) {
-  const char *text =
-    store->write_failure ? "the store's directory may not be written" : "the store is open for reading only";
+  const char *text = store->write_failure ? "the store's directory may not be written"
+    : store->sha256                       ? "the store is open for reading only"
+                                          : "the store was opened without 'pks_options.sha256', which writing needs";
   pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
   if (error) { error->system_error = store->write_failure; }
   return status;
@@ -157,8 +158,8 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
 
 static pks_status check_request(const pks_add_request *request, pks_error *error) {
   pks_status status = pks__txn_check_encoding(request, error);
-  if (!status && !request->folder) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no folder given", request->pack, PKS_NO_OFFSET);
+  if (!status && (!request->folder || !*request->folder)) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
   }
   return status ? status : check_globs(request, error);
 }

@@ -317,7 +317,7 @@ pks_status pks_snapshot_verify(
   pks_status forked = pks__store_check_process(snapshot->store, error);
   if (forked) { return forked; }
   if (deep && !sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a deep check needs the option sha256", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a deep check needs 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
   }
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   pks__verification v = {

@@ -63,6 +63,7 @@ extension Core {
       #expect(try status { try transaction.add("p", "/one") { $0.level = 23 } } == PKS_INVALID_ARGUMENT)
       #expect(try status { try transaction.add("p", "/one") { $0.frame_size = 1_000 } } == PKS_INVALID_ARGUMENT)
       #expect(try status { try transaction.add("p", "/none") } == PKS_NOT_FOUND)
+      #expect(try status { try transaction.add("p", "") } == PKS_INVALID_ARGUMENT)
       #expect(try status { try transaction.add("p", "/one/large") } == PKS_WRONG_KIND)
       #expect(try status { try transaction.remove("p") } == PKS_NOT_FOUND)
       #expect(try status { try transaction.prioritise("p", 1) } == PKS_NOT_FOUND)
@@ -75,6 +76,28 @@ extension Core {
       let store = try Store("/store", vfs: disk.vfs, readOnly: true)
       #expect(try store.state()["p"]?.content == Change.folders["/one"])
       #expect(try status { _ = try store.begin() } == PKS_READ_ONLY)
+    }
+
+    /// Without SHA-256 a store is for reading. Writing and making one failed with the words of other faults.
+    @Test func storesWithoutSHA256() throws {
+      let disk = Self.disk()
+      func open(_ path: String, create: Bool = true) throws -> String {
+        var options = pks_options(), error = pks_error(), store: OpaquePointer?
+        options.create = create
+        options.vfs = disk.vfs
+        guard pks_store_open(&store, path, &options, &error) == PKS_OK else { return String(cString: error.text) }
+        defer { pks_store_close(store) }
+        var transaction: OpaquePointer?
+        #expect(pks_txn_begin(&transaction, store, nil, &error) == PKS_READ_ONLY)
+        return String(cString: error.text)
+      }
+      #expect(try open("/store").contains("pks_options.sha256"))
+      #expect(try open("/store", create: false) == "there is no such directory")
+      #expect(!disk.exists("/store"))
+      try Store(disk, create: true).commit { try $0.add("p", "/one") }
+      #expect(try open("/store").contains("pks_options.sha256"))
+      #expect(try open("/one/large").contains("this is a file"))
+      #expect(try open("").contains("empty"))
     }
 
     @Test func foldersThatAreNoStores() throws {

@@ -130,7 +130,8 @@ typedef struct pks_options {
 } pks_options;
 
 /// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
-/// Errors: NOT_A_STORE, NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none is there,
+/// or a file is), NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.
@@ -316,8 +317,8 @@ typedef struct pks_txn_options {
   uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
 } pks_txn_options;
 
-/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY, IO_ERROR,
-/// NO_SPACE, OUT_OF_MEMORY.
+/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the
+/// store was opened without `pks_options.sha256`), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
 
 typedef enum pks_layout {
