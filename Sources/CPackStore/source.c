@@ -4,6 +4,7 @@
 
 #include "checksum.h"
 #include "glob.h"
+#include "link_scope.h"
 #include "map.h"
 
 /// A name in a folder that is being listed.
@@ -39,7 +40,8 @@ typedef struct scan {
 } scan;
 
 static void notice(scan *scan, pks_notice kind, int system_error) {
-  bool is_warning = kind == PKS_NOTICE_SKIPPED || (kind == PKS_NOTICE_TWIN && !scan->request->portable);
+  bool is_warning =
+    kind == PKS_NOTICE_SKIPPED || kind == PKS_NOTICE_OWN_STORE || (kind == PKS_NOTICE_TWIN && !scan->request->portable);
   scan->refused = scan->refused || !is_warning;
   if (scan->request->notice) {
     scan->request->notice(scan->request->context, kind, scan->path, scan->path_length, system_error);
@@ -76,21 +78,39 @@ static bool visit_name(void *context, const char *name, size_t length, pks__file
   return scan->status == PKS_OK;
 }
 
+/// Follows the link at the present path to what it stands for. False when it is to be left out.
+static bool follow_link(scan *scan, pks__file_info *info) {
+  const pks__source *source = scan->source;
+  bool leads_out = false;
+  int failure = 0;
+  if (!scan->request->unsafe_links) {
+    failure = pks__link_leads_out(source->vfs, source->root, scan->path, &leads_out);
+  }
+  if (!failure && leads_out) {
+    notice(scan, PKS_NOTICE_LINK_OUT, 0);
+    return false;
+  }
+  if (!failure) { failure = source->vfs->info(source->vfs->context, source->root, scan->path, true, info); }
+  bool is_endless = failure == ENOENT || failure == ELOOP;
+  if (failure) { notice(scan, is_endless ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure); }
+  return !failure;
+}
+
 /// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
 static bool examine(scan *scan, listed *entry) {
   const pks__source *source = scan->source;
-  bool follow = scan->request->links == PKS_LINKS_FOLLOW;
   pks__file_info info;
   int failure = source->vfs->info(source->vfs->context, source->root, scan->path, follow, &info);
   if (failure) {
-    notice(
-      scan, follow && (failure == ENOENT || failure == ELOOP) ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure
-    );
+    notice(scan, PKS_NOTICE_UNREADABLE, failure);
+    return false;
+  }
+  if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_FOLLOW && !follow_link(scan, &info)) {
     return false;
   }
   bool is_own = info.kind == PKS__KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
   if (info.kind == PKS__KIND_OTHER || is_own) {
-    notice(scan, PKS_NOTICE_SKIPPED, 0);
+    notice(scan, is_own ? PKS_NOTICE_OWN_STORE : PKS_NOTICE_SKIPPED, 0);
     return false;
   }
   if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_REFUSE) {

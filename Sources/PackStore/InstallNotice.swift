@@ -18,10 +18,15 @@ public struct InstallNotice: Hashable, Sendable {
     case link
     /// A refusal: following the link does not end, or ends nowhere.
     case linkLoop
+    /// A refusal: a link that is followed is absolute, or leads out of the folder, and
+    /// ``InstallOptions/followsUnsafeLinks`` does not allow it.
+    case linkOut
     /// Differs from another path by case only; a refusal with ``InstallOptions/isPortable``.
     case twin
     /// A warning: a socket, device or FIFO was left out.
     case skipped
+    /// A warning: the store that is written lies in the folder, and was left out.
+    case ownStore
     /// A refusal: a file or folder cannot be read.
     case unreadable
     /// A warning: a pattern of ``InstallOptions/mappedPaths``, which is the ``InstallNotice/path``, means no file of the
@@ -38,7 +43,7 @@ public struct InstallNotice: Hashable, Sendable {
 
 extension InstallNotice.Kind {
   /// Whether it never keeps a folder from being installed.
-  var isWarning: Bool { self == .skipped || self == .unusedPattern }
+  package var isWarning: Bool { self == .skipped || self == .ownStore || self == .unusedPattern }
 
   fileprivate init(_ notice: pks_notice) {
     switch notice {
@@ -48,6 +53,8 @@ extension InstallNotice.Kind {
     case PKS_NOTICE_TWIN: self = .twin
     case PKS_NOTICE_SKIPPED: self = .skipped
     case PKS_NOTICE_UNUSED_GLOB: self = .unusedPattern
+    case PKS_NOTICE_LINK_OUT: self = .linkOut
+    case PKS_NOTICE_OWN_STORE: self = .ownStore
     default: self = .unreadable
     }
   }
@@ -57,8 +64,10 @@ extension InstallNotice.Kind {
     case .badName: "is no name that can be stored"
     case .link: "is a symbolic link"
     case .linkLoop: "is a symbolic link that leads nowhere"
+    case .linkOut: "is a symbolic link that is absolute or leads out of the folder"
     case .twin: "differs from another path by case only"
     case .skipped: "is neither file, folder nor link and was left out"
+    case .ownStore: "is the store that is written and was left out"
     case .unreadable: "cannot be read"
     case .unusedPattern: "means no file of the folder"
     }
@@ -67,5 +76,10 @@ extension InstallNotice.Kind {
 
 extension InstallNotice: CustomStringConvertible {
   /// One sentence, such as `'Videos/tap' is a symbolic link`.
-  public var description: String { "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "") }
+  public var description: String {
+    if kind == .linkLoop && systemError == .tooManySymbolicLinkLevels {
+      return "'\(path)' is a symbolic link that leads in a circle"
+    }
+    return "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "")
+  }
 }

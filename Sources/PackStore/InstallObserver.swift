@@ -35,6 +35,7 @@ func withRequest<Result>(
   request.layout = options.layout.core
   request.links = options.links.core
   request.portable = options.isPortable
+  request.unsafe_links = options.followsUnsafeLinks
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
   request.progress = { context, progress in

@@ -25,6 +25,10 @@ public struct InstallOptions: Hashable, Sendable {
   /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
   /// ``Asset/bytes`` always lends them.
   ///
+  /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
+  /// ``InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
+  public var followsUnsafeLinks = false
+
   /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
   /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
   /// is meant now and was not before.
@@ -54,7 +58,8 @@ public struct InstallOptions: Hashable, Sendable {
   public enum Links: String, CaseIterable, Sendable {
     /// Links are stored as links, dangling ones too.
     case store
-    /// What links point to is stored in their place.
+    /// What links point to is stored in their place, if it lies within the folder: see
+    /// ``InstallOptions/followsUnsafeLinks``.
     case follow
     /// Any link is a refusal.
     case refuse

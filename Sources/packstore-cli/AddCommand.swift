@@ -62,7 +62,13 @@ struct Add: AsyncParsableCommand {
   @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
   var links: InstallOptions.Links = .store
 
-  @Option(help: .init("The version's number (default: one more than the current version's).", valueName: "n"))
+  @Flag(help: "With '--links follow': also follow links that are absolute or lead out of the folder.")
+  var unsafeLinks = false
+
+  @Option(
+    help: .init(
+      "The version's number, above all that the pack ever had (default: one more than the highest of them).",
+      valueName: "n"))
   var version: UInt64?
 
   @Option(help: .init("How many versions of the pack stay readable, this one included.", valueName: "n"))
@@ -85,7 +91,11 @@ struct Add: AsyncParsableCommand {
 
   func validate() throws {
     if let level, !(1...22).contains(level) { throw ValidationError("--level goes from 1 to 22, not \(level)") }
-    guard version != 0 else { throw ValidationError("--version starts at 1") }
+    guard 1...PackVersion.lastNumber ~= version ?? 1 else {
+      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+    }
+    guard version != nil || !downgrade else { throw ValidationError("--downgrade needs '--version'") }
+    guard links == .follow || !unsafeLinks else { throw ValidationError("--unsafe-links needs '--links follow'") }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
   }
@@ -154,6 +164,7 @@ struct Add: AsyncParsableCommand {
     options.mappedPaths = mappedPaths
     return options
   }
+    options.followsUnsafeLinks = unsafeLinks
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError) -> any Error {
@@ -243,3 +254,5 @@ private struct NoticeReport: Encodable {
     path = notice.path
   }
 }
+      case .linkOut: "link_out"
+      case .ownStore: "own_store"

@@ -49,14 +49,16 @@ private func realPath(_ path: String) -> String? {
 func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool = false, quiet: Bool) -> any Error {
   guard error.code == .refused else { return error }
   for notice in error.notices {
-    let isRefusal = notice.kind != .skipped && (notice.kind != .twin || portable)
+    let isRefusal = !notice.kind.isWarning && (notice.kind != .twin || portable)
     if isRefusal {
       complain(escaped(notice.description))
     } else if !quiet {
       warn(escaped(notice.description))
     }
   }
-  return Failure("the folder '\(escaped(folder))' holds what cannot be stored: rename or remove what is listed above")
+  let unsafe = error.notices.contains { $0.kind == .linkOut } ? ", or follow such links with --unsafe-links" : ""
+  return Failure(
+    "the folder '\(escaped(folder))' holds what cannot be stored: rename or remove what is listed above\(unsafe)")
 }
 
 /// An empty folder where temporary files go. Whoever makes it removes it.

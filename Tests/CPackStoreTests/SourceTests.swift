@@ -93,6 +93,67 @@ extension Core {
       #expect(result.notices.map(\.path) == ["a/b/up", "self"])
     }
 
+    /// Links that were followed out of the folder brought in what was not meant, up to all of the machine.
+    @Test func linksThatLeadOut() throws {
+      let folder: Folder = [
+        "a/inside": .link("../b/file"), "a/dots": .link("./../a//../b"), "b/file": .file("text"),
+        "absolute": .link("/source/b"), "all": .link("/"), "a/above": .link("../../other"), "nowhere": .link("../none"),
+        "chain": .link("a/above/x"), "b/back": .link("../../source/b/file"), "through": .link("a/dots/../../../other"),
+      ]
+      let out = ["a/above", "absolute", "all", "b/back", "chain", "nowhere", "through"]
+      let (disk, store) = try Self.store(folder)
+      disk.put(["x": .file("secret")], at: "/other")
+      let refused = try Self.add(disk, store) { $0.links = PKS_LINKS_FOLLOW }
+      #expect(refused.status == PKS_REFUSED)
+      #expect(refused.notices == out.map { Notice(kind: PKS_NOTICE_LINK_OUT.rawValue, path: $0) })
+      for path in ["all", "nowhere"] { _ = sim_remove(disk.raw, "/source/\(path)") }
+      let unsafe = try Self.add(disk, store) {
+        $0.links = PKS_LINKS_FOLLOW
+        $0.unsafe_links = true
+      }
+      #expect(unsafe.status == PKS_OK, "\(unsafe.notices)")
+      #expect(try store.state()["p"]?.content["a/above/x"] == .file("secret"))
+      for path in out { _ = sim_remove(disk.raw, "/source/\(path)") }
+      #expect(try Self.add(disk, store, "q") { $0.links = PKS_LINKS_FOLLOW }.status == PKS_OK)
+      #expect(
+        try store.state()["q"]?.content == [
+          "a/inside": .file("text"), "a/dots/file": .file("text"), "b/file": .file("text"),
+        ])
+    }
+
+    /// A listing may be as long as it likes: what it takes of private memory stays the same.
+    @Test func memoryOfAListing() throws {
+      func peak(_ count: Int) throws -> Int {
+        let source = try TemporaryFolder()
+        for index in 0..<count {
+          let folder = source.path + "/some folder \(index / 100)"
+          if index % 100 == 0 {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+          }
+          try Data().write(to: URL(fileURLWithPath: "\(folder)/a file with a name of some length \(index)"))
+        }
+        let home = try TemporaryFolder(), store = try Store(home.path + "/store", create: true)
+        final class Peak { var bytes = 0 }
+        let peak = Peak()
+        try store.commit { transaction in
+          try transaction.add("p", source.path) { request in
+            request.context = Unmanaged.passUnretained(peak).toOpaque()
+            request.progress = { context, progress in
+              let peak = Unmanaged<Peak>.fromOpaque(context!).takeUnretainedValue()
+              if progress!.pointee.phase == PKS_PHASE_SCAN {
+                peak.bytes = max(peak.bytes, Int(memory_in_use()))
+              }
+              return true
+            }
+          }
+        }
+        return peak.bytes
+      }
+      _ = try peak(100)
+      let few = try peak(3_000), many = try peak(9_000)
+      #expect(many <= few + (64 << 10), "\(few) and \(many) bytes")
+    }
+
     @Test func twinsByCase() throws {
       let (disk, store) = try Self.store(["Name": .file("1"), "name": .file("2"), "a/X": .file("3"), "b/x": .file("4")])
       let warned = try Self.add(disk, store)
@@ -109,6 +170,8 @@ extension Core {
       _ = try transaction.commit()
       let content = try store.state()["p"]?.content
       #expect(content == ["file": .file("1")])
+      let named = try Self.add(disk, store, "q")
+      #expect(named.notices == [Notice(kind: PKS_NOTICE_OWN_STORE.rawValue, path: "store")])
       withExtendedLifetime(disk) {}
     }
 

@@ -328,7 +328,7 @@ typedef enum pks_layout {
 
 typedef enum pks_links {
   PKS_LINKS_STORE,   ///< symbolic links are stored as links, dangling ones too
-  PKS_LINKS_FOLLOW,  ///< what they point to is stored in their place
+  PKS_LINKS_FOLLOW,  ///< what they point to is stored in their place, if it lies within the folder: see `unsafe_links`
   PKS_LINKS_REFUSE,  ///< any link is a refusal
 } pks_links;
 
@@ -344,7 +344,7 @@ typedef struct pks_progress {
 typedef enum pks_notice {
   PKS_NOTICE_BAD_NAME,      ///< refusal: the name is not UTF-8, too long, or its path too deep
   PKS_NOTICE_LINK_REFUSED,  ///< refusal: a link, with PKS_LINKS_REFUSE
-  PKS_NOTICE_LINK_LOOP,     ///< refusal: following links does not end, or ends nowhere
+  PKS_NOTICE_LINK_LOOP,     ///< refusal: following a link does not end (ELOOP), or ends nowhere (ENOENT)
   PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
   PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
   PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
@@ -355,6 +355,8 @@ typedef enum pks_notice {
 typedef struct pks_add_request {
   const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
   const char *folder;  ///< the source folder
+  PKS_NOTICE_LINK_OUT,      ///< refusal: with PKS_LINKS_FOLLOW, an absolute link or one that leads out of the folder
+  PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
   uint64_t version;    ///< 0: one more than the highest that the pack ever had, or 1
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
@@ -363,7 +365,8 @@ typedef struct pks_add_request {
   uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
   pks_links links;
-  bool portable;  ///< paths that differ by case only are a refusal
+  bool unsafe_links;  ///< with PKS_LINKS_FOLLOW: links may be absolute, and lead out of the folder
+  bool portable;      ///< paths that differ by case only are a refusal
   /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
   /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
   /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
