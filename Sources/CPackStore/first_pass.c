@@ -328,23 +328,13 @@ pks_status pks__first_pass_end(pks__first_pass *pass, pks_error *error) {
 
 pks_status pks__first_pass_report(pks__first_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
-  const pks_add_request *request = &ingest->request;
   uint64_t bytes_read = ingest->bytes_done + pass->bytes_again;
   bool due =
     bytes_read - pass->reported_bytes >= PROGRESS_BYTES || pass->items - pass->reported_items >= PROGRESS_ITEMS;
-  if (!request->progress || !due) { return PKS_OK; }
+  if (!due) { return PKS_OK; }
   pass->reported_bytes = bytes_read;
   pass->reported_items = pass->items;
-  pks_progress progress = {
-    .phase = PKS_PHASE_STORE,
-    .files_done = ingest->info.file_count,
-    .files_total = ingest->files_expected,
-    .bytes_done = ingest->bytes_done,
-    .bytes_total = ingest->bytes_expected,
-    .bytes_stored = ingest->frames.series.stored_bytes,
-  };
-  if (request->progress(request->context, &progress)) { return PKS_OK; }
-  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+  return pks__ingest_report(ingest, PKS_PHASE_STORE, error);
 }
 
 // MARK: - Life
@@ -373,7 +363,8 @@ pks_status pks__first_pass_open(
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
   out->search.written = pks__ingest_written(ingest);
   pks__scratch_init(&out->passed, home);
-  return open_old_catalog(out, error);
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_STORE, error);
+  return status ? status : open_old_catalog(out, error);
 }
 
 void pks__first_pass_close(pks__first_pass *pass) {
@@ -401,5 +392,6 @@ pks_status pks__first_pass_finish(pks__first_pass *pass, pks_error *error) {
     const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
     ingest->result.unchanged = pks__id_equal(&current->catalog, &ingest->catalog_id);
   }
-  return pks__frame_pipeline_finish(&ingest->frames, error);
+  status = pks__frame_pipeline_finish(&ingest->frames, error);
+  return status ? status : pks__ingest_report(ingest, PKS_PHASE_STORE, error);
 }

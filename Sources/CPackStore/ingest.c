@@ -20,6 +20,20 @@ void pks__ingest_init(pks__ingest *out, pks__session *session, pks__view *base, 
   init_scratch(out);
 }
 
+pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error) {
+  const pks_add_request *request = &ingest->request;
+  pks_progress progress = {
+    .phase = phase,
+    .files_done = ingest->info.file_count,
+    .files_total = ingest->files_expected,
+    .bytes_done = ingest->bytes_done,
+    .bytes_total = ingest->bytes_expected,
+    .bytes_stored = ingest->frames.series.stored_bytes,
+  };
+  if (!request->progress || request->progress(request->context, &progress)) { return PKS_OK; }
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
 pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error) {
   pks_status status = pks__page_store_open(&ingest->pages, ingest->session, ingest->base, sync, error);
   if (status) { return status; }

@@ -161,6 +161,10 @@ pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error
 /// The new chunks so far, all of which are in their places.
 pks__written_chunks pks__ingest_written(pks__ingest *ingest);
 
+/// Says how far the ingest is. The phases begin and end with a report, however little there is to do. CANCELLED when the
+/// caller says so.
+pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error);
+
 // MARK: - For the two first passes
 
 void pks__ingest_init(pks__ingest *out, pks__session *session, pks__view *base, const pks_add_request *request);

@@ -100,7 +100,7 @@ static bool follow_link(scan *scan, pks__file_info *info) {
 static bool examine(scan *scan, listed *entry) {
   const pks__source *source = scan->source;
   pks__file_info info;
-  int failure = source->vfs->info(source->vfs->context, source->root, scan->path, follow, &info);
+  int failure = source->vfs->info(source->vfs->context, source->root, scan->path, false, &info);
   if (failure) {
     notice(scan, PKS_NOTICE_UNREADABLE, failure);
     return false;
@@ -311,7 +311,7 @@ static pks_status visit_folder(scan *scan) {
 
 static pks_status report_scan(scan *scan) {
   const pks_add_request *request = scan->request;
-  if (++scan->seen % 1000 != 0 || !request->progress) { return PKS_OK; }
+  if (scan->seen++ % 1000 != 0 || !request->progress) { return PKS_OK; }
   pks_progress progress = {
     .phase = PKS_PHASE_SCAN,
     .files_done = scan->source->listing->file_count,
@@ -357,7 +357,8 @@ static pks_status visit_entry(scan *scan, const listed *entry) {
 }
 
 static pks_status walk(scan *scan) {
-  pks_status status = enter_folder(scan);
+  pks_status status = report_scan(scan);
+  if (!status) { status = enter_folder(scan); }
   while (!status && scan->levels.length > 0) {
     level *here = PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
     if (here->next == PKS__SCRATCH_COUNT(&scan->entries, listed)) {

@@ -238,8 +238,10 @@ pks_status pks__txn_stage_version(
   (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
   change->set_priority = request->set_priority;
   change->priority = request->set_priority ? request->priority : 0;
-  pks_status status =
-    pks__ingest_assemble(ingest, change->version.number, txn->options.durability == PKS_DURABLE, error);
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
+  if (!status) {
+    status = pks__ingest_assemble(ingest, change->version.number, txn->options.durability == PKS_DURABLE, error);
+  }
   if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
@@ -301,4 +303,6 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   }
   pks__ingest_close(&ingest);
   return status;
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
+  if (status) { return status; }
 }

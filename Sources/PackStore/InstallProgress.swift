@@ -1,7 +1,8 @@
 import CPackStore
 
-/// How far an installation has come. Reported at least every 16 MiB or 1,000 files; no number ever falls, unless the
-/// installation begins anew because another writer changed the same pack meanwhile.
+/// How far an installation has come. Each phase begins with a report, ``Phase/store`` ends with one of everything done, and
+/// between them there is one at least every 16 MiB or 1,000 files. No number ever falls, unless the installation begins
+/// again because another writer changed the same pack meanwhile.
 public struct InstallProgress: Hashable, Sendable {
   public let phase: Phase
 
@@ -30,7 +31,7 @@ public struct InstallProgress: Hashable, Sendable {
     case scan
     /// Chunking, hashing, compressing, writing.
     case store
-    /// Making it durable.
+    /// Writing layout and index, making everything durable, and the switch: the last report.
     case commit
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

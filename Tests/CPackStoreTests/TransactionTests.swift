@@ -125,6 +125,69 @@ extension Core {
       #expect(try store.state()["q"]?.content.count == 2_500)
     }
 
+    /// A folder of one file, or of none, was added without a report, and the commit was never reported at all.
+    @Test(arguments: [[:], ["only": Node.file("one")], ["a": .file("1"), "b/c": .folder]])
+    func everyPhaseIsReported(folder: Folder) throws {
+      final class Reports { var all: [pks_progress] = [] }
+      let disk = Self.disk(["/source": folder]), store = try Store(disk, create: true)
+      let files = folder.values.count { if case .file = $0 { true } else { false } }
+      for round in 0..<2 {
+        let reports = Reports()
+        try store.commit { transaction in
+          try transaction.add("p", "/source") { request in
+            request.context = Unmanaged.passUnretained(reports).toOpaque()
+            request.progress = { context, progress in
+              Unmanaged<Reports>.fromOpaque(context!).takeUnretainedValue().all.append(progress!.pointee)
+              return true
+            }
+          }
+        }
+        #expect(reports.all.first?.phase == PKS_PHASE_SCAN && reports.all.first?.files_done == 0, "round \(round)")
+        let stored = reports.all.filter { $0.phase == PKS_PHASE_STORE }
+        #expect(stored.first?.files_done == 0 && stored.first?.files_total == UInt64(files))
+        #expect(stored.last?.files_done == UInt64(files) && stored.last?.bytes_done == stored.last?.bytes_total)
+        #expect(reports.all.last?.phase == PKS_PHASE_COMMIT)
+        #expect(reports.all.map(\.phase.rawValue) == reports.all.map(\.phase.rawValue).sorted())
+      }
+    }
+
+    /// A number below the highest was taken without a word, and one near the end of 64 bits kept the pack from ever having a
+    /// next version.
+    @Test func numbersRise() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      var result = pks_add_result()
+      try store.commit { try $0.add("p", "/one", version: 5) }
+      try store.commit { try $0.add("p", "/two", version: 7) }
+      for number in [1, 4, 5, 6] as [UInt64] {
+        #expect(
+          try status { try store.commit { try $0.add("p", "/small", version: number) } } == PKS_EXISTS, "\(number)")
+        #expect(try status { try store.commit { try $0.add("p", "/two", version: number) } } == PKS_EXISTS, "\(number)")
+      }
+      #expect(try status { try store.commit { try $0.add("p", "/small", version: 7) } } == PKS_EXISTS)
+      try store.commit { result = try $0.add("p", "/two", version: 7) }
+      #expect(result.unchanged && result.version.number == 7, "the current version itself")
+      try store.commit { try $0.remove("p", keepHistory: true) }
+      #expect(try status { try store.commit { try $0.add("p", "/two", version: 7) } } == PKS_EXISTS)
+      try store.commit { result = try $0.add("p", "/small", version: 3) { $0.downgrade = true } }
+      #expect(result.version.number == 3)
+      #expect(try store.snapshot().packs[0].highest_version == 7)
+      #expect(
+        try status { try store.commit { try $0.add("p", "/one", version: 7) { $0.downgrade = true } } } == PKS_EXISTS,
+        "kept with other content")
+      try store.commit { result = try $0.add("p", "/one") }
+      #expect(result.version.number == 8)
+    }
+
+    @Test func theLastNumber() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true), last: UInt64 = (1 << 53) - 1
+      for number in [last + 1, .max - 1, .max] {
+        #expect(try status { try store.commit { try $0.add("p", "/one", version: number) } } == PKS_INVALID_ARGUMENT)
+      }
+      try store.commit { try $0.add("p", "/one", version: last) }
+      #expect(try status { try store.commit { try $0.add("p", "/two") } } == PKS_INVALID_ARGUMENT)
+      #expect(try Store(disk).snapshot().versions(of: "p") == [last])
+    }
+
     // MARK: Several writers
 
     @Test func differentPacksBothLand() throws {

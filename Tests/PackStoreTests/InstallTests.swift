@@ -223,7 +223,7 @@ import Testing
     let store = try folder.store()
     let source = try folder.makeFolder("source", ["a": "1"])
     let task = Task {
-      while !Task.isCancelled { await Task.yield() }  // the folder is too small for a progress callback of the core
+      while !Task.isCancelled { await Task.yield() }  // nothing of the core runs yet
       _ = try await store.install(folder: source, as: "P")
     }
     task.cancel()

@@ -332,7 +332,12 @@ typedef enum pks_links {
   PKS_LINKS_REFUSE,  ///< any link is a refusal
 } pks_links;
 
-typedef enum pks_phase { PKS_PHASE_SCAN, PKS_PHASE_STORE, PKS_PHASE_COMMIT } pks_phase;
+/// What an add does, one after another. Each begins with a report, and PKS_PHASE_STORE ends with one of everything done.
+typedef enum pks_phase {
+  PKS_PHASE_SCAN,    ///< listing the folder
+  PKS_PHASE_STORE,   ///< chunking, hashing, compressing, writing
+  PKS_PHASE_COMMIT,  ///< writing layout and index, and making everything durable; the last report of an add
+} pks_phase;
 
 typedef struct pks_progress {
   pks_phase phase;
@@ -384,7 +389,8 @@ typedef struct pks_add_request {
   void *context;  ///< for the callbacks
   bool (*progress
   )(void *context,
-    const pks_progress *progress);  ///< at least every 16 MiB or 1000 files, on the caller's thread; false cancels
+    const pks_progress *progress
+  );  ///< with every phase, and every 16 MiB or 1000 files; on the caller's thread; false cancels
   void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
 } pks_add_request;
 
