@@ -150,7 +150,7 @@ static bool read_layout_root(pks__reader *reader, pks__layout_root *out, uint64_
   memcpy(&out->catalog, catalog, sizeof out->catalog);
   memcpy(&out->map.root, map, sizeof out->map.root);
   memcpy(out->pack, name, name_length);
-  return pks__pack_name_is_valid(out->pack) && strlen(out->pack) == name_length;
+  return pks__version_is_valid(out->number) && pks__pack_name_is_valid(out->pack) && strlen(out->pack) == name_length;
 }
 
 pks_status pks__layout_read_root(

@@ -12,8 +12,8 @@ static pks_status check_request(const pks_delivery_request *request, pks_error *
   const char *text = NULL;
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
     text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
-  } else if (request->version == 0 || request->version == UINT64_MAX) {
-    text = "version numbers go from 1 to 18446744073709551614";
+  } else if (!pks__version_is_valid(request->version)) {
+    text = "version numbers go from 1 to 9007199254740991";
   } else if (request->segment_count > 0 && !request->segments) {
     text = "no segments given";
   }

@@ -128,7 +128,8 @@ pks_status pks__delta_read_header(
   if (reader.failed || header.length != length) { return corrupt("a delta's header is too short", name, error); }
   memcpy(header.pack, pack, name_length);
   bool fits = memchr(header.pack, 0, name_length) == NULL && pks__pack_name_is_valid(header.pack)
-    && header.to_number > 0 && header.to_number < UINT64_MAX && pks__chunk_average_is_valid(header.chunk_average)
+    && pks__version_is_valid(header.to_number) && pks__version_is_valid(header.from_number)
+    && pks__chunk_average_is_valid(header.chunk_average)
     && header.group_max <= pks__delta_group_limit(header.chunk_average) && header.prefix_max <= PKS__DELTA_PREFIX_MAX;
   uint64_t rows = (uint64_t)header.part_count + header.group_count;
   fits = fits && rows * sizeof **blocks == pks__reader_left(&reader);

@@ -230,6 +230,10 @@ enum {
   PKS__FLOORS_MAX = 1 << 20,  ///< version floors of a generation
 };
 
+/// The last number of a version: programs that read JSON take larger ones for their neighbours.
+#define PKS__VERSION_MAX (((uint64_t)1 << 53) - 1)
+static inline bool pks__version_is_valid(uint64_t number) { return number > 0 && number <= PKS__VERSION_MAX; }
+
 /// Checks the four bytes at `offset` that say which format a file is of. Errors: NEWER_FORMAT, OTHER_DRAFT.
 pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error);
 /// Whether a status says that bytes are of a format that this library does not read: then nothing is damaged.

@@ -263,6 +263,7 @@ pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index)
     .held = pack->held,
     .version_count = pack->version_count,
     .current = pks__version_public(&pack->versions[0]),
+    .highest_version = pack->highest_version,
   };
 }
 
@@ -400,7 +401,7 @@ static bool read_pack(pks__reader *reader, pks__pack_state *pack, bool *removed)
   const uint8_t *name = length <= PKS__PACK_NAME_MAX ? pks__read_bytes(reader, length) : NULL;
   if (name) { memcpy(pack->name, name, length); }
   uint32_t versions = read_count(reader, VERSION_SIZE);
-  if (versions > PKS__VERSIONS_MAX || pack->highest_version == UINT64_MAX) { reader->failed = true; }
+  if (versions > PKS__VERSIONS_MAX || !pks__version_is_valid(pack->highest_version)) { reader->failed = true; }
   if (reader->failed) { versions = 0; }
   pack->versions = pks__allocate_zeroed((size_t)versions + 1, sizeof *pack->versions);
   if (!pack->versions) { return false; }

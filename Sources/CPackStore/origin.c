@@ -278,7 +278,7 @@ static void read_floor(pks__reader *reader, pks__origin_table *table) {
   bool in_order = !before || compare_floor(before, floor.origin, floor.pack) < 0;
   bool is_new_origin = !before || before->origin != floor.origin;
   bool known = !is_new_origin || pks__origins_rank(table, floor.origin) != UINT32_MAX;
-  if (!in_order || !known || floor.version == 0 || !pks__pack_name_is_valid(floor.pack)) {
+  if (!in_order || !known || !pks__version_is_valid(floor.version) || !pks__pack_name_is_valid(floor.pack)) {
     reader->failed = true;
     return;
   }

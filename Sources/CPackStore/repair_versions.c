@@ -128,7 +128,8 @@ static pks_status stage_version(
   bool is_same = !status && pks__id_equal(&ingest.catalog_id, &version->catalog);
   *staged = !status && (is_same || !is_empty(&ingest));
   if (*staged) {
-    if (!is_same) { change.version.number = pack->highest_version + 1; }
+    // The last number there is serves again: better than to lose the pack.
+    if (!is_same) { change.version.number = pks__min64(pack->highest_version + 1, PKS__VERSION_MAX); }
     change.version.catalog = ingest.catalog_id;
     change.version.file_count = ingest.info.file_count;
     change.version.link_count = ingest.info.link_count;

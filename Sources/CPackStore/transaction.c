@@ -164,21 +164,45 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
   return status ? status : check_globs(request, error);
 }
 
+/// The pack, be it removed with its history kept; NULL when there is none.
+static const pks__pack_state *find_state(const pks__generation *generation, const char *pack, bool *is_live) {
+  uint32_t live = pks__generation_find_pack(generation, pack);
+  uint32_t removed = pks__generation_find_removed(generation, pack);
+  *is_live = live != UINT32_MAX;
+  if (*is_live) { return &generation->packs[live]; }
+  return removed != UINT32_MAX ? &generation->removed[removed] : NULL;
+}
+
+/// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says that
+/// they need not; the current version's may be asked for again, as its content may be the same.
+static pks_status check_number(const pks__generation *generation, const pks_add_request *request, pks_error *error) {
+  bool is_live;
+  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
+  if (request->version > PKS__VERSION_MAX) {
+    const char *text = "version numbers go from 1 to 9007199254740991";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
+  if (!state || request->version == 0 || request->version > state->highest_version || request->downgrade) {
+    return PKS_OK;
+  }
+  if (is_live && request->version == state->versions[0].number) { return PKS_OK; }
+  const char *text = "the number is not above all that the pack's versions ever had";
+  return pks__fail(error, PKS_EXISTS, text, request->pack, PKS_NO_OFFSET);
+}
+
 /// The version's number, and whether it may be used.
 static pks_status choose_number(
   const pks__generation *generation, const pks_add_request *request, uint64_t *number, pks_error *error
 ) {
-  uint32_t live = pks__generation_find_pack(generation, request->pack);
-  uint32_t removed = pks__generation_find_removed(generation, request->pack);
-  const pks__pack_state *state = live != UINT32_MAX ? &generation->packs[live] : NULL;
-  if (removed != UINT32_MAX) { state = &generation->removed[removed]; }
+  bool is_live;
+  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
   if (state && state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
   }
   *number = request->version;
   if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
-  if (*number == UINT64_MAX) {
-    const char *text = "version numbers go up to 18446744073709551614";
+  if (*number > PKS__VERSION_MAX) {
+    const char *text = "the pack has had the last version number that there is, 9007199254740991";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
   if (!state || pks__pack_find_version(state, *number) == UINT32_MAX) { return PKS_OK; }
@@ -279,6 +303,8 @@ pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_r
     pks__staged_change change = {.kind = PKS__CHANGE_LAYOUT, .version = pack->versions[0]};
     return pks__txn_stage_version(txn, ingest, &change, result, error);
   }
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
+  if (status) { return status; }
   *result = ingest->result;
   result->version = pks__version_public(&pack->versions[0]);
   bool moves = request->set_priority && request->priority != pack->priority;
@@ -288,6 +314,7 @@ pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_r
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = check_request(request, error); }
+  if (!status) { status = check_number(&pks__txn_view(txn)->generation, request, error); }
   if (status) { return status; }
   pks_add_result discarded;
   if (!result) { result = &discarded; }
@@ -303,6 +330,4 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   }
   pks__ingest_close(&ingest);
   return status;
-  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
-  if (status) { return status; }
 }

@@ -29,13 +29,14 @@ func withRequest<Result>(
 ) -> Result {
   var request = pks_add_request()
   request.version = options.version ?? 0
+  request.downgrade = options.allowsDowngrade
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.links = options.links.core
-  request.portable = options.isPortable
   request.unsafe_links = options.followsUnsafeLinks
+  request.portable = options.isPortable
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
   request.progress = { context, progress in

@@ -2,8 +2,14 @@ import CPackStore
 
 /// How a folder becomes a pack version.
 public struct InstallOptions: Hashable, Sendable {
-  /// The number of the version; by default one more than the current version, or 1.
+  /// The number of the version; by default one more than the highest that the pack ever had, or 1.
+  ///
+  /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of the
+  /// current version and the content is the same.
   public var version: UInt64?
+
+  /// Takes a ``version`` that is lower than others that the pack had, too.
+  public var allowsDowngrade = false
 
   /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a
   /// new pack gets 0.
@@ -19,16 +25,16 @@ public struct InstallOptions: Hashable, Sendable {
   /// What becomes of symbolic links.
   public var links: Links = .store
 
+  /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
+  /// ``InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
+  public var followsUnsafeLinks = false
+
   /// Refuses paths that differ by case only, which some disks cannot tell apart.
   public var isPortable = false
 
   /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
   /// ``Asset/bytes`` always lends them.
   ///
-  /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
-  /// ``InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
-  public var followsUnsafeLinks = false
-
   /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
   /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
   /// is meant now and was not before.

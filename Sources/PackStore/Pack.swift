@@ -11,6 +11,9 @@ public struct Pack: Identifiable, Hashable, Sendable {
   /// The version that is read; of a removed pack, the one that was.
   public let version: PackVersion
 
+  /// The highest number that any version of it ever had.
+  public let highestVersion: UInt64
+
   /// It has no assets any more, but a history.
   public let isRemoved: Bool
 
@@ -24,6 +27,7 @@ public struct Pack: Identifiable, Hashable, Sendable {
     id = PackID(trusted: pack.name)
     priority = pack.priority
     version = PackVersion(pack.current, of: id)
+    highestVersion = pack.highest_version
     isRemoved = pack.removed
     isHeld = pack.held
     keptVersionCount = Int(pack.version_count)

@@ -13,6 +13,9 @@ public struct PackVersion: Hashable, Sendable {
   /// 1, 2, 3, ... unless the publisher said otherwise.
   public let number: UInt64
 
+  /// The last number that a version can have: 2^53 - 1.
+  public static let lastNumber: UInt64 = (1 << 53) - 1
+
   /// The identity of the content. Versions with equal catalogs hold equal files.
   public let catalog: CatalogID
 

@@ -71,6 +71,9 @@ struct Add: AsyncParsableCommand {
       valueName: "n"))
   var version: UInt64?
 
+  @Flag(help: "With '--version': also take a number that is lower than the pack's highest.")
+  var downgrade = false
+
   @Option(help: .init("How many versions of the pack stay readable, this one included.", valueName: "n"))
   var keep = 2
 
@@ -115,7 +118,7 @@ struct Add: AsyncParsableCommand {
       result = try await addFolder(to: store, showing: bar)
     } catch let error as PackStoreError {
       bar.finish()
-      throw explain(error)
+      throw explain(error, store)
     }
     let duration = clock.now - start
 
@@ -156,25 +159,38 @@ struct Add: AsyncParsableCommand {
   private var installOptions: InstallOptions {
     var options = InstallOptions()
     options.version = version
+    options.allowsDowngrade = downgrade
     options.priority = priority
     options.level = level
     options.layout = layout
     options.links = links
+    options.followsUnsafeLinks = unsafeLinks
     options.isPortable = portable
     options.mappedPaths = mappedPaths
     return options
   }
-    options.followsUnsafeLinks = unsafeLinks
 
   /// The library's error with the option that helps.
-  private func explain(_ error: PackStoreError) -> any Error {
-    if error.code == .exists, let version {
-      return Failure("\(pack)@\(version) exists with other content: choose another --version")
-    }
+  private func explain(_ error: PackStoreError, _ store: Store) -> any Error {
+    if error.code == .exists, let version { return explainNumber(version, in: store) ?? error }
     if error.code == .conflict {
       return Failure("another process changed \(pack) meanwhile: run the command again")
     }
     return explainRefusal(error, of: folder, portable: portable, quiet: report.quiet)
+  }
+
+  /// Why a version cannot have this number, and which it can have. Nil when the store cannot be read to say so.
+  private func explainNumber(_ version: UInt64, in store: Store) -> Failure? {
+    guard let snapshot = try? store.makeSnapshot(),
+      let known = (snapshot.packs + snapshot.removedPacks).first(where: { $0.id == pack })
+    else { return nil }
+    let highest = known.highestVersion
+    let next = highest < PackVersion.lastNumber ? "leave --version out for \(highest + 1)" : "add it as another pack"
+    guard snapshot.versions(of: pack).contains(where: { $0.number == version }) else {
+      return Failure(
+        "\(pack)@\(version) would not be above the highest version so far, \(highest): \(next), or say --downgrade")
+    }
+    return Failure("\(pack)@\(version) exists with other content; the highest version so far is \(highest): \(next)")
   }
 
   private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
@@ -246,6 +262,8 @@ private struct NoticeReport: Encodable {
       case .badName: "bad_name"
       case .link: "link"
       case .linkLoop: "link_loop"
+      case .linkOut: "link_out"
+      case .ownStore: "own_store"
       case .twin: "twin"
       case .skipped: "skipped"
       case .unreadable: "unreadable"
@@ -254,5 +272,3 @@ private struct NoticeReport: Encodable {
     path = notice.path
   }
 }
-      case .linkOut: "link_out"
-      case .ownStore: "own_store"

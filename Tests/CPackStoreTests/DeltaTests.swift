@@ -301,7 +301,7 @@ extension Core {
       #expect(try status { try pair.apply(delta.bytes) } == PKS_HELD)
       try pair.target.commit { try $0.unpin("p") }
       pair.disk.put(["x": .file("x")], at: "/x")
-      try pair.target.commit(keep: 9) { try $0.add("p", "/x", version: 2) }
+      try pair.target.commit(keep: 9) { try $0.add("p", "/x", version: 2) { $0.downgrade = true } }
       #expect(try status { try pair.apply(delta.bytes) } == PKS_EXISTS)
     }
 

@@ -61,7 +61,55 @@ import Testing
     try playground.write("two", to: "folder/a")
     let run = try playground.packstore("add", "store", "folder", "--pack", "Tutorial", "--version", "1")
     #expect(run.status == 1)
-    #expect(run.errors == "packstore: Tutorial@1 exists with other content: choose another --version\n")
+    #expect(
+      run.errors
+        == "packstore: Tutorial@1 exists with other content; the highest version so far is 1: leave --version out for 2\n"
+    )
+  }
+
+  /// A number below the highest was taken without a word.
+  @Test func numbersRise() throws {
+    func add(_ text: String, _ more: String...) throws -> Run {
+      try playground.write(text, to: "folder/a")
+      return try playground.packstore(["add", "store", "folder", "--pack", "Level1"] + more)
+    }
+    #expect(try add("seven", "--version", "7").status == 0)
+    let low = try add("three", "--version", "3")
+    #expect(low.status == 1)
+    #expect(
+      low.errors == """
+        packstore: Level1@3 would not be above the highest version so far, 7: leave --version out for 8, or say --downgrade
+
+        """)
+    #expect(try add("seven", "--version", "7").output == "Level1 is unchanged at version 7\n")
+    #expect(try add("three", "--version", "3", "--downgrade").output.hasPrefix("Level1 is at version 3\n"))
+    #expect(try add("eight").output.hasPrefix("Level1 is at version 8\n"))
+  }
+
+  @Test func linksThatLeadOut() throws {
+    try playground.write("secret", to: "outside/file")
+    try playground.link("folder", to: "outside")
+    try playground.makeFolder("real/inner")
+    try playground.link("real/inner/up", to: "../../outside")
+    try playground.link("real/inner/loop", to: "..")
+    let run = try playground.packstore("add", "store", "real", "--pack", "A", "--links", "follow")
+    #expect(run.status == 1)
+    #expect(
+      run.errors == """
+        packstore: 'inner/up' is a symbolic link that is absolute or leads out of the folder
+        packstore: 'inner/loop' is a symbolic link that leads in a circle
+        packstore: the folder 'real' holds what cannot be stored: rename or remove what is listed above, or follow such \
+        links with --unsafe-links
+
+        """)
+    try playground.remove("real/inner/loop")
+    let unsafe = try playground.packstore(
+      "add", "store", "real", "--pack", "A", "--links", "follow", "--unsafe-links", "-q")
+    #expect(unsafe.status == 0, "\(unsafe.errors)")
+    #expect(try playground.packstore("cat", "store", "inner/up/file").output == "secret")
+    let inside = try playground.packstore("add", "real/store", "real", "--pack", "B", "--json")
+    let notices = try #require(try inside.json["notices"] as? [NSDictionary])
+    #expect(notices == [["kind": "own_store", "path": "store"]])
   }
 
   @Test func json() throws {

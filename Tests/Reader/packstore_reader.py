@@ -963,7 +963,7 @@ class Generation:
         versions = [Version(reader.uint(8), reader.take(32), reader.take(32), reader.sint(8), *(reader.uint(8) for _ in range(5)))
                     for _ in range(count)]
         demand(len({version.number for version in versions}) == count, place, "two versions of one number")
-        demand(all(version.number <= highest for version in versions), place, "highest number of a version")
+        demand(all(0 < version.number <= highest < 1 << 53 for version in versions), place, "highest number of a version")
         return Pack(number, priority, origin, bool(flags & 1), bool(flags & 2), highest, name.decode(), versions)
 
 

@@ -58,7 +58,7 @@ typedef enum pks_status {
   PKS_BUSY = 106,     ///< another writer holds the lock and the caller would not wait; `pks_error.needed` says who
   PKS_REFUSED = 107,  ///< the folder holds what cannot be stored (names, links); each was reported as a notice
   PKS_SOURCE_CHANGED = 108,  ///< a file of the folder shrank, grew or vanished while it was read
-  PKS_EXISTS = 109,          ///< that version of the pack exists with other content
+  PKS_EXISTS = 109,          ///< that version of the pack exists with other content, or its number is too low
   PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
   PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
@@ -168,12 +168,13 @@ typedef struct pks_version {
 } pks_version;
 
 typedef struct pks_pack {
-  const char *name;        ///< NUL-terminated UTF-8; a loan until the snapshot closes
-  int32_t priority;        ///< higher wins; 0 unless said otherwise
-  bool removed;            ///< it has no assets; its history is kept
-  bool held;               ///< at its current version, since a rollback
-  uint32_t version_count;  ///< kept versions, the current one included
-  pks_version current;     ///< of a removed pack, the last one
+  const char *name;          ///< NUL-terminated UTF-8; a loan until the snapshot closes
+  int32_t priority;          ///< higher wins; 0 unless said otherwise
+  bool removed;              ///< it has no assets; its history is kept
+  bool held;                 ///< at its current version, since a rollback
+  uint32_t version_count;    ///< kept versions, the current one included
+  pks_version current;       ///< of a removed pack, the last one
+  uint64_t highest_version;  ///< the highest number that any version of it ever had
 } pks_pack;
 
 /// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by priority, then first installed first.
@@ -354,15 +355,18 @@ typedef enum pks_notice {
   PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
   PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
   PKS_NOTICE_UNUSED_GLOB,   ///< warning: a pattern of `map_globs`, which is `path`, means no file of the folder
+  PKS_NOTICE_LINK_OUT,      ///< refusal: with PKS_LINKS_FOLLOW, an absolute link or one that leads out of the folder
+  PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
 } pks_notice;
 
 /// What to add. Zero-initialise, then set `pack` and `folder`.
 typedef struct pks_add_request {
   const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
   const char *folder;  ///< the source folder
-  PKS_NOTICE_LINK_OUT,      ///< refusal: with PKS_LINKS_FOLLOW, an absolute link or one that leads out of the folder
-  PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
-  uint64_t version;    ///< 0: one more than the highest that the pack ever had, or 1
+  /// 0: one more than the highest that the pack ever had, or 1. Else a higher one, up to 2^53 - 1; or that of the current
+  /// version, if the content is the same
+  uint64_t version;
+  bool downgrade;  ///< `version` may be lower than those that the pack had, if it is not kept with other content
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
   int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL

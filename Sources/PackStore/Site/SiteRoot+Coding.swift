@@ -162,7 +162,7 @@ extension SiteRoot.Version {
     catalog = CatalogID(digest: try reader.digest())
     manifest = try reader.digest()
     manifestByteCount = try reader.integer()
-    guard number > 0 else { throw reader.corrupt("versions are numbered from 1", at: begin) }
+    guard 1...PackVersion.lastNumber ~= number else { throw reader.corrupt("no version has this number", at: begin) }
     guard 1...VersionManifest.byteCountLimit ~= Int(manifestByteCount) else {
       throw reader.corrupt("no manifest has this length", at: begin)
     }

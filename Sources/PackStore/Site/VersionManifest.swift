@@ -116,7 +116,9 @@ extension VersionManifest {
     try reader.header(Self.magic)
     let segmentCount = try reader.count(limit: .max, byteCount: Self.segmentByteCount, "too many segments")
     number = try reader.integer()
-    guard number > 0 else { throw reader.corrupt("versions are numbered from 1", at: reader.offset - 8) }
+    guard 1...PackVersion.lastNumber ~= number else {
+      throw reader.corrupt("no version has this number", at: reader.offset - 8)
+    }
     catalog = CatalogID(digest: try reader.digest())
     layout = try reader.digest()
     committedAt = try reader.integer()
