@@ -39,12 +39,16 @@ final class ExtractQueue: Sendable {
     var partial: [PartialFile] = []
     var result = ExtractResult()
     var failure: PackStoreError?
+    /// For progress: what is done with, damaged or not.
+    var passed = (files: 0, bytes: 0)
   }
 
   private struct PartialFile {
     let path: ExtractPath
     let file: OutputFile
+    let byteCount: UInt64
     var left: UInt64
+    var isDamaged = false
   }
 
   init(
@@ -70,21 +74,44 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Adds what one thread did, and made of these jobs.
+  /// Adds what one thread did, and made of these jobs. Files that several jobs share count when their last part is done.
   func add(_ done: ExtractResult, of jobs: [ExtractJob]) {
     state.withLock { state in
-      for job in jobs where job.file != nil {
-        guard let index = state.partial.firstIndex(where: { $0.file === job.file }) else { continue }
-        state.partial[index].left -= UInt64(job.range.count)
-        if state.partial[index].left == 0 { state.partial.remove(at: index) }
+      for job in jobs {
+        state.passed.bytes += job.range.count
+        state.passed.files += job.file == nil && job.asset.kind != PKS_FOLDER ? 1 : 0
+        finishPart(job, &state)
       }
       state.result.fileCount += done.fileCount
       state.result.linkCount += done.linkCount
       state.result.folderCount += done.folderCount
       state.result.byteCount += done.byteCount
       state.result.refusedLinks += done.refusedLinks
-      progress(
-        state.result.fileCount + state.result.linkCount + state.result.refusedLinks.count, state.result.byteCount)
+      state.result.damaged += done.damaged
+      progress(state.passed.files, state.passed.bytes)
+    }
+  }
+
+  private func finishPart(_ job: ExtractJob, _ state: inout State) {
+    guard let index = state.partial.firstIndex(where: { $0.file === job.file }) else { return }
+    state.partial[index].left -= UInt64(job.range.count)
+    guard state.partial[index].left == 0 else { return }
+    let file = state.partial.remove(at: index)
+    state.passed.files += 1
+    if file.isDamaged {
+      removePartialFiles([file])
+    } else {
+      state.result.fileCount += 1
+      state.result.byteCount += Int(clamping: file.byteCount)
+    }
+  }
+
+  /// Takes note that a part of a shared file cannot be read. True for the first such part: the asset is listed once.
+  func markDamaged(_ file: OutputFile) -> Bool {
+    state.withLock { state in
+      guard let index = state.partial.firstIndex(where: { $0.file === file }) else { return false }
+      defer { state.partial[index].isDamaged = true }
+      return !state.partial[index].isDamaged
     }
   }
 
@@ -130,7 +157,8 @@ final class ExtractQueue: Sendable {
     if large.file == nil {
       let file = try makeFile(large, &folders)
       large.file = file
-      state.partial.append(PartialFile(path: large.path, file: file, left: large.asset.size))
+      state.partial.append(
+        PartialFile(path: large.path, file: file, byteCount: large.asset.size, left: large.asset.size))
     }
     var part = large
     part.range = large.range.lowerBound..<min(large.range.lowerBound + Self.partByteCount, large.range.upperBound)

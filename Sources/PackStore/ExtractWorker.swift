@@ -42,35 +42,63 @@ struct ExtractWorker: ~Copyable {
   }
 
   private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
-    if let shared = job.file {
-      try copy(job, to: shared)
-    } else {
-      let file = try queue.makeFile(job, &folders)
-      do {
-        try copy(job, to: file)
-      } catch {
-        // Half a file must not look like one; the queue removes those that are shared.
-        if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
-        throw error
+    guard job.file == nil else { return try writePart(job, &done) }
+    let file = try queue.makeFile(job, &folders)
+    do {
+      if let damage = try copy(job, to: file) {
+        done.damaged.append(.init(path: job.path.text, error: damage))
+        removeHalf(job)
+      } else {
+        done.byteCount += job.range.count
+        done.fileCount += 1
       }
+    } catch {
+      removeHalf(job)
+      throw error
     }
-    done.byteCount += job.range.count
-    done.fileCount += job.range.upperBound == job.asset.size ? 1 : 0
   }
 
-  private func copy(_ job: ExtractJob, to file: OutputFile) throws(PackStoreError) {
+  /// Half a file must not look like one. The queue removes those that are shared.
+  private mutating func removeHalf(_ job: ExtractJob) {
+    if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
+  }
+
+  private func writePart(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+    guard let file = job.file, let damage = try copy(job, to: file) else { return }
+    if queue.markDamaged(file) { done.damaged.append(.init(path: job.path.text, error: damage)) }
+  }
+
+  /// Returns why the asset cannot be read, if that is to be listed.
+  private func copy(_ job: ExtractJob, to file: OutputFile) throws(PackStoreError) -> PackStoreError? {
     var offset = job.range.lowerBound
     while offset < job.range.upperBound {
       let count = Int(min(UInt64(buffer.count), job.range.upperBound - offset))
-      try check { error in job.path.lend(job.asset) { pks_asset_read($0, offset, buffer.baseAddress, count, error) } }
+      do throws(PackStoreError) {
+        try check { error in job.path.lend(job.asset) { pks_asset_read($0, offset, buffer.baseAddress, count, error) } }
+      } catch {
+        return try listed(error)
+      }
       try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
       offset += UInt64(count)
     }
+    return nil
+  }
+
+  /// An error of the store, if it is to be listed; else it is thrown.
+  private func listed(_ error: PackStoreError) throws(PackStoreError) -> PackStoreError {
+    let isDamage = error.code == .corrupt || error.code == .purged || error.code == .ioError
+    guard isDamage, queue.options.continuesAfterDamage else { throw error }
+    return error
   }
 
   private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
     var loan = pks_bytes()
-    try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
+    do throws(PackStoreError) {
+      try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
+    } catch {
+      done.damaged.append(.init(path: job.path.text, error: try listed(error)))
+      return
+    }
     if !queue.options.createsUnsafeLinks,
       job.path.leadsOut(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count))
     {

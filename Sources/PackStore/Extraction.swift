@@ -11,6 +11,10 @@ public struct ExtractOptions: Hashable, Sendable {
   /// Creates links that lead out of the target, too.
   public var createsUnsafeLinks = false
 
+  /// Goes on when an asset cannot be read because the store is damaged, and lists it: ``ExtractResult/damaged``. Otherwise
+  /// the first one is an error.
+  public var continuesAfterDamage = false
+
   /// By default one thread per processor, at most 8.
   public var threadCount: Int?
 
@@ -31,7 +35,7 @@ public struct ExtractProgress: Hashable, Sendable {
 }
 
 /// What an extraction wrote.
-public struct ExtractResult: Hashable, Sendable {
+public struct ExtractResult: Sendable {
   public internal(set) var fileCount = 0
   public internal(set) var linkCount = 0
 
@@ -40,6 +44,18 @@ public struct ExtractResult: Hashable, Sendable {
 
   /// Bytes of the files.
   public internal(set) var byteCount = 0
+
+  /// Assets that could not be read, with ``ExtractOptions/continuesAfterDamage``, in no particular order. Nothing was
+  /// written of them.
+  public internal(set) var damaged: [DamagedAsset] = []
+
+  public struct DamagedAsset: Sendable {
+    /// Relative to the target.
+    public let path: String
+
+    /// What is wrong, and where in the store.
+    public let error: PackStoreError
+  }
 
   /// Links that were not created because they lead out of the target, in no particular order.
   public internal(set) var refusedLinks: [RefusedLink] = []
@@ -62,13 +78,14 @@ extension Snapshot {
   /// - Nothing is written through a symbolic link that is in the way: it is an error.
   /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
   ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
+  /// - An asset that is damaged in the store is an error, or listed: ``ExtractOptions/continuesAfterDamage``.
   /// - When it fails or is cancelled, files that are complete stay; none is left in part. (A process that is killed leaves
   ///   what it was writing.)
   ///
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.
   ///   - progress: called on several threads, one at a time.
-  /// - Throws: `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite;
+  /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite;
   ///   `wrongKind` for a link or file in a folder's way, or a folder in a file's; `cancelled` when the surrounding task
   ///   is; `noSpace`, `ioError`, `corrupt`, `purged`, `outOfMemory`.
   /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
@@ -77,6 +94,9 @@ extension Snapshot {
     _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
   ) throws(PackStoreError) -> ExtractResult {
+    guard !target.isEmpty else {
+      throw PackStoreError(.invalidArgument, "the path of the folder to extract to is empty")
+    }
     let totals = progress == nil ? (files: 0, bytes: 0) : try totals(below: folder, of: pack)
     let walk = try AssetWalk(hold, folder, try scope(pack), PKS_DESCENDANTS)
     let queue = ExtractQueue(walk, below: folder, to: try OutputFolder(making: target), options: options) {

@@ -6,11 +6,17 @@
   import Darwin
 #endif
 
-/// The folders from the target down to the one that is written to, open. Assets come in order of their paths, so that
-/// most find their folder open already.
+/// The folders from the target down to the one that is written to, of which the lowest are open. Assets come in order of
+/// their paths, so that most find their folder open already.
 struct FolderStack: ~Copyable {
+  /// How many folders are open at once. Paths may have more parts than a process may have descriptors.
+  static let openLimit = 32
+
   private let root: CInt
-  private var levels: [(name: ArraySlice<UInt8>, descriptor: CInt)] = []
+
+  /// The open ones follow those that were closed again.
+  private var levels: [(name: ArraySlice<UInt8>, descriptor: CInt?)] = []
+  private var firstOpen = 0
   private var current: ArraySlice<UInt8> = []
 
   /// Folders that were made, since the count was last taken.
@@ -19,13 +25,16 @@ struct FolderStack: ~Copyable {
   /// - Parameter root: the target's descriptor, which stays open longer than this.
   init(root: CInt) { self.root = root }
 
-  deinit { for level in levels { close(level.descriptor) } }
+  deinit { for level in levels { level.descriptor.map { _ = close($0) } } }
 
   /// The descriptor of a folder, relative to the target, which is made if need be. Open until the next call.
   mutating func enter(_ folder: ArraySlice<UInt8>) throws(PackStoreError) -> CInt {
     if folder != current { try move(to: folder) }
-    return levels.last?.descriptor ?? root
+    return lowest
   }
+
+  /// The last folder of the stack is always open.
+  private var lowest: CInt { levels.last?.descriptor ?? root }
 
   mutating func takeMadeCount() -> Int {
     defer { madeCount = 0 }
@@ -34,20 +43,27 @@ struct FolderStack: ~Copyable {
 
   private mutating func move(to folder: ArraySlice<UInt8>) throws(PackStoreError) {
     let names = folder.isEmpty ? [] : parts(of: folder)
-    let sharedCount = zip(names, levels).prefix { $0 == $1.name }.count
-    for level in levels[sharedCount...] { close(level.descriptor) }
+    var sharedCount = zip(names, levels).prefix { $0 == $1.name }.count
+    // Below a folder that was closed again the way is walked again from the target.
+    if sharedCount > 0 && sharedCount <= firstOpen { sharedCount = 0 }
+    for level in levels[sharedCount...] { level.descriptor.map { _ = close($0) } }
     levels.removeSubrange(sharedCount...)
+    firstOpen = min(firstOpen, levels.count)
     current = folder.prefix(0)
     for name in names[sharedCount...] { try push(name, of: folder) }
     current = folder
   }
 
   private mutating func push(_ name: ArraySlice<UInt8>, of folder: ArraySlice<UInt8>) throws(PackStoreError) {
-    let parent = levels.last?.descriptor ?? root
+    let parent = lowest
     let terminated = name.map { CChar(bitPattern: $0) } + [0]
     let (descriptor, isNew) = try enterFolder(
       terminated, in: parent, path: String(decoding: folder[..<name.endIndex], as: UTF8.self))
     levels.append((name, descriptor))
     madeCount += isNew ? 1 : 0
+    guard levels.count - firstOpen > Self.openLimit else { return }
+    levels[firstOpen].descriptor.map { _ = close($0) }
+    levels[firstOpen].descriptor = nil
+    firstOpen += 1
   }
 }

@@ -5,7 +5,8 @@ struct Extract: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write all assets to a folder.",
     discussion: """
-      Makes the folder when there is none. Links that would lead out of the folder are listed and not created.
+      Makes the folder when there is none. Links that would lead out of the folder are listed and not created. Assets that \
+      are damaged in the store are listed, the others are written, and the exit status is 1.
 
         packstore extract Packs /tmp/Tutorial --pack Tutorial
       """
@@ -30,6 +31,7 @@ struct Extract: AsyncParsableCommand {
     var options = ExtractOptions()
     options.overwrites = overwrite
     options.createsUnsafeLinks = unsafeLinks
+    options.continuesAfterDamage = true
     try requireOutside(folder, of: store.store)
     let store = try store.openForReading()
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -56,15 +58,21 @@ struct Extract: AsyncParsableCommand {
         warn("'\(path)' is a link to '\(target)', out of the folder, and was not created: see --unsafe-links")
       }
     }
+    let damaged = result.damaged.sorted { $0.path < $1.path }
+    for asset in damaged { complain("'\(escaped(asset.path))' was not extracted: \(escaped(asset.error.finding))") }
     let output = Output()
     if report.json {
-      try output.json(ExtractReport(result, refused, duration))
+      try output.json(ExtractReport(result, refused, damaged, duration))
     } else if report.isTalkative {
       let counts = assetCounts(files: result.fileCount, links: result.linkCount, folders: 0)
       let speed = "\(formatDuration(duration)), \(formatRate(result.byteCount, in: duration))"
       try output.line("extracted \(counts): \(formatBytes(result.byteCount)) in \(speed)")
     }
     try output.flush()
+    guard damaged.isEmpty else {
+      throw Failure(
+        "\(formatCount(damaged.count, "asset")) could not be read: \(repairAdvice(for: escaped(self.store.store)))")
+    }
   }
 
   /// The library's error with the option that helps.
@@ -84,17 +92,23 @@ extension Progress {
 
 private struct ExtractReport: Encodable {
   struct Link: Encodable { let path, target: String }
+  struct Damage: Encodable { let path, reason: String }
 
   let files, links, folders, bytes: Int
   let seconds: Double
   let refusedLinks: [Link]
+  let damaged: [Damage]
 
-  init(_ result: ExtractResult, _ refused: [ExtractResult.RefusedLink], _ duration: Duration) {
+  init(
+    _ result: ExtractResult, _ refused: [ExtractResult.RefusedLink], _ damaged: [ExtractResult.DamagedAsset],
+    _ duration: Duration
+  ) {
     files = result.fileCount
     links = result.linkCount
     folders = result.folderCount
     bytes = result.byteCount
     seconds = duration / .seconds(1)
     refusedLinks = refused.map { Link(path: $0.path, target: $0.target) }
+    self.damaged = damaged.map { Damage(path: $0.path, reason: $0.error.finding) }
   }
 }

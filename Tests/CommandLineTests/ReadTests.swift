@@ -121,6 +121,45 @@ import Testing
     #expect(try playground.text("one/Videos/intro.m4v") == "intro")
   }
 
+  /// It stopped at the first damaged asset, and so gave as little of the others as the order of paths would have it.
+  @Test func whatIsDamagedIsListed() throws {
+    for (pack, bytes) in [("A", noise(90_000, seed: 1)), ("B", noise(90_000, seed: 2)), ("C", noise(90_000, seed: 3))] {
+      try playground.write(bytes, to: "\(pack)/\(pack)")
+      let before = Set(playground.tree("hurt/segments"))
+      try playground.packstore("add", "hurt", pack, "--pack", pack, "-q")
+      for segment in Set(playground.tree("hurt/segments")).subtracting(before) where pack != "B" {
+        var stored = try playground.read("hurt/segments/\(segment)")
+        guard stored.count > 90_000 else { continue }
+        stored[45_000] ^= 1
+        try playground.write(stored, to: "hurt/segments/\(segment)")
+      }
+    }
+    let run = try playground.packstore("extract", "hurt", "out")
+    #expect(run.status == 1)
+    let errors = run.errors.split(separator: "\n")
+    #expect(errors.count == 3)
+    for (line, pack) in zip(errors, ["A", "C"]) {
+      #expect(line.hasPrefix("packstore: '\(pack)' was not extracted: checksum mismatch in segments/"), "\(line)")
+    }
+    #expect(errors.last?.hasPrefix("packstore: 2 assets could not be read: run 'packstore repair hurt'") == true)
+    #expect(playground.tree("out") == ["B"])
+    #expect(try playground.read("out/B") == noise(90_000, seed: 2))
+    let json = try playground.packstore("extract", "hurt", "again", "--json").json
+    #expect((json["damaged"] as? [NSDictionary])?.map { $0["path"] as? String } == ["A", "C"])
+    #expect(json["files"] as? Int == 1)
+  }
+
+  /// Each folder on the way down was held open.
+  @Test func foldersDeeperThanDescriptorsReach() throws {
+    let run = try playground.shell(
+      """
+      deep=$(printf 'd/%.0s' $(seq 1500)); mkdir -p "source/$deep" && cd source && echo bottom > "$deep/file" || exit
+      for up in 1 700 1499; do echo $up > "$(printf 'd/%.0s' $(seq $up))/e"; done
+      cd .. && packstore add deep source --pack D -q && ulimit -n 60 && packstore extract deep out -q && diff -r source out
+      """)
+    #expect(run.status == 0 && run.output.isEmpty, "\(run.errors)\(run.output)")
+  }
+
   @Test func nothingIsOverwrittenUnasked() throws {
     try playground.write("mine", to: "out/run")
     let run = try playground.packstore("extract", "store", "out")

@@ -149,6 +149,54 @@ import Testing
     #expect(try await store.extract("D", to: folder.path("part")).refusedLinks.map(\.path) == ["up"])
   }
 
+  /// A large file is written by several threads at once: it is listed once, and nothing is left of it.
+  @Test func damagedAssets() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    let files = ["a": noise(90_000, seed: 1), "large": noise(40_000_000, seed: 2), "whole": noise(17_000_000, seed: 3)]
+    for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+      let segments = folder.path("store/segments")
+      let before = Set(try FileManager.default.contentsOfDirectory(atPath: segments))
+      let pack = try PackID(validating: name)
+      try await store.install(folder: folder.makeFolder("source-" + name, [name: bytes]), as: pack)
+      let new = Set(try FileManager.default.contentsOfDirectory(atPath: segments)).subtracting(before)
+      for segment in new where name != "whole" {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: "\(segments)/\(segment)"))
+        guard try file.seekToEnd() > 85_000 else { continue }
+        try file.seek(toOffset: 50_000)
+        try file.write(contentsOf: Data(repeating: 0x55, count: 16))
+        try file.close()
+      }
+    }
+    let reopened = try folder.store()
+    await expect(.corrupt) { try await reopened.extract(to: folder.path("strict")) }
+    var options = ExtractOptions()
+    options.continuesAfterDamage = true
+    let reports = Mutex<[ExtractProgress]>([])
+    let result = try await reopened.extract(to: folder.path("target"), options: options) { progress in
+      reports.withLock { $0.append(progress) }
+    }
+    #expect(result.damaged.map(\.path).sorted() == ["a", "large"])
+    #expect(result.damaged.allSatisfy { $0.error.code == .corrupt })
+    #expect(result.fileCount == 1 && result.byteCount == 17_000_000)
+    #expect(folder.contents("target/whole") == files["whole"])
+    #expect(folder.contents("target/a") == nil && folder.contents("target/large") == nil)
+    #expect(reports.withLock { $0.last?.fraction } == 1)
+  }
+
+  @Test func emptyPaths() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    await expect(.invalidArgument) { try await store.extract(to: "") }
+    #expect { try Store(at: "") } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+    await #expect { try await store.install(folder: "", as: "P") } throws: {
+      ($0 as? PackStoreError)?.code == .invalidArgument
+    }
+    #expect {
+      try Store(at: folder.path("cached"), options: .cached(in: ""))
+    } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+  }
+
   @Test func missingFolder() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
@@ -213,5 +261,13 @@ import Testing
       close(file)
     #endif
     return 0o777 & ~mode(folder.path("probe"))
+  }
+}
+
+extension Store.Options {
+  fileprivate static func cached(in folder: String) -> Self {
+    var options = createIfMissing
+    options.cache = .init(folder: folder, byteBudget: 1 << 20)
+    return options
   }
 }
