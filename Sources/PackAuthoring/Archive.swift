@@ -16,28 +16,32 @@ extension Store {
   /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
   ///
   /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file comes
-  /// last, whole, and takes the place of one that is there.
+  /// last, whole.
   ///
   /// - Parameters:
   ///   - options: the number of versions to keep means nothing here.
+  ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
+  /// - Throws: `notFound` when there is no such pack or version; `exists`; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`.
   public func package(
     _ pack: PublishedPack, to file: FilePath, signedBy key: SiteKey, options: PublishOptions = .init(),
+    replacing: Bool = false,
     progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws(PackStoreError) -> ArchiveResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
-      try Archive(of: pack, from: self, file: file).make(key, options, progress)
+      try Archive(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
     }
   }
 
   /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
   public func package(
     _ pack: PublishedPack, to file: String, signedBy key: SiteKey, options: PublishOptions = .init(),
+    replacing: Bool = false,
     progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws(PackStoreError) -> ArchiveResult {
-    try await package(pack, to: FilePath(file), signedBy: key, options: options, progress: progress)
+    try await package(
+      pack, to: FilePath(file), signedBy: key, options: options, replacing: replacing, progress: progress)
   }
 }
 
@@ -46,18 +50,21 @@ struct Archive {
   private let pack: PublishedPack
   private let source: Store
   private let file: FilePath
+  private let isReplacing: Bool
   private let workFolder: FilePath
 
-  init(of pack: PublishedPack, from source: Store, file: FilePath) {
+  init(of pack: PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
     self.pack = pack
     self.source = source
     self.file = file
+    self.isReplacing = isReplacing
     workFolder = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
   }
 
   func make(
     _ key: SiteKey, _ options: PublishOptions, _ progress: (@Sendable (PublishProgress) -> Void)?
   ) throws(PackStoreError) -> ArchiveResult {
+    try requireName(file)
     try makeFolder(workFolder)
     defer { removeTree(workFolder) }
     let site = try Site(at: workFolder.appending("site"))
@@ -68,7 +75,7 @@ struct Archive {
     let result = try publication.run([pack])
     let draft = FilePlace("archive", in: workFolder)
     let byteCount = try write(site.folder, to: draft)
-    try renameFile(draft, to: FilePlace(file))
+    try place(draft, at: FilePlace(file), replacing: isReplacing)
     try syncFolder(file.removingLastComponent())
     return ArchiveResult(
       version: result.packs[0].version, publicKey: key.publicKey, byteCount: Int(clamping: byteCount))

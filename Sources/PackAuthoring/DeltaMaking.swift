@@ -45,6 +45,7 @@ extension Store {
     options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(PackStoreError) -> DeltaResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
+      try requireName(file)
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)

@@ -48,6 +48,9 @@ struct MakeDelta: AsyncParsableCommand {
   @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
   var output: String
 
+  @Flag(help: "Replace the file if it is there.")
+  var force = false
+
   @Option(help: .init("How small: fast, default, best, or a number from 1 to 22.", valueName: "level"))
   var level: DeltaLevel?
 
@@ -71,7 +74,7 @@ struct MakeDelta: AsyncParsableCommand {
     storeOptions.threadCount = threads
     let source = try Store(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
     try requireVersions(of: source)
-    let file = try outputFile(output)
+    let file = try outputFile(output, force: force)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
     var options = DeltaOptions()
     if let level { options.level = level.level }

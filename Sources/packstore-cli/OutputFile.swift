@@ -1,3 +1,4 @@
+import ArgumentParser
 import PackStore
 import SystemPackage
 
@@ -9,11 +10,12 @@ import SystemPackage
   import Glibc
 #endif
 
-/// The file that a command is to make, looked at before there is any work: what is written takes the place of a file and of
-/// nothing else, least of all of a device.
+/// The file that a command is to make, looked at before there is any work: what is written takes the place of a file, if
+/// that is wanted, and of nothing else, least of all of a device.
 ///
 /// - Returns: the name to write to; behind a link, that of the file that it leads to.
-func outputFile(_ name: String) throws -> String {
+func outputFile(_ name: String, force: Bool) throws -> String {
+  guard !name.isEmpty else { throw ValidationError("-o needs the name of a file") }
   var info = stat()
   guard stat(name, &info) == 0 else {
     guard lstat(name, &info) != 0 else { throw Failure("'\(escaped(name))' is a link that leads nowhere") }
@@ -22,7 +24,13 @@ func outputFile(_ name: String) throws -> String {
   guard info.st_mode & S_IFMT == S_IFREG else {
     throw Failure("'\(escaped(name))' is there, and is no file that could be replaced: name another one")
   }
+  guard force else { throw existsAlready(name) }
   guard let resolved = realpath(name, nil) else { return name }
   defer { free(resolved) }
   return String(cString: resolved)
+}
+
+/// What to say of a file that is in the way.
+func existsAlready(_ name: String) -> Failure {
+  Failure("'\(escaped(name))' is there already: name another file, or replace it with --force")
 }

@@ -24,6 +24,9 @@ struct Package: AsyncParsableCommand {
   @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
   var output: String
 
+  @Flag(help: "Replace the file if it is there.")
+  var force = false
+
   @OptionGroup var key: KeyOption
   @OptionGroup var encoding: EncodingOptions
   @OptionGroup var report: ReportOptions
@@ -31,14 +34,19 @@ struct Package: AsyncParsableCommand {
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     guard try source.packs().contains(where: { $0.id == pack.pack }) else { throw noSuchPack(pack.pack) }
-    let file = try outputFile(output)
+    let file = try outputFile(output, force: force)
     let key = try key.open(quiet: report.quiet)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await source.package(pack, to: file, signedBy: key, options: encoding.publishOptions) {
-      bar.update(Progress($0))
+    let result: ArchiveResult
+    do {
+      result = try await source.package(
+        pack, to: file, signedBy: key, options: encoding.publishOptions, replacing: force
+      ) { bar.update(Progress($0)) }
+    } catch  where error.code == .exists {
+      throw existsAlready(output)
     }
     let duration = clock.now - start
     bar.finish()

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func package(_ pack: String = "P", _ more: String...) throws -> Run {
-    try playground.packstore(["package", "store", pack, "-o", "P.pack", "--key", "site.key"] + more)
+    try playground.packstore(["package", "store", pack, "-o", "P.pack", "--key", "site.key", "--force"] + more)
   }
 
   private func extracted(_ store: String) throws -> Bool {

@@ -19,7 +19,8 @@ import Testing
   }
 
   private func makeDelta(_ options: String...) throws -> Run {
-    try playground.packstore(["delta", "store", "P", "1", "2", "-o", "file.delta", "--key", "key"] + options)
+    try playground.packstore(
+      ["delta", "store", "P", "1", "2", "-o", "file.delta", "--key", "key", "--force"] + options)
   }
 
   @Test func thereAndApplied() throws {
@@ -122,8 +123,21 @@ import Testing
     }
     #expect(try playground.shell("test -c /dev/null && test -p pipe && test -L dangling").status == 0)
     try #require(
-      try playground.packstore("delta", "store", "P", "1", "2", "-o", "linked", "--key", "key").status == 0)
+      try playground.packstore("delta", "store", "P", "1", "2", "-o", "linked", "--key", "key", "--force").status == 0)
     #expect(try playground.shell("test -L linked").status == 0 && !playground.read("real.delta").isEmpty)
+  }
+
+  /// What was written before was replaced without a word.
+  @Test func whatIsThereStays() throws {
+    for arguments in [["delta", "store", "P", "1", "2"], ["package", "store", "P"]] {
+      try playground.write("mine", to: "file")
+      let command = arguments + ["-o", "file", "--key", "key"]
+      let run = try playground.packstore(command)
+      #expect(run.status == 1 && run.errors.contains("'file' is there already"), "\(run.errors)")
+      #expect(try playground.text("file") == "mine")
+      #expect(try playground.packstore(command + ["--force"]).status == 0)
+      #expect(try playground.text("file") != "mine")
+    }
   }
 
   @Test func cutShort() throws {
