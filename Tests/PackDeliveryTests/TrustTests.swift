@@ -123,7 +123,10 @@ import Testing
     let file = TrustFile(inStore: FilePath(folder.path))
     #expect(try file.read() == TrustBook())
     var expected = TrustBook()
-    for place in [Self.place, "/a folder/with\na line break%0A", Self.mirror] {
+    for place in [
+      Self.place, "/a folder/with\na line break%0A", "/ends in\r", "/has\r\n\r\n both%25\u{301}", "/\u{301}a \u{301}b",
+      Self.mirror,
+    ] {
       try admit(root(), &expected, at: place)
       _ = try file.update { try admit(root(), &$0, at: place) }
       #expect(try file.read() == expected)

@@ -142,8 +142,10 @@ extension TrustBook {
 
   /// Nil: this is not what `text` writes.
   package init?(text: String) {
-    for line in text.split(separator: "\n").dropFirst() {
-      let fields = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    // By bytes: as characters, a line feed is one with a carriage return before it, and a space with an accent behind it.
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() {
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+        .map(Substring.init)
       guard fields.count == 3, let id = ID128(hex: fields[1]).map(SiteID.init) else { return nil }
       switch fields[0] {
       case "site":
@@ -153,16 +155,28 @@ extension TrustBook {
       default: return nil
       }
     }
-    guard places.values.allSatisfy({ sites[$0] != nil }), self.text == text else { return nil }
+    guard places.values.allSatisfy({ sites[$0] != nil }), self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 
   /// A place goes to the end of its line; only a line break has to be hidden in it.
   private static func escaped(_ place: String) -> String {
-    place.replacing("%", with: "%25").replacing("\n", with: "%0A")
+    let bytes = place.utf8.flatMap { byte in
+      switch byte {
+      case UInt8(ascii: "%"): Array("%25".utf8)
+      case UInt8(ascii: "\n"): Array("%0A".utf8)
+      default: [byte]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func unescaped(_ text: Substring) -> String {
-    String(text).replacing("%0A", with: "\n").replacing("%25", with: "%")
+    // What follows a per cent sign that `escaped` wrote is one of two.
+    let parts = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
+    let rest = parts.dropFirst().map { part in
+      (part.starts(with: "0A".utf8) ? "\n" : "%") + String(decoding: part.dropFirst(2), as: UTF8.self)
+    }
+    return String(decoding: parts[0], as: UTF8.self) + rest.joined()
   }
 }
 
