@@ -321,17 +321,18 @@ static pks_status open_cache(pks_store *store, const pks_options *options, pks_e
   return pks__cache_open(&store->cache, store->vfs, options->cache, store->store_id, options->cache_bytes, error);
 }
 
-static bool options_make_sense(const pks_options *options) {
-  return options->chunk_average == 0 || pks__chunk_average_is_valid(options->chunk_average);
+/// What is wrong with the options; NULL: nothing.
+static const char *fault_of(const pks_options *options) {
+  if (options->chunk_average && !pks__chunk_average_is_valid(options->chunk_average)) {
+    return "average chunk is not a power of two in [1024, 1048576]";
+  }
+  return options->cache && !*options->cache ? "the path of the cache is empty" : NULL;
 }
 
 /// A store of which nothing is open yet.
 static pks_status make_store(pks_store **out, const pks_options *options, pks_error *error) {
-  if (!options_make_sense(options)) {
-    return pks__fail(
-      error, PKS_INVALID_ARGUMENT, "average chunk is not a power of two in [1024, 1048576]", NULL, PKS_NO_OFFSET
-    );
-  }
+  const char *fault = fault_of(options);
+  if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, NULL, PKS_NO_OFFSET); }
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();

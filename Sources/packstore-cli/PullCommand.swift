@@ -61,6 +61,7 @@ struct Pull: AsyncParsableCommand {
 
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 

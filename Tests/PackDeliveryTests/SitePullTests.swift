@@ -110,6 +110,14 @@
       await server.close()
     }
 
+    /// It took the current folder.
+    @Test func noSiteIsNamed() async throws {
+      let store = try Store(at: "\(folder.path)/store")
+      await #expect { try await store.pull(from: "") } throws: {
+        ($0 as? DeliveryError)?.code == .invalidLocation
+      }
+    }
+
     /// A bit that is wrong once is fetched again; each byte of each file in turn would take too long, so each file.
     @Test func wrongBitsAreFetchedAgain() async throws {
       let server = try await FaultServer(try await publish(Self.first))

@@ -82,6 +82,7 @@ private func makeSource(atPath path: String, _ pace: Pace) throws(DeliveryError)
 
 /// The source that a URL or path means.
 private func makeSource(_ site: String, _ options: PullOptions) throws(DeliveryError) -> any SiteSource {
+  guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "no site is named", at: "''") }
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)
   guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
