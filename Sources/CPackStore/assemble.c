@@ -472,9 +472,12 @@ static pks_status finish_run(assembler *assembler, bool sync, pks_error *error) 
   if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
   char path[PKS__INDEX_NAME];
   pks__run_path(ingest->run_name.name, path);
-  return pks__run_writer_finish(
+  status = pks__run_writer_finish(
     &ingest->run, strrchr(path, '/') + 1, sync, &ingest->run_name.file_length, &ingest->run_name.trailer_sum, error
   );
+  if (status != PKS_HOSTILE_NAMES) { return status; }
+  const char *text = "paths of the pack were chosen to share places in the index: it cannot be added";
+  return pks__fail(error, status, text, ingest->request.pack, PKS_NO_OFFSET);
 }
 
 static void init(assembler *assembler, pks__ingest *ingest) {
@@ -501,7 +504,7 @@ static void release(assembler *assembler) {
 pks_status pks__ingest_assemble(pks__ingest *ingest, uint64_t number, bool sync, pks_error *error) {
   assembler assembler;
   init(&assembler, ingest);
-  pks__run_writer_init(&ingest->run, &ingest->session->scratch, 1);
+  pks__run_writer_init(&ingest->run, &ingest->session->scratch, &ingest->base->hasher, 1);
   pks_status status = add_new_frames(&assembler, error);
   if (!status) { status = assemble_assets(&assembler, error); }
   if (!status) { status = finish_layout(&assembler, number, error); }

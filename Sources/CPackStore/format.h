@@ -19,7 +19,7 @@
 
 enum {
   PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 1,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  PKS__FORMAT_DRAFT = 2,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
   /// what every kind of file carries in four bytes: the version below, the draft above
   PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,
@@ -125,7 +125,7 @@ typedef struct pks__run_header {
   pks_le32 version;         //   0
   pks_le32 pack_count;      //   4  packs that records speak of, numbered 0 ..< pack_count within this run
   pks_le64 record_count;    //   8
-  pks_le32 reserved;        //  16  0
+  pks_le32 salt;            //  16  of `pks__bucket_hash`
   pks_le32 frame_count;     //  20
   pks_le32 segment_count;   //  24
   pks_le32 chunk_bits;      //  28  log2 of the prefixes that the chunk directory tells apart
@@ -145,12 +145,22 @@ typedef struct pks__run_header {
 } pks__run_header;
 
 /// Ten slots of 48 bits: low 36 bits the offset of a record in the records section plus one (0: empty), high 12 bits a
-/// fingerprint. A record whose bucket is full lies in the next one with room (cyclically).
-enum { PKS__BUCKET_SLOTS = 10, PKS__SLOT_SIZE = 6 };
+/// fingerprint. The first record of a path has a slot, in its bucket or, where that is full, in the next one with room
+/// (cyclically), which is among the first PKS__BUCKETS_MAX from its own on: no look-up inspects more.
+enum { PKS__BUCKET_SLOTS = 10, PKS__SLOT_SIZE = 6, PKS__BUCKETS_MAX = 32 };
 typedef struct pks__bucket {
   uint8_t slots[PKS__BUCKET_SLOTS][PKS__SLOT_SIZE];
   uint8_t zeros[4];
 } pks__bucket;
+
+/// What chooses a path's bucket and fingerprint in a run of this salt: from the one hash that a look-up computes.
+static inline uint64_t pks__bucket_hash(uint64_t path_hash, uint32_t salt) {
+  return (path_hash ^ salt * (uint64_t)0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+}
+static inline uint64_t pks__bucket_of(uint64_t bucket_hash, uint64_t bucket_count) {
+  return (bucket_hash >> 32) * bucket_count >> 32;
+}
+static inline uint64_t pks__fingerprint_of(uint64_t bucket_hash) { return bucket_hash >> 20 & 0xfff; }
 
 typedef enum pks__record_kind {
   PKS__RECORD_ABSENT = 0,  ///< the pack no longer has this path: hides records of older runs
@@ -164,6 +174,7 @@ enum {
   PKS__FLAG_ONE_EXTENT = 2,  ///< the extent is in the record; no list follows
   PKS__FLAG_CONTIGUOUS = 4,  ///< raw, in one piece
   PKS__FLAG_MAPPED = 8,      ///< contiguous by contract, beginning at a page of the segment file
+  PKS__FLAG_FOLLOWED = 16,   ///< of any kind: the next record is of the same path
 };
 
 /// A record of a run: this, `name_length` bytes of name, then for a link its target (`size` bytes), for a file without

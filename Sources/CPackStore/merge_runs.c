@@ -116,7 +116,7 @@ static pks_status copy_record(joiner *joiner, const pks__hit *hit, pks_error *er
     .path_length = joiner->merge.path_length,
     .pack = (uint16_t)joiner->packs[hit->rank],
     .kind = entry->kind,
-    .flags = (uint8_t)(entry->flags & ~PKS__FLAG_ONE_EXTENT),
+    .flags = (uint8_t)(entry->flags & ~(PKS__FLAG_ONE_EXTENT | PKS__FLAG_FOLLOWED)),
     .size = entry->size,
     .target = entry->target,
     .extent_count = entry->extent_count,
@@ -244,7 +244,7 @@ static void free_joiner(joiner *joiner) {
 static pks_status join(joiner *joiner, pks__session *session, pks_error *error) {
   pks_status status = make_inputs(joiner, error);
   if (status) { return status; }
-  pks__run_writer_init(&joiner->writer, &session->scratch, joiner->pack_count);
+  pks__run_writer_init(&joiner->writer, &session->scratch, &joiner->view->hasher, joiner->pack_count);
   pks__scratch_init(&joiner->extents, &session->scratch);
   uint32_t next_chunk = 0;
   for (uint32_t i = 0; !status && i < joiner->count; i++) { status = copy_segments(joiner, i, &next_chunk, error); }
@@ -277,7 +277,8 @@ pks_status pks__merge_runs(pks__merged_run *out, pks__view *view, pks__session *
   pks_status status = join(&joiner, session, error);
   if (!status) { status = finish(&joiner, out, session, sync, error); }
   free_joiner(&joiner);
-  return status;
+  // Each run has its names in place: together they would not, so they stay apart.
+  return status == PKS_HOSTILE_NAMES ? PKS_OK : status;
 }
 
 void pks__merged_run_free(pks__merged_run *merged) {

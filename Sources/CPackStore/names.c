@@ -68,7 +68,8 @@ static pks_status search_all(search *search, pks__hit *out, bool *found, pks_err
 pks_status pks__names_find(
   pks__view *view, const char *path, size_t length, uint32_t rank, pks__hit *out, bool *found, pks_error *error
 ) {
-  search search = {.view = view, .path = path, .length = length, .hash = pks__path_hash(path, length), .rank = rank};
+  search search = {
+    .view = view, .path = path, .length = length, .hash = pks__path_hash(&view->hasher, path, length), .rank = rank};
   pks_status status = search_all(&search, out, found, error);
   if (status || !search.overflowed) { return status; }
   for (uint32_t one = 0; one < view->generation.pack_count; one++) {

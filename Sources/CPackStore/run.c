@@ -1,6 +1,5 @@
 #include "run.h"
 
-#include "checksum.h"
 #include "codec.h"
 
 // MARK: - Opening
@@ -22,6 +21,8 @@ static bool read_header(pks__run *run, const pks__run_header *header) {
   run->segment_count = pks__get32(header->segment_count);
   run->chunk_bits = pks__get32(header->chunk_bits);
   run->bucket_count = pks__get64(header->bucket_count);
+  run->bucket_limit = (uint32_t)pks__min64(run->bucket_count, PKS__BUCKETS_MAX);
+  run->salt = pks__get32(header->salt);
   run->chunk_count = pks__get64(header->chunk_count);
   uint64_t records_length = pks__get64(header->records_length);
   uint64_t record_pages = records_length / PKS__PAGE + 1;
@@ -176,11 +177,6 @@ static bool entry_is_at(const pks__run_entry *entry, const char *path, size_t le
 
 // MARK: - Look-up
 
-uint64_t pks__path_hash(const char *path, size_t length) { return pks__checksum(path, length); }
-
-/// High bits choose the bucket, low bits are the fingerprint.
-static uint64_t bucket_of(uint64_t hash, uint64_t bucket_count) { return (hash >> 32) * bucket_count >> 32; }
-
 static uint64_t slot_value(const pks__bucket *bucket, uint32_t slot) {
   uint64_t value = 0;
   memcpy(&value, bucket->slots[slot], PKS__SLOT_SIZE);
@@ -190,33 +186,48 @@ static uint64_t slot_value(const pks__bucket *bucket, uint32_t slot) {
   return value;
 }
 
-pks_status pks__run_find(
+/// The first record of the path: among those whose fingerprint is that of the path, in its bucket and those after it.
+static pks_status find_first(
   pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
   bool *found, pks_error *error
 ) {
-  uint64_t fingerprint = hash & 0xfff, first = bucket_of(hash, run->bucket_count);
-  *found = false;
-  for (; probe->steps < run->bucket_count; probe->steps++, probe->slot = 0) {
-    uint64_t at = first + probe->steps;
-    if (at >= run->bucket_count) { at -= run->bucket_count; }
+  uint64_t bucket_hash = pks__bucket_hash(hash, run->salt), fingerprint = pks__fingerprint_of(bucket_hash);
+  uint64_t at = pks__bucket_of(bucket_hash, run->bucket_count);
+  while (probe->buckets < run->bucket_limit) {
     const uint8_t *bytes;
     pks_status status = section_bytes(run, &run->buckets, at * sizeof(pks__bucket), sizeof(pks__bucket), &bytes, error);
     if (status) { return status; }
     const pks__bucket *bucket = (const pks__bucket *)(const void *)bytes;
-    while (probe->slot < PKS__BUCKET_SLOTS) {
-      uint64_t value = slot_value(bucket, probe->slot);
+    probe->buckets++;
+    for (uint32_t slot = 0; slot < PKS__BUCKET_SLOTS; slot++) {
+      uint64_t value = slot_value(bucket, slot);
       if (value == 0) { return PKS_OK; }
-      probe->slot++;
       if (value >> 36 != fingerprint) { continue; }
       status = pks__run_entry_at(run, (value & 0xfffffffffu) - 1, out, error);
       if (status) { return status; }
-      if (entry_is_at(out, path, length)) {
-        *found = true;
-        return PKS_OK;
-      }
+      *found = entry_is_at(out, path, length);
+      if (*found) { return PKS_OK; }
     }
+    at = at + 1 < run->bucket_count ? at + 1 : 0;
   }
   return PKS_OK;
+}
+
+pks_status pks__run_find(
+  pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
+  bool *found, pks_error *error
+) {
+  *found = false;
+  pks_status status = PKS_OK;
+  if (probe->next == 0) {
+    status = find_first(run, hash, path, length, probe, out, found, error);
+  } else if (probe->next != UINT64_MAX) {
+    status = pks__run_entry_at(run, probe->next, out, error);
+    *found = !status && entry_is_at(out, path, length);
+    if (!status && !*found) { status = corrupt_at(run, run->records.offset + probe->next, error); }
+  }
+  if (!status) { probe->next = *found && (out->flags & PKS__FLAG_FOLLOWED) ? out->next : UINT64_MAX; }
+  return status;
 }
 
 // MARK: - Order
@@ -398,6 +409,21 @@ static pks_status find_rows(
   return status;
 }
 
+/// The first of the rows, which are in order of fingerprints and then numbers, that is not before this one.
+static uint32_t lower_bound(const pks__chunk_row *rows, uint32_t count, uint32_t fingerprint, uint32_t number) {
+  uint64_t wanted = (uint64_t)fingerprint << 32 | number;
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (((uint64_t)pks__get32(rows[middle].fingerprint) << 32 | pks__get32(rows[middle].number)) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 pks_status pks__run_find_chunk(
   pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
 ) {
@@ -407,33 +433,21 @@ pks_status pks__run_find_chunk(
   if (run->chunk_count == 0) { return PKS_OK; }
   pks_status status = find_rows(run, prefix, &rows, &count, error);
   if (status) { return status; }
-  for (uint32_t at = *probe; at < count; at++) {
-    if (pks__get32(rows[at].fingerprint) != (uint32_t)prefix) { continue; }
-    *probe = at + 1;
-    *found = true;
-    return split_number(run, pks__get32(rows[at].number), segment, row, error);
-  }
-  return PKS_OK;
+  uint64_t at = (uint64_t)lower_bound(rows, count, (uint32_t)prefix, 0) + *probe;
+  if (at >= count || pks__get32(rows[at].fingerprint) != (uint32_t)prefix) { return PKS_OK; }
+  ++*probe;
+  *found = true;
+  return split_number(run, pks__get32(rows[at].number), segment, row, error);
 }
 
 pks_status pks__run_lists_chunk(pks__run *run, uint64_t prefix, uint32_t number, bool *listed, pks_error *error) {
   const pks__chunk_row *rows;
-  uint32_t low = 0, high;
+  uint32_t count;
   *listed = false;
   if (run->chunk_count == 0) { return PKS_OK; }
-  pks_status status = find_rows(run, prefix, &rows, &high, error);
+  pks_status status = find_rows(run, prefix, &rows, &count, error);
   if (status) { return status; }
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2, at = pks__get32(rows[middle].number);
-    if (at == number) {
-      *listed = pks__get32(rows[middle].fingerprint) == (uint32_t)prefix;
-      return PKS_OK;
-    }
-    if (at < number) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  uint32_t at = lower_bound(rows, count, (uint32_t)prefix, number);
+  *listed = at < count && pks__get32(rows[at].fingerprint) == (uint32_t)prefix && pks__get32(rows[at].number) == number;
   return PKS_OK;
 }

@@ -5,8 +5,8 @@
 /// those commits. Nothing is parsed when a run opens: look-ups work on the mapped bytes, each page checked when first
 /// touched, each reference checked against its section.
 ///
-/// Look-up of a path: one hash, one bucket (a cache line), one record; then the name and its folder are compared in
-/// full.
+/// Look-up of a path: one hash for all runs, one bucket (a cache line), one record; then the name and its folder are
+/// compared in full. No names make it inspect more than PKS__BUCKETS_MAX buckets.
 #ifndef PKS_RUN_H
 #define PKS_RUN_H
 
@@ -27,8 +27,10 @@ typedef struct pks__run {
   uint32_t frame_count;
   uint32_t segment_count;
   uint32_t chunk_bits;
+  uint32_t salt;
   uint64_t record_count;
   uint64_t bucket_count;
+  uint32_t bucket_limit;  ///< that a look-up inspects at most
   uint64_t chunk_count;
   pks__section buckets, records, starts, folders, frames, segments, chunk_directory, chunk_rows;
 } pks__run;
@@ -57,13 +59,11 @@ typedef struct pks__run_entry {
 /// The record at an offset. On an error `*out` is unspecified.
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
-/// XXH3-64 of a path, the key of all runs.
-uint64_t pks__path_hash(const char *path, size_t length);
-
-/// Walks the records of a path (one per pack that has it): zero `*probe`, call until `*found` is false.
+/// Walks the records of a path (one per pack that has it): zero `*probe`, call until `*found` is false. `hash` is the
+/// store's `pks__path_hash` of the path.
 typedef struct pks__run_probe {
-  uint64_t steps;
-  uint32_t slot;
+  uint64_t next;     ///< where the next record is; 0: nowhere yet, UINT64_MAX: there is none
+  uint32_t buckets;  ///< that were inspected, PKS__BUCKETS_MAX at most
 } pks__run_probe;
 pks_status pks__run_find(
   pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
@@ -103,7 +103,8 @@ typedef struct pks__run_segment_info {
 pks_status pks__run_segment_at(pks__run *run, uint32_t index, pks__run_segment_info *out, pks_error *error);
 
 /// Walks the chunks whose id begins like `prefix` does; a hit is a hint, to be compared with the id in the segment.
-/// Zero `*probe`, call until `*found` is false. `*segment` is within the run, `*row` within the segment.
+/// Zero `*probe`, call until `*found` is false. `*segment` is within the run, `*row` within the segment. O(log chunks) a
+/// call.
 pks_status pks__run_find_chunk(
   pks__run *run, uint64_t prefix, uint32_t *probe, uint32_t *segment, uint32_t *row, bool *found, pks_error *error
 );

@@ -1,6 +1,7 @@
 #include "run_writer.h"
 
-#include "checksum.h"
+#include <string.h>
+
 #include "file_writer.h"
 
 typedef struct record_key {
@@ -12,10 +13,14 @@ typedef struct chunk_key {
   uint32_t unused;
 } chunk_key;
 
-enum { SECTION_ALIGNMENT = 64, RECORDS_PER_BUCKET = 7, CHUNKS_PER_PREFIX = 16 };
+enum { SECTION_ALIGNMENT = 64, PATHS_PER_BUCKET = 7, SALTS = 4, CHUNKS_PER_PREFIX = 16 };
+/// The low half of a prefix is sorted by so many bits at a time.
+enum { DIGIT_BITS = 8, DIGIT_MASK = (1 << DIGIT_BITS) - 1 };
 
-void pks__run_writer_init(pks__run_writer *writer, pks__scratch_folder *home, uint32_t pack_count) {
-  *writer = (pks__run_writer){.home = home, .pack_count = pack_count};
+void pks__run_writer_init(
+  pks__run_writer *writer, pks__scratch_folder *home, const pks__path_hasher *hasher, uint32_t pack_count
+) {
+  *writer = (pks__run_writer){.home = home, .hasher = hasher, .pack_count = pack_count};
   pks__scratch *all[] = {&writer->records, &writer->starts,   &writer->keys,  &writer->folders,
                          &writer->frames,  &writer->segments, &writer->chunks};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
@@ -113,6 +118,23 @@ static pks_status append_tail(pks__run_writer *writer, const pks__run_item *item
   return pks__scratch_append(&writer->records, item->extents, item->extent_count * sizeof *item->extents, error);
 }
 
+/// Whether the record that was added last is of the path with this folder and name; it says so from now on.
+static bool follows_last(pks__run_writer *writer, uint32_t folder, const char *name, size_t name_length) {
+  if (writer->record_count == 0) { return false; }
+  pks__record *last = (pks__record *)(void *)(writer->records.bytes + writer->last_record);
+  bool is_same = pks__get32(last->folder) == folder && pks__get16(last->name_length) == name_length
+    && memcmp(last + 1, name, name_length) == 0;
+  if (is_same) { last->flags |= PKS__FLAG_FOLLOWED; }
+  return is_same;
+}
+
+/// Notes where the first record of a path is.
+static pks_status note_path(pks__run_writer *writer, const pks__run_item *item, pks_error *error) {
+  record_key key = {
+    .hash = pks__path_hash(writer->hasher, item->path, item->path_length), .offset = writer->records.length};
+  return pks__scratch_append(&writer->keys, &key, sizeof key, error);
+}
+
 pks_status pks__run_writer_add(pks__run_writer *writer, const pks__run_item *item, pks_error *error) {
   const char *slash = NULL;
   for (size_t i = item->path_length; i > 0 && !slash; i--) {
@@ -137,9 +159,10 @@ pks_status pks__run_writer_add(pks__run_writer *writer, const pks__run_item *ite
   } else {
     record.place.extent_count = pks__put64(item->extent_count);
   }
-  record_key key = {.hash = pks__path_hash(item->path, item->path_length), .offset = writer->records.length};
-  status = note_start(writer, key.offset, error);
-  if (!status) { status = pks__scratch_append(&writer->keys, &key, sizeof key, error); }
+  status = note_start(writer, writer->records.length, error);
+  if (!status && !follows_last(writer, folder, name, name_length)) { status = note_path(writer, item, error); }
+  writer->last_record = writer->records.length;
+  writer->record_count++;
   if (!status) { status = pks__scratch_append(&writer->records, &record, sizeof record, error); }
   if (!status) { status = pks__scratch_append(&writer->records, name, name_length, error); }
   return status ? status : append_tail(writer, item, error);
@@ -158,31 +181,42 @@ static pks_status add_section(
   return status;
 }
 
-static void put_in_bucket(pks__bucket *buckets, uint64_t bucket_count, const record_key *key) {
-  uint64_t at = (key->hash >> 32) * bucket_count >> 32;
-  uint64_t value = (key->hash & 0xfff) << 36 | (key->offset + 1);
-  pks_le64 stored = pks__put64(value);
-  for (;; at = (at + 1) % bucket_count) {
+/// False when none of the buckets that a look-up inspects has room.
+static bool put_in_bucket(pks__bucket *buckets, uint64_t bucket_count, uint32_t salt, const record_key *key) {
+  uint64_t hash = pks__bucket_hash(key->hash, salt), at = pks__bucket_of(hash, bucket_count);
+  pks_le64 stored = pks__put64(pks__fingerprint_of(hash) << 36 | (key->offset + 1));
+  for (uint64_t i = 0; i < PKS__BUCKETS_MAX && i < bucket_count; i++, at = at + 1 < bucket_count ? at + 1 : 0) {
     for (uint32_t slot = 0; slot < PKS__BUCKET_SLOTS; slot++) {
       static const uint8_t empty[PKS__SLOT_SIZE];
       if (memcmp(buckets[at].slots[slot], empty, sizeof empty) != 0) { continue; }
       memcpy(buckets[at].slots[slot], &stored, PKS__SLOT_SIZE);
-      return;
+      return true;
     }
   }
+  return false;
 }
 
+static bool fill_buckets(const pks__run_writer *writer, pks__bucket *buckets, uint64_t count, uint32_t salt) {
+  memset(buckets, 0, (size_t)count * sizeof *buckets);
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&writer->keys, record_key); i++) {
+    if (!put_in_bucket(buckets, count, salt, PKS__SCRATCH_AT(&writer->keys, record_key, i))) { return false; }
+  }
+  return true;
+}
+
+/// Without chosen names the first salt does: a path finds no room in one run of many millions, if in any.
 static pks_status add_buckets(pks__run_writer *writer, pks__scratch *body, pks__run_header *header, pks_error *error) {
-  uint64_t records = PKS__SCRATCH_COUNT(&writer->keys, record_key), count = records / RECORDS_PER_BUCKET + 1;
-  header->record_count = pks__put64(records);
+  uint64_t count = PKS__SCRATCH_COUNT(&writer->keys, record_key) / PATHS_PER_BUCKET + 1;
+  header->record_count = pks__put64(writer->record_count);
   header->bucket_count = pks__put64(count);
   pks_status status = add_section(body, NULL, count * sizeof(pks__bucket), &header->buckets, error);
   if (status) { return status; }
   pks__bucket *buckets = (pks__bucket *)(void *)(body->bytes + pks__get64(header->buckets));
-  for (uint64_t i = 0; i < records; i++) {
-    put_in_bucket(buckets, count, PKS__SCRATCH_AT(&writer->keys, record_key, i));
+  for (uint32_t salt = 0; salt < SALTS; salt++) {
+    header->salt = pks__put32(salt);
+    if (fill_buckets(writer, buckets, count, salt)) { return PKS_OK; }
   }
-  return PKS_OK;
+  return pks__fail(error, PKS_HOSTILE_NAMES, "names were chosen to share places in the index", NULL, PKS_NO_OFFSET);
 }
 
 static pks_status add_records(pks__run_writer *writer, pks__scratch *body, pks__run_header *header, pks_error *error) {
@@ -219,6 +253,34 @@ static pks_status add_frames(pks__run_writer *writer, pks__scratch *body, pks__r
   return status ? status : add_section(body, writer->segments.bytes, writer->segments.length, &header->segments, error);
 }
 
+/// Puts chunks in order of `DIGIT_BITS` bits of their prefixes, and leaves those that are equal there as they were.
+static void sort_by_digit(const chunk_key *from, chunk_key *to, uint64_t count, unsigned shift) {
+  uint64_t places[1 << DIGIT_BITS] = {0}, sum = 0;
+  for (uint64_t i = 0; i < count; i++) { places[from[i].prefix >> shift & DIGIT_MASK]++; }
+  for (uint32_t digit = 0; digit <= DIGIT_MASK; digit++) {
+    uint64_t size = places[digit];
+    places[digit] = sum;
+    sum += size;
+  }
+  for (uint64_t i = 0; i < count; i++) { to[places[from[i].prefix >> shift & DIGIT_MASK]++] = from[i]; }
+}
+
+/// Puts chunks, which are in order of their numbers, in order of their fingerprints: the low halves of their prefixes.
+static pks_status sort_by_fingerprint(pks__run_writer *writer, pks_error *error) {
+  uint64_t count = PKS__SCRATCH_COUNT(&writer->chunks, chunk_key);
+  pks__scratch other;
+  pks__scratch_init(&other, writer->home);
+  pks_status status = pks__scratch_append(&other, NULL, writer->chunks.length, error);
+  for (unsigned shift = 0; !status && shift < 32; shift += DIGIT_BITS) {
+    sort_by_digit(PKS__SCRATCH_AT(&writer->chunks, chunk_key, 0), PKS__SCRATCH_AT(&other, chunk_key, 0), count, shift);
+    pks__scratch sorted = other;
+    other = writer->chunks;
+    writer->chunks = sorted;
+  }
+  pks__scratch_free(&other);
+  return status;
+}
+
 /// Counting sort of the chunks by prefix: sizes, running sums, rows.
 static pks_status add_chunks(pks__run_writer *writer, pks__scratch *body, pks__run_header *header, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&writer->chunks, chunk_key);
@@ -229,7 +291,8 @@ static pks_status add_chunks(pks__run_writer *writer, pks__scratch *body, pks__r
   uint64_t prefixes = (uint64_t)1 << bits;
   pks_status status = add_section(body, NULL, (prefixes + 1) * sizeof(pks_le32), &header->chunk_directory, error);
   if (!status) { status = add_section(body, NULL, count * sizeof(pks__chunk_row), &header->chunk_rows, error); }
-  if (status) { return status; }
+  if (!status) { status = sort_by_fingerprint(writer, error); }
+  if (status || count == 0) { return status; }
   pks_le32 *directory = (pks_le32 *)(void *)(body->bytes + pks__get64(header->chunk_directory));
   pks__chunk_row *rows = (pks__chunk_row *)(void *)(body->bytes + pks__get64(header->chunk_rows));
   const chunk_key *keys = PKS__SCRATCH_AT(&writer->chunks, chunk_key, 0);

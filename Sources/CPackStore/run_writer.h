@@ -6,23 +6,30 @@
 #define PKS_RUN_WRITER_H
 
 #include "map.h"
+#include "path_hash.h"
 #include "run.h"
 
 typedef struct pks__run_writer {
   pks__scratch_folder *home;
+  const pks__path_hasher *hasher;  ///< of the store
   pks__scratch records;
   pks__scratch starts;  ///< le16 per page of `records`
-  pks__scratch keys;    ///< hash and offset of every record
+  pks__scratch keys;    ///< hash of every path, and offset of its first record
   pks__scratch folders;
   pks__map folder_map;    ///< a folder's path -> offset in `folders`
   pks__scratch frames;    ///< pks__run_frame; raw_start holds the raw length until the end
   pks__scratch segments;  ///< pks__run_segment
   pks__scratch chunks;    ///< prefix and number of every chunk
   uint32_t pack_count;
+  uint64_t record_count;
+  uint64_t last_record;    ///< its offset
   uint32_t listed_chunks;  ///< of all segments so far
 } pks__run_writer;
 
-void pks__run_writer_init(pks__run_writer *writer, pks__scratch_folder *home, uint32_t pack_count);
+/// `hasher` outlives the writer; NULL for a run without records.
+void pks__run_writer_init(
+  pks__run_writer *writer, pks__scratch_folder *home, const pks__path_hasher *hasher, uint32_t pack_count
+);
 void pks__run_writer_free(pks__run_writer *writer);
 
 /// Adds a segment and hands out its number. `chunk_count` is 0 when the run does not list its chunks. `first_chunk` is
@@ -61,6 +68,7 @@ typedef struct pks__run_name {
 } pks__run_name;
 
 /// Writes the run to `path` in the session's folder and closes it. With `sync` its bytes are durable; its name is not.
+/// HOSTILE_NAMES, and no file, when look-ups would inspect too many buckets under each of a few salts.
 pks_status pks__run_writer_finish(
   pks__run_writer *writer, const char *path, bool sync, uint64_t *file_length, uint64_t *trailer_sum, pks_error *error
 );

@@ -26,6 +26,7 @@
 #include "control.h"
 #include "frames.h"
 #include "generation.h"
+#include "path_hash.h"
 #include "pins.h"
 #include "run.h"
 #include "segment.h"
@@ -66,6 +67,7 @@ struct pks_snapshot {
   uint32_t references;
   bool is_pinned;  ///< guarded by the store's mutex
   pks__generation generation;
+  pks__path_hasher hasher;  ///< of the generation's path key
   uint32_t run_count;
   pks__view_run *runs;         ///< oldest first
   const pks__scratch *staged;  ///< of a transaction's view: pks__staged_segment, its own, which no collection takes

@@ -249,7 +249,7 @@ pks_status pks__survey_write_run(
   const pks__survey *survey, pks__scratch_folder *home, const char *path, pks__run_name *name, pks_error *error
 ) {
   pks__run_writer writer;
-  pks__run_writer_init(&writer, home, 0);
+  pks__run_writer_init(&writer, home, NULL, 0);
   pks_status status = list_whole(survey, &writer, error);
   if (!status) { status = pks__run_writer_finish(&writer, path, true, &name->file_length, &name->trailer_sum, error); }
   pks__run_writer_free(&writer);

@@ -13,8 +13,11 @@ static pks_status bad_record(pks__verification *v, const char *text, const pks__
   return pks__fail(&v->found, PKS_CORRUPT, text, run->table.name, record_place(run, entry->offset));
 }
 
-/// Puts the record's path into `v->path` after checking that it comes after the one there.
-static bool take_path(pks__verification *v, const pks__run_entry *entry, bool is_first, uint32_t pack_before) {
+/// Puts the record's path into `v->path` after checking that it comes after the one there, which says whether it is the
+/// same one.
+static bool take_path(
+  pks__verification *v, const pks__run_entry *entry, bool is_first, bool is_followed, uint32_t pack_before
+) {
   size_t folder = entry->folder_length, slash = folder > 0, length = folder + slash + entry->name_length;
   if (length > PKS__PATH_MAX) { return false; }
   int order = is_first ? 1 : pks__run_entry_compare(entry, v->path, v->path_length);
@@ -22,7 +25,7 @@ static bool take_path(pks__verification *v, const pks__run_entry *entry, bool is
   if (slash) { v->path[folder] = '/'; }
   memcpy(v->path + folder + slash, entry->name, entry->name_length);
   v->path_length = length;
-  bool rises = order > 0 || (order == 0 && entry->pack > pack_before);
+  bool rises = is_followed ? order == 0 && entry->pack > pack_before : order > 0;
   return rises && pks__path_is_valid(v->path, length);
 }
 
@@ -63,7 +66,8 @@ static pks_status check_place(pks__verification *v, pks__run *run, const pks__ru
 /// Kind, flags and extents of a record.
 static pks_status check_record(pks__verification *v, pks__run *run, const pks__run_entry *entry) {
   bool is_file = entry->kind == PKS__RECORD_FILE, fits = true;
-  uint8_t known = is_file ? PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED : 0;
+  uint8_t known = PKS__FLAG_FOLLOWED;
+  if (is_file) { known |= PKS__FLAG_EXECUTABLE | PKS__FLAG_ONE_EXTENT | PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED; }
   if (entry->kind == PKS__RECORD_LINK) {
     fits = entry->size > 0 && entry->size <= PKS__LINK_TARGET_MAX;
   } else if (!is_file) {
@@ -82,7 +86,7 @@ static pks_status check_record(pks__verification *v, pks__run *run, const pks__r
 
 /// Whether a look-up of the path in `v->path` comes to the record.
 static pks_status check_lookup(pks__verification *v, pks__run *run, const pks__run_entry *entry) {
-  uint64_t hash = pks__path_hash(v->path, v->path_length);
+  uint64_t hash = pks__path_hash(&v->view->hasher, v->path, v->path_length);
   pks__run_probe probe = {0};
   for (bool found = true; found;) {
     pks__run_entry other;
@@ -123,12 +127,13 @@ static pks_status check_records(pks__verification *v, uint32_t number) {
   pks__run *run = &v->runs[number];
   uint64_t count = 0, offset = 0, next_page = 0;
   uint32_t pack = 0;
+  bool is_followed = false;
   pks__run_entry entry;
   for (; offset < run->records.length; count++, offset = entry.next) {
     pks_status status = pks__run_entry_at(run, offset, &entry, &v->found);
     // What follows a record that does not decode cannot be found.
     if (status) { return pks__verify_settle(v, status, NULL); }
-    if (!take_path(v, &entry, count == 0, pack)) {
+    if (!take_path(v, &entry, count == 0, is_followed, pack)) {
       pks__verify_report(v, "record is out of order", run->table.name, record_place(run, offset));
     }
     pack = entry.pack;
@@ -136,7 +141,9 @@ static pks_status check_records(pks__verification *v, uint32_t number) {
       pks__verify_report(v, "table of page starts is wrong", run->table.name, record_place(run, offset));
     }
     status = check_record(v, run, &entry);
-    if (!status) { status = check_lookup(v, run, &entry); }
+    // A look-up comes to the first record of a path, and from there to the others.
+    if (!status && !is_followed) { status = check_lookup(v, run, &entry); }
+    is_followed = entry.flags & PKS__FLAG_FOLLOWED;
     pks__fault_subject subject = subject_of(v, number, &entry);
     status = pks__verify_settle(v, status, subject.pack ? &subject : NULL);
     if (status) { return status; }
@@ -144,6 +151,7 @@ static pks_status check_records(pks__verification *v, uint32_t number) {
   if (!check_starts(run, offset, &next_page)) {
     pks__verify_report(v, "table of page starts is wrong", run->table.name, record_place(run, offset));
   }
+  if (is_followed) { pks__verify_report(v, "the last record says that one follows", run->table.name, 0); }
   if (count != run->record_count) {
     pks__verify_report(v, "index run has another number of records than it says", run->table.name, 0);
   }

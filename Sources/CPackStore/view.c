@@ -132,6 +132,7 @@ pks_status pks__view_create(
   view->runs = runs;
   view->generation = *generation;
   *generation = (pks__generation){0};
+  pks__path_hasher_init(&view->hasher, view->generation.path_key);
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < view->generation.run_count; i++) {
     status = open_view_run(view, &view->generation.runs[i], session, &runs[i], error);

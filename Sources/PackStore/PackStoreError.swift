@@ -90,6 +90,8 @@ extension PackStoreError {
     public static let held = Self(PKS_HELD)
     /// This process was forked after the store was opened.
     public static let forked = Self(PKS_FORKED)
+    /// Paths of the pack were chosen to make look-ups slow: it was not added.
+    public static let hostileNames = Self(PKS_HOSTILE_NAMES)
 
     /// There is no memory left.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
@@ -147,6 +149,7 @@ extension PackStoreError: CustomStringConvertible {
     case .notContiguous: "read a copy"
     case .conflict: "stage it again"
     case .held: "run 'packstore unpin' to let it move again"
+    case .hostileNames: "see where the pack comes from; nothing of it was added"
     case .corrupt: "run 'packstore verify', then 'packstore repair'"
     case .newerFormat: "update PackStore"
     case .otherDraft: "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"

@@ -53,11 +53,18 @@ static void cut_control(const uint8_t *bytes, size_t length) {
   }
 }
 
+/// The path key of the store that is cut: its generation comes before its runs.
+static uint8_t path_key[PKS__PATH_KEY_SIZE];
+
 static void cut_generation(const uint8_t *bytes, size_t length) {
   seed seed = {0};
   append_number(&seed, 1, 1);
   append(&seed, bytes, length);
   put(&seed, "generation");
+  pks__generation generation;
+  FUZZ_ASSERT(!pks__generation_decode(bytes, length, "generation", &generation, NULL));
+  memcpy(path_key, generation.path_key, sizeof path_key);
+  pks__generation_free(&generation);
 }
 
 static void cut_table(const uint8_t *bytes, size_t length, unsigned flags) {
@@ -85,6 +92,7 @@ static size_t body_length(const uint8_t *body, uint64_t length) {
 static void cut_run(const uint8_t *bytes, size_t length) {
   seed seed = {0};
   append_number(&seed, 0x1234, 2);
+  append(&seed, path_key, sizeof path_key);
   append(&seed, bytes, body_length(bytes, number_at(bytes + length - 40)));
   put(&seed, "run");
   cut_table(bytes, length, 3);

@@ -48,7 +48,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 1 << 16  # version 0, draft 1
+FORMAT = 0 | 2 << 16  # version 0, draft 2
 
 
 def check_format(format_, place):
@@ -63,6 +63,8 @@ def load(name, fallback):
 _xxhash = load("xxhash", "libxxhash.so.0")
 _xxhash.XXH3_64bits.restype = ctypes.c_uint64
 _xxhash.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+_xxhash.XXH3_64bits_withSecret.restype = ctypes.c_uint64
+_xxhash.XXH3_64bits_withSecret.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
 _zstd = load("zstd", "libzstd.so.1")
 _zstd.ZSTD_decompress.restype = ctypes.c_size_t
 _zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
@@ -73,6 +75,44 @@ _zstd.ZSTD_isError.argtypes = [ctypes.c_size_t]
 def sum64(data):
     data = bytes(data)
     return _xxhash.XXH3_64bits(data, len(data))
+
+
+def siphash(a, b, message):
+    """SipHash-1-3 with the key words a and b."""
+    def left(value, bits):
+        return (value << bits | value >> (64 - bits)) & M64
+
+    def mix(v0, v1, v2, v3):
+        v0, v2 = (v0 + v1) & M64, (v2 + v3) & M64
+        v1, v3 = left(v1, 13) ^ v0, left(v3, 16) ^ v2
+        v0 = (left(v0, 32) + v3) & M64
+        v2 = (v2 + v1) & M64
+        v3, v1 = left(v3, 21) ^ v0, left(v1, 17) ^ v2
+        return v0, v1, left(v2, 32), v3
+
+    state = a ^ 0x736F6D6570736575, b ^ 0x646F72616E646F6D, a ^ 0x6C7967656E657261, b ^ 0x7465646279746573
+    padded = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
+    for at in range(0, len(padded), 8):
+        word = le(padded, at, 8)
+        v0, v1, v2, v3 = mix(state[0], state[1], state[2], state[3] ^ word)
+        state = v0 ^ word, v1, v2, v3
+    state = state[0], state[1], state[2] ^ 0xFF, state[3]
+    for _ in range(3):
+        state = mix(*state)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
+
+
+class PathHash:
+    """What places paths in the buckets of a store's runs."""
+
+    def __init__(self, path_key):
+        words = [siphash(le(path_key, 0, 8), le(path_key, 8, 8), path_key[16:] + struct.pack("<Q", i)) for i in range(26)]
+        self.secret, self.long_key = struct.pack("<24Q", *words[:24]), words[24:]
+
+    def __call__(self, path):
+        if len(path) > 240:
+            return siphash(*self.long_key, path)
+        return _xxhash.XXH3_64bits_withSecret(path, len(path), self.secret, len(self.secret))
 
 
 def sha256(data):
@@ -661,7 +701,7 @@ def layout_tree(entries):
 
 # --- 11: runs -------------------------------------------------------------------------------------------------------
 
-Record = collections.namedtuple("Record", "path pack kind executable contiguous is_map size extents target offset run")
+Record = collections.namedtuple("Record", "path pack kind executable contiguous is_map followed size extents target offset run")
 
 
 class Run:
@@ -671,11 +711,10 @@ class Run:
         self.table = table = Table(self.file, Table.RUN)
         demand(table.offset == 0, self.place, "body does not begin the file")
         header = table.get(0, 128)
-        (version, self.packs, self.record_count, reserved, self.frame_count, self.segment_count, self.bits, self.bucket_count,
+        (version, self.packs, self.record_count, self.salt, self.frame_count, self.segment_count, self.bits, self.bucket_count,
          self.buckets_at, self.records_at, self.records_length, self.starts_at, self.folders_at, self.folders_length,
          self.frames_at, self.segments_at, self.directory_at, self.chunks_at, self.chunk_count) = \
             struct.unpack("<IIQIIII12Q", header)
-        self.reserved = reserved
         check_format(version, self.place)
         demand(self.frame_count < M32 and self.bits <= 28 and 1 <= self.bucket_count <= M32, self.place, "numbers of a run")
         demand(self.records_length < 2 ** 36 and self.chunk_count <= M32, self.place, "numbers of a run")
@@ -725,8 +764,11 @@ class Run:
             record = self.read_record(data)
             demand(previous is None or (previous.path, previous.pack) < (record.path, record.pack), self.place,
                    f"records are not in order at {record.path!r}")
+            if previous:
+                demand(previous.followed == (previous.path == record.path), self.place, f"flag 16 before {record.path!r}")
             yield record
             previous, count = record, count + 1
+        demand(not (previous and previous.followed), self.place, "flag 16 of the last record")
         demand(count == self.record_count, self.place, "number of records")
 
     def read_record(self, data):
@@ -740,7 +782,7 @@ class Run:
         check_path(path, place)
         demand(b"/" not in name, place, "slash in a name")
         demand(kind <= 3 and pack < self.packs, place, "kind or pack of a record")
-        demand(not flags & 0xF0 and (kind == KIND_FILE or not flags), place, "flags")
+        demand(not flags & 0xE0 and (kind == KIND_FILE or not flags & 15), place, "flags")
         extents, target = [], None
         count = le(field, 0, 8)
         if kind == KIND_LINK:
@@ -765,7 +807,8 @@ class Run:
                 begin = end
             demand(begin == size, place, "extents do not end at the size")
         demand(not flags & 8 or flags & 6 == 6, place, "flags of a map asset")
-        return Record(path, pack, kind, bool(flags & 1), bool(flags & 4), bool(flags & 8), size, extents, target, at, self)
+        is_map, followed = bool(flags & 8), bool(flags & 16)
+        return Record(path, pack, kind, bool(flags & 1), bool(flags & 4), is_map, followed, size, extents, target, at, self)
 
     def frames_of(self, extents, place):
         """Yields (segment's number, frame, skip, length) for the parts of extents."""
@@ -777,18 +820,18 @@ class Run:
                 yield segment, frame, skip, part
                 length, skip, number = length - part, 0, number + 1
 
-    def slot_offsets(self, path):
+    def slot_offsets(self, path, hash_of):
         """Records that the buckets give for a path."""
-        hash_ = sum64(path)
-        bucket = ((hash_ >> 32) * self.bucket_count) >> 32
-        for step in range(self.bucket_count):
+        mixed = (hash_of(path) ^ self.salt * 0x9E3779B97F4A7C15 & M64) * 0xD6E8FEB86659FD93 & M64
+        bucket = ((mixed >> 32) * self.bucket_count) >> 32
+        for step in range(min(32, self.bucket_count)):
             row = self.table.get(self.buckets_at + 64 * ((bucket + step) % self.bucket_count), 64)
             for slot in range(10):
                 value = le(row, 6 * slot, 6)
                 if value == 0:
                     return
                 demand((value & (2 ** 36 - 1)) <= self.records_length, self.place, "slot beyond the records")
-                if value >> 36 == hash_ & 0xFFF:
+                if value >> 36 == mixed >> 20 & 0xFFF:
                     yield (value & (2 ** 36 - 1)) - 1
 
     def find_chunk(self, id_):
@@ -805,16 +848,18 @@ class Run:
                 segment = next(i for i, (_, first, count, _, _) in enumerate(self.segments) if first <= number < first + count)
                 yield segment, number - self.segments[segment][1]
 
-    def check(self, records, segment_of, unmet):
+    def check(self, records, segment_of, hash_of, unmet):
         """Buckets, page starts, folders, chunk rows and padding, against the records and the segments."""
         place = self.place
         starts = [0xFFFF] * (self.records_length // PAGE + 1)
+        firsts = {record.path: record.offset for record in reversed(records)}
         for record in reversed(records):
             starts[record.offset // PAGE] = record.offset % PAGE
-            demand(record.offset in self.slot_offsets(record.path), place, f"{record.path!r} is not in the buckets")
+        for path, offset in firsts.items():
+            demand(offset in self.slot_offsets(path, hash_of), place, f"{path!r} is not in the buckets")
         found = struct.unpack(f"<{len(starts)}H", self.table.get(self.starts_at, 2 * len(starts)))
         demand(list(found) == starts, place, "page starts")
-        self.check_buckets(unmet)
+        self.check_buckets(len(firsts), unmet)
         self.check_chunks(segment_of)
         for number in range(self.frame_count):
             self.frame(number)
@@ -822,13 +867,11 @@ class Run:
         demand(le(self.table.get(self.frames_at, 8), 0, 8) == 0, place, "raw bytes before the first frame")
         if any(sentinel[8:]):
             unmet.append(f"{place}: sentinel of the frames")
-        if self.reserved:
-            unmet.append(f"{place}: reserved field")
         if {record.pack for record in records} - set(range(self.packs)):
             unmet.append(f"{place}: number of packs")
         note_gaps(self.table, sorted(self.sections), unmet)
 
-    def check_buckets(self, unmet):
+    def check_buckets(self, path_count, unmet):
         count = 0
         for bucket in range(self.bucket_count):
             row = self.table.get(self.buckets_at + 64 * bucket, 64)
@@ -837,7 +880,7 @@ class Run:
             count += len(full)
             if slots[:len(full)] != full or any(row[60:]):
                 unmet.append(f"{self.place}: bucket {bucket} is not filled from the first slot on")
-        demand(count == self.record_count, self.place, "slots are not as many as records")
+        demand(count == path_count, self.place, "slots are not as many as paths")
 
     def check_chunks(self, segment_of):
         prefixes = []
@@ -851,7 +894,7 @@ class Run:
             demand((segment.file.size, segment.kind) == (length, kind), self.place, "length or kind of a segment")
             prefixes += [int.from_bytes(segment.id_of(chunk)[:8], "big") for chunk in range(count)]
         tops = [prefix >> (64 - self.bits) if self.bits else 0 for prefix in prefixes]
-        order = sorted(range(len(prefixes)), key=lambda number: (tops[number], number))
+        order = sorted(range(len(prefixes)), key=lambda number: (tops[number], prefixes[number] & M32, number))
         expected = b"".join(struct.pack("<II", prefixes[number] & M32, number) for number in order)
         demand(self.table.get(self.chunks_at, 8 * self.chunk_count) == expected, self.place, "rows of chunks")
         counts = collections.Counter(tops)
@@ -1066,6 +1109,7 @@ class Store:
         index = os.path.join(root, "index")
         self.generation = Generation(index, self.slot.generation, self.slot.length, self.slot.sum)
         self.segments, self.runs = {}, []
+        self.hash_of = PathHash(self.generation.path_key)
         for name in self.generation.runs:
             run = Run(index, name.name)
             demand((run.file.size, run.table.sum, run.packs) == (name.length, name.sum, len(name.packs)), run.place,
@@ -1104,7 +1148,7 @@ class Store:
         known = {pack.number: {} for pack in self.generation.packs if not pack.removed}
         for name, run in zip(reversed(self.generation.runs), reversed(self.runs)):
             records = list(run.records())
-            run.check(records, self.segment_if_there, self.unmet)
+            run.check(records, self.segment_if_there, self.hash_of, self.unmet)
             for record in records:
                 pack = name.packs[record.pack]
                 if pack in known:

@@ -63,6 +63,7 @@ typedef enum pks_status {
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
   PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
   PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
+  PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
 
   PKS_OUT_OF_MEMORY = 200,
   PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno

@@ -18,6 +18,7 @@
 #include "../../../Sources/CPackStore/keyed_hash.h"
 #include "../../../Sources/CPackStore/map.h"
 #include "../../../Sources/CPackStore/memory.h"
+#include "../../../Sources/CPackStore/path_hash.h"
 #include "../../../Sources/CPackStore/pieces.h"
 #include "../../../Sources/CPackStore/pins.h"
 #include "../../../Sources/CPackStore/records.h"

@@ -60,9 +60,9 @@ extension Core {
       init(lengths: [UInt32], size: UInt64 = 1, extents: [(frame: UInt32, skip: UInt32, end: UInt64)] = [(0, 0, 1)])
         throws
       {
-        let home = ScratchHome()
+        let home = ScratchHome(), hasher = PathHasher()
         var writer = pks__run_writer(), start: UInt64 = 0
-        pks__run_writer_init(&writer, home.folder, 1)
+        pks__run_writer_init(&writer, home.folder, hasher.raw, 1)
         defer { pks__run_writer_free(&writer) }
         var segment = pks__run_segment_info(), number: UInt32 = 0
         segment.kind = PKS__SEGMENT_DATA.rawValue

@@ -11,7 +11,7 @@ extension Core {
     }
 
     private final class Built {
-      let home = ScratchHome()
+      let home = ScratchHome(), hasher = PathHasher()
       var records: [Record] = []
       var frameLengths: [UInt32] = []
       var chunks: [(prefix: UInt64, segment: UInt32, row: UInt32)] = []
@@ -19,7 +19,7 @@ extension Core {
 
       init(recordCount: Int, seed: UInt64) throws {
         var writer = pks__run_writer(), random = Random(seed)
-        pks__run_writer_init(&writer, home.folder, 3)
+        pks__run_writer_init(&writer, home.folder, hasher.raw, 3)
         defer { pks__run_writer_free(&writer) }
         try addSegments(&writer, &random)
         try addRecords(&writer, &random, recordCount)
@@ -145,7 +145,7 @@ extension Core {
 
     private static func find(_ built: Built, _ path: String) throws -> [Record] {
       var probe = pks__run_probe(), entry = pks__run_entry(), found = true, records: [Record] = []
-      let length = path.utf8.count, hash = pks__path_hash(path, length)
+      let length = path.utf8.count, hash = built.hasher.hash(path)
       while true {
         try attempt { pks__run_find(&built.run, hash, path, length, &probe, &entry, &found, $0) }
         guard found else { return records.sorted { $0.pack < $1.pack } }

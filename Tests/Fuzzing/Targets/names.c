@@ -1,4 +1,4 @@
-/// Rules for paths and names, against a second version of them; numbers in names; varints.
+/// Rules for paths and names, against a second version of them; numbers in names; varints; the hash of a path.
 #include "../fuzzing.h"
 
 /// UTF-8 by decoding it, where the core goes by ranges of bytes.
@@ -59,6 +59,17 @@ static void check_numbers(const uint8_t *bytes, size_t byte_count) {
   }
 }
 
+/// Whatever its length, a path is read to its end and no further, and hashed alike wherever it lies.
+static void check_hash(const uint8_t *bytes, size_t byte_count) {
+  static const uint8_t path_key[PKS__PATH_KEY_SIZE] = {1};
+  pks__path_hasher hasher;
+  pks__path_hasher_init(&hasher, path_key);
+  uint8_t *other = fuzz_copy(bytes, byte_count);
+  uint64_t hash = pks__path_hash(&hasher, (const char *)bytes, byte_count);
+  FUZZ_ASSERT(hash == pks__path_hash(&hasher, (const char *)other, byte_count));
+  free(other);
+}
+
 static void check_name(const char *name) {
   uint64_t number;
   char digits[PKS__SEGMENT_NAME];
@@ -82,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   FUZZ_ASSERT(pks__is_utf8((const char *)copy, byte_count) == is_utf8(copy, byte_count));
   FUZZ_ASSERT(pks__path_is_valid((const char *)copy, byte_count) == is_path((const char *)copy, byte_count));
   check_numbers(copy, byte_count);
+  check_hash(copy, byte_count);
   free(copy);
   char *name = calloc(1, byte_count + 1);
   FUZZ_ASSERT(name);

@@ -1,6 +1,6 @@
 /// Runs: records, buckets, order, frames, pieces and chunks.
 ///
-/// Input: le16 of the chunk that is looked for; the table's body.
+/// Input: le16 of the chunk that is looked for; 32 bytes of the store's path key; the table's body.
 #include "../fuzzing.h"
 
 enum { ROWS_MAX = 200 };
@@ -24,7 +24,7 @@ static void walk_pieces(pks__run *run, const pks__run_entry *entry, uint64_t fro
 }
 
 /// What leads to a record by its path, and from a record to frames.
-static void use_record(pks__run *run, const pks__run_entry *entry) {
+static void use_record(pks__run *run, const pks__path_hasher *hasher, const pks__run_entry *entry) {
   char path[70000 * 2];
   size_t length = entry->folder_length;
   FUZZ_ASSERT(length + 1 + entry->name_length <= sizeof path);
@@ -37,10 +37,11 @@ static void use_record(pks__run *run, const pks__run_entry *entry) {
   pks__run_entry found;
   pks_error error;
   bool more = true;
-  uint64_t hash = pks__path_hash(path, length), offset;
+  uint64_t hash = pks__path_hash(hasher, path, length), offset;
   for (unsigned i = 0; i < 20 && !pks__run_find(run, hash, path, length, &probe, &found, &more, &error) && more; i++) {
     FUZZ_ASSERT(pks__run_entry_compare(&found, path, length) == 0);
   }
+  FUZZ_ASSERT(probe.buckets <= PKS__BUCKETS_MAX);
   if (!pks__run_seek(run, path, length, &offset, &error)) {
     if (offset < run->records.length && !pks__run_entry_at(run, offset, &found, &error)) {
       FUZZ_ASSERT(pks__run_entry_compare(&found, path, length) >= 0);
@@ -104,6 +105,12 @@ static void use_own_chunks(pks__run *run) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   fuzz_input input = {bytes, byte_count};
   uint64_t seed = fuzz_take(&input, 2);
+  size_t got;
+  uint8_t path_key[PKS__PATH_KEY_SIZE] = {0};
+  const uint8_t *key = fuzz_take_bytes(&input, sizeof path_key, &got);
+  if (got > 0) { memcpy(path_key, key, got); }
+  pks__path_hasher hasher;
+  pks__path_hasher_init(&hasher, path_key);
   fuzz_file file = fuzz_table_file(PKS__TABLE_RUN, NULL, 0, input.next, input.left);
   pks_vfs vfs = fuzz_vfs(&file);
   pks__run run;
@@ -114,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     for (unsigned i = 0; i < ROWS_MAX && at < run.records.length; i++, at = entry.next) {
       if (pks__run_entry_at(&run, at, &entry, &error)) { break; }
       FUZZ_ASSERT(entry.next > at);
-      use_record(&run, &entry);
+      use_record(&run, &hasher, &entry);
     }
     use_frames(&run);
     use_chunks(&run, seed);
