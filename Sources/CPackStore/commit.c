@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "checksum.h"
 #include "memory.h"
 #include "merge_runs.h"
@@ -59,7 +60,7 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
     );
   }
   commit->next.number = current->generation.number + 1;
-  commit->next.predecessor = current->generation.number;
+  commit->next.predecessor = pks__control_spared(&commit->control)->generation;
   return status;
 }
 
@@ -175,10 +176,22 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   pks__file_writer_abandon(&writer);
   if (!status) { status = move(commit, "generation", path, error); }
   slot->generation = commit->next.number;
+  slot->predecessor = commit->next.predecessor;
   slot->file_length = bytes.length;
   slot->file_sum = status ? 0 : pks__checksum(bytes.bytes, (size_t)bytes.length);
   pks__scratch_free(&bytes);
   return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
+}
+
+/// Takes back the file of a generation that is not going to be: from now on nothing adopts it (`adopt.h`). Comes before
+/// anything else that a failed commit does.
+static void withdraw_generation(commit *commit) {
+  const pks_vfs *vfs = commit->store->vfs;
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(commit->next.number, path);
+  int failure = vfs->unlink(vfs->context, commit->store->root, path, false);
+  // Should the sync fail, a loss of power may bring the file back: as the new generation, whole.
+  if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
 
 /// Syncs the segments that a view names, or writes them anew when syncs prove nothing. Runs list segments beyond their
@@ -210,6 +223,7 @@ static pks_status move_files(commit *commit, pks__view *current, pks__control_sl
   if (!status) { status = move_segments(commit, current, error); }
   if (!status) { status = move_runs(commit, &current->generation, error); }
   if (!status) { status = write_generation(commit, slot, error); }
+  if (status) { withdraw_generation(commit); }
   // Whatever failed may have been a sync that will succeed the next time, and prove nothing.
   if (status && vouches(commit)) { (void)pks__control_doubt(store->vfs, store->control, &commit->control, NULL); }
   return status;
@@ -313,6 +327,17 @@ static bool supersedes_anything(const commit *commit) {
 
 // MARK: - The switch
 
+/// Writes the slot: the generation is the current one from here on, or its file goes.
+static pks_status write_slot(
+  commit *commit, const pks__control *control, const pks__control_slot *slot, pks_error *error
+) {
+  bool gone;
+  pks_store *store = commit->store;
+  pks_status status = pks__control_write(store->vfs, store->control, control, slot, commit->sync, &gone, error);
+  if (status && gone) { withdraw_generation(commit); }
+  return status;
+}
+
 static pks_status switch_generation(commit *commit, pks__view *current, pks_error *error) {
   pks_store *store = commit->store;
   pks__control_slot slot = *pks__control_current(&commit->control);
@@ -330,9 +355,7 @@ static pks_status switch_generation(commit *commit, pks__view *current, pks_erro
     || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = move_files(commit, current, &slot, error); }
-  if (!status) {
-    status = pks__control_write(store->vfs, store->control, &commit->control, &slot, commit->sync, error);
-  }
+  if (!status) { status = write_slot(commit, &commit->control, &slot, error); }
   if (!status) { session->leaves_garbage = false; }
   return status;
 }
@@ -354,8 +377,8 @@ static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error 
   pks_store *store = commit->store;
   pks__view *current = NULL;
   pks_status status = check_control(store, error);
+  if (!status) { status = pks__store_ready_control(store, &commit->control, error); }
   if (!status) { status = pks__view_open_current(&current, store, error); }
-  if (!status) { status = pks__control_read(store->vfs, store->control, store->boot_id, &commit->control, error); }
   if (!status) { status = switch_generation(commit, current, error); }
   if (!status) { *generation = commit->next.number; }
   pks__view_release(current);
@@ -384,9 +407,9 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
 
 // MARK: - Replacing what is damaged
 
-/// Makes a control file with one slot filled, and puts it in the place of whatever is there.
+/// Makes a control file whose slots are both this one, and puts it in the place of whatever is there.
 static pks_status make_control(commit *commit, const pks__control_slot *slot, pks_error *error) {
-  uint8_t bytes[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
+  uint8_t bytes[PKS__CONTROL_SIZE];
   pks__file_writer writer = {.file = PKS__NO_FILE};
   pks__control_encode_new(slot, bytes);
   pks_status status =
@@ -402,7 +425,9 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
   static const pks__generation nothing;
   pks_store *store = commit->store;
   pks__control_slot slot = with->slot;
+  commit->next.predecessor = with->control ? pks__control_spared(with->control)->generation : 0;
   slot.durable = true;
+  slot.in_doubt = false;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   // Whoever wrote what is reused may never have synced it.
   bool in_doubt = with->control && pks__control_current(with->control)->in_doubt;
@@ -412,9 +437,11 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
   if (!status) { status = write_generation(commit, &slot, error); }
   // The store's folders may have been missing, too.
   if (!status) { status = sync_folder(commit, ".", error); }
-  if (status) { return status; }
-  if (!with->control) { return make_control(commit, &slot, error); }
-  return pks__control_write(store->vfs, store->control, with->control, &slot, true, error);
+  if (status) {
+    withdraw_generation(commit);
+    return status;
+  }
+  return with->control ? write_slot(commit, with->control, &slot, error) : make_control(commit, &slot, error);
 }
 
 pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error) {

@@ -49,7 +49,7 @@ typedef struct pks__run_ref {
 
 typedef struct pks__generation {
   uint64_t number;
-  uint64_t predecessor;  ///< number of the generation that was current when this one was committed; 0: there was none
+  uint64_t predecessor;  ///< the generation in the control slot that this one's commit left alone; 0: there was none
   uint8_t store_id[PKS__STORE_ID_SIZE];
   bool durable;                          ///< committed to survive a loss of power
   uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed

@@ -44,35 +44,40 @@ static pks_status check_store(pks__repair *repair, const char *path, pks_error *
   pks_store_close(store);
   repair->totals.was_whole = !status && totals.fault_count == 0;
   repair->totals.fault_count = totals.fault_count;
+  repair->totals.mended_copy_count = totals.damaged_copy_count;
+  repair->is_control_alone = !status && totals.fault_count > 0 && totals.fault_count == totals.damaged_copy_count;
   if (!status || is_damage(&found)) { return PKS_OK; }
   if (error) { *error = found; }
   return status;
 }
 
-/// Whether every byte of a generation is whole.
-static pks_status is_sound(pks__repair *repair, uint64_t number, bool *sound, pks_error *error) {
-  pks_verify_totals totals = {0};
-  pks__view *view = NULL;
-  pks_error found;
-  pks_status status = pks__view_open_number(&view, repair->old, number, &found);
-  if (!status) { status = pks_snapshot_verify(view, true, NULL, show_check, repair, &totals, &found); }
-  pks__view_release(view);
-  *sound = !status && totals.fault_count == 0;
-  if (!status || is_damage(&found)) { return PKS_OK; }
-  if (error) { *error = found; }
-  return status;
-}
+// MARK: - The control file alone
 
-/// Looks for a newer generation than the control file shows. A store that has one is not whole.
-static pks_status find_newer(pks__repair *repair, pks_error *error) {
-  pks__newer newer;
-  pks_status status = pks__newer_find(repair->old, &repair->control, &newer, error);
-  bool sound = newer.is_trusted;
-  if (!status && newer.number > 0 && !sound) { status = is_sound(repair, newer.number, &sound, error); }
-  if (status || newer.number == 0 || !sound) { return status; }
-  repair->newer = newer.number;
-  repair->totals.was_whole = false;
+/// A lost slot that hides nothing of which a trace is left becomes what the intact one is, which must be durable for that.
+static pks_status settle_lost_slot(pks__repair *repair, bool *settled, pks_error *error) {
+  pks__control *control = &repair->control;
+  bool behind = true;
+  *settled = !control->may_hide;
+  if (*settled) { return PKS_OK; }
+  size_t intact = control->known[0] ? 0 : 1;
+  const pks__control_slot *slot = &control->slots[intact];
+  pks_status status = pks__repair_is_behind(repair, slot->generation, &behind, error);
+  *settled = !status && slot->durable && !behind;
+  if (!*settled) { return status; }
+  control->slots[1 - intact] = *slot;
+  control->known[1 - intact] = true;
+  control->may_hide = false;
   return PKS_OK;
+}
+
+/// Writes the damaged copies of control slots again, if nothing else is damaged and both slots are known; `*done` says so.
+static pks_status mend_control(pks__repair *repair, bool *done, pks_error *error) {
+  pks_store *store = repair->store;
+  *done = false;
+  if (!repair->is_control_alone) { return PKS_OK; }
+  pks_status status = settle_lost_slot(repair, done, error);
+  if (status || !*done || repair->request->dry_run) { return status; }
+  return pks__control_mend(store->vfs, store->control, &repair->control, true, error);
 }
 
 // MARK: - Opening
@@ -223,7 +228,12 @@ static pks_status commit(pks__repair *repair, pks_error *error) {
   pks__replacement with = {.slot = repair->slot, .control = repair->has_control ? &repair->control : NULL};
   pks_status status = make_generation(repair, &with.generation, error);
   uint64_t number = status ? 0 : with.generation.number;
-  if (!status && !repair->request->dry_run) {
+  bool writes = !status && !repair->request->dry_run;
+  pks_store *store = repair->store;
+  if (writes && repair->has_control && pks__control_needs_mending(&repair->control)) {
+    status = pks__control_mend(store->vfs, store->control, &repair->control, false, error);
+  }
+  if (writes && !status) {
     status = pks__txn_replace(repair->txn, &with, error);
     repair->totals.generation = number;
   }
@@ -292,8 +302,9 @@ pks_status pks_store_repair(
   if (!status) { status = pks__store_open_control(repair.old, error); }
   if (!status) { status = check_store(&repair, path, error); }
   if (!status) { status = pks__repair_read_control(&repair, error); }
-  if (!status) { status = find_newer(&repair, error); }
-  if (!status && !repair.totals.was_whole) { status = restore(&repair, error); }
+  bool done = repair.totals.was_whole;
+  if (!status && !done) { status = mend_control(&repair, &done, error); }
+  if (!status && !done) { status = restore(&repair, error); }
   if (!status && totals) { *totals = repair.totals; }
   if (locked) { pks__unpin_writer(repair.store->vfs, repair.store->lock); }
   close_repair(&repair);

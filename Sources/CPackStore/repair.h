@@ -1,8 +1,9 @@
 /// Repair: a whole store out of what is left of a damaged one.
 ///
 /// In order:
-///   1. The writer's lock is taken, for all of it. A store in which a deep verification finds nothing is left alone,
-///      unless a newer generation is there that a damaged slot of the control file does not name any more (`newer.h`).
+///   1. The writer's lock is taken, for all of it. A store in which a deep verification finds nothing is left alone. Where
+///      it finds nothing but damaged copies of control slots, these are written again, and that is all; unless they may hide
+///      a commit of which some trace is left.
 ///   2. `repair_plan.c`: which packs and versions there should be. The newest generation that can be read says so; if
 ///      none can, the roots of layouts do.
 ///   3. `survey.h`: what of the segments is whole. An index run of its own lists the segments that are, and a view of
@@ -18,7 +19,7 @@
 #ifndef PKS_REPAIR_H
 #define PKS_REPAIR_H
 
-#include "newer.h"
+#include "generation_list.h"
 #include "patient.h"
 #include "salvage.h"
 #include "transaction.h"
@@ -30,9 +31,9 @@ typedef struct pks__repair {
   pks_repair_totals totals;
   pks_store *store, *old;
   pks__control control;
-  bool has_control;        ///< a slot counts, and the file is as it should be
+  bool has_control;        ///< a slot counts, and the other one is known
+  bool is_control_alone;   ///< all that is damaged are copies of control slots
   pks__control_slot slot;  ///< store id and average
-  uint64_t newer;          ///< generation that a damaged slot named, and that is to come back; 0: none
   pks__generation plan;    ///< packs and versions as they should be
   pks__view *index;        ///< of the plan's generation; NULL: it cannot be opened
   bool index_is_whole;     ///< all of its runs are open
@@ -53,6 +54,8 @@ typedef struct pks__repair {
 
 /// Reads what can be read of the control file: fills in `control`, `has_control`, `slot`.
 pks_status pks__repair_read_control(pks__repair *repair, pks_error *error);
+/// Whether a lost slot of the control file may have named a generation above `number`, as far as a trace of it is left.
+pks_status pks__repair_is_behind(pks__repair *repair, uint64_t number, bool *behind, pks_error *error);
 /// Finds out which generation there was: fills in `plan`, `index` and what `slot` lacks. What cannot be read is left out.
 pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error);
 /// Makes the plan of what the survey found, when no generation could be read; or adds to it what is newer, when a later

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "memory.h"
 #include "repair.h"
 
@@ -15,63 +16,30 @@ pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   pks__file_info info;
   pks_error found;
   if (store->control == PKS__NO_FILE) { return PKS_OK; }
-  pks_status status = pks__control_read(vfs, store->control, store->boot_id, &repair->control, &found);
+  pks_status status = pks__store_read_control(store, &repair->control, &found);
   bool ends = pks__is_other_format(status) || (status && !pks__error_is_damage(&found));
   if (ends && error) { *error = found; }
   if (ends) { return status; }
   int failure = vfs->info_of(vfs->context, store->control, &info);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
-  repair->has_control = !status && info.size == PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE;
+  repair->has_control = !status && !repair->control.may_hide && info.size <= PKS__CONTROL_SIZE;
   const pks__control_slot *slots = repair->control.slots;
   repair->slot = status ? slots[slots[1].generation > slots[0].generation] : *pks__control_current(&repair->control);
   return PKS_OK;
 }
 
-/// A store whose control file says nothing is another store.
+/// Which store it is says a slot, or the generation; where neither does, it is another store from now on.
 static pks_status complete_slot(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->store->vfs;
-  bool known = repair->slot.generation > 0;
-  int failure = known ? 0 : vfs->random(vfs->context, repair->slot.store_id, sizeof repair->slot.store_id);
+  bool known = repair->slot.generation > 0, has_plan = repair->plan.number > 0;
+  if (!known && has_plan) { memcpy(repair->slot.store_id, repair->plan.store_id, sizeof repair->slot.store_id); }
+  int failure = known || has_plan ? 0 : vfs->random(vfs->context, repair->slot.store_id, sizeof repair->slot.store_id);
   if (failure) { return pks__fail_system(error, failure, "cannot make a store id", NULL); }
   if (!pks__chunk_average_is_valid(repair->slot.chunk_average)) { repair->slot.chunk_average = 0; }
   return PKS_OK;
 }
 
 // MARK: - Generations
-
-typedef struct number_list {
-  pks__scratch numbers;  ///< uint64_t
-  pks_status status;
-  pks_error *error;
-} number_list;
-
-static bool note_generation(void *context, const char *name, size_t length, pks__file_kind kind) {
-  static const char suffix[] = ".generation";
-  number_list *list = context;
-  char digits[17];
-  uint64_t number;
-  (void)kind;
-  if (length != sizeof digits - 1 + sizeof suffix - 1) { return true; }
-  if (memcmp(name + sizeof digits - 1, suffix, sizeof suffix - 1) != 0) { return true; }
-  memcpy(digits, name, sizeof digits - 1);
-  digits[sizeof digits - 1] = 0;
-  if (!pks__hex_parse64(digits, &number) || number == 0 || number >> 62 != 0) { return true; }
-  list->status = pks__scratch_append(&list->numbers, &number, sizeof number, list->error);
-  return list->status == PKS_OK;
-}
-
-/// The numbers that files of `index/` have in their names.
-static pks_status list_generations(pks_store *store, number_list *list) {
-  const pks_vfs *vfs = store->vfs;
-  pks__file folder = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, store->root, PKS__INDEX_FOLDER, PKS__OPEN_FOLDER, &folder);
-  if (failure == ENOENT) { return PKS_OK; }
-  if (!failure) {
-    failure = vfs->list(vfs->context, folder, note_generation, list);
-    vfs->close(vfs->context, folder);
-  }
-  return failure ? pks__fail_system(list->error, failure, "cannot list", PKS__INDEX_FOLDER) : list->status;
-}
 
 /// Tries a generation; `*read` says whether it is the plan now.
 static pks_status try_generation(pks__repair *repair, uint64_t number, bool *read, pks_error *error) {
@@ -83,46 +51,114 @@ static pks_status try_generation(pks__repair *repair, uint64_t number, bool *rea
   return ends ? status : PKS_OK;
 }
 
-/// The highest number below `limit` in the list; 0 when there is none.
-static uint64_t highest_below(const number_list *list, uint64_t limit) {
-  uint64_t highest = 0;
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&list->numbers, uint64_t); i++) {
-    uint64_t number = *PKS__SCRATCH_AT(&list->numbers, const uint64_t, i);
-    if (number < limit && number > highest) { highest = number; }
-  }
-  return highest;
+/// Whether the plan's generation counts: durable, or made since the machine was started.
+static bool plan_counts(const pks__repair *repair) {
+  const pks__generation *plan = &repair->plan;
+  return plan->durable || memcmp(plan->boot_id, repair->store->boot_id, sizeof plan->boot_id) == 0;
 }
 
-/// Reads the newest generation that can be read: the one that a damaged slot named, those of the slots that count, of the others, of all that have a file.
-static pks_status read_plan(pks__repair *repair, const number_list *files, pks_error *error) {
+/// Whether the plan's generation is of this store, as far as the control file says which that is.
+static bool plan_is_ours(const pks__repair *repair) {
   const pks__control *control = &repair->control;
-  bool read = false;
-  pks_status status = repair->newer > 0 ? try_generation(repair, repair->newer, &read, error) : PKS_OK;
-  for (size_t counts = 2; !status && !read && counts-- > 0;) {
-    size_t newer = control->slots[1].generation > control->slots[0].generation;
-    for (size_t i = 0; !status && !read && i < PKS__CONTROL_SLOTS; i++) {
-      size_t slot = i == 0 ? newer : 1 - newer;
-      uint64_t number = control->slots[slot].generation;
-      if (number > 0 && control->valid[slot] == (counts == 1)) {
-        status = try_generation(repair, number, &read, error);
-      }
-    }
-  }
-  uint64_t number = highest_below(files, UINT64_MAX);
-  for (; !status && !read && number > 0; number = highest_below(files, number)) {
-    status = try_generation(repair, number, &read, error);
+  bool known = control->known[0] || control->known[1];
+  return !known || memcmp(repair->plan.store_id, repair->slot.store_id, sizeof repair->slot.store_id) == 0;
+}
+
+static void drop_plan(pks__repair *repair) {
+  pks__generation_free(&repair->plan);
+  repair->plan = (pks__generation){0};
+}
+
+/// Tries what a lost slot may have named: a successor of the intact one, though its runs be damaged.
+static pks_status try_hidden(pks__repair *repair, const pks__generation_list *files, bool *read, pks_error *error) {
+  uint64_t intact = repair->slot.generation;
+  pks_status status = PKS_OK;
+  uint64_t number = pks__generation_list_below(files, UINT64_MAX);
+  for (; !status && !*read && number > intact; number = pks__generation_list_below(files, number)) {
+    status = try_generation(repair, number, read, error);
+    if (status || !*read) { continue; }
+    *read = plan_is_ours(repair) && plan_counts(repair) && repair->plan.predecessor == intact;
+    if (!*read) { drop_plan(repair); }
   }
   return status;
 }
 
+/// Tries the generations that slots name, those first that count.
+static pks_status try_slots(pks__repair *repair, bool *read, pks_error *error) {
+  const pks__control *control = &repair->control;
+  pks_status status = PKS_OK;
+  for (size_t counts = 2; !status && !*read && counts-- > 0;) {
+    size_t newer = control->slots[1].generation > control->slots[0].generation;
+    for (size_t i = 0; !status && !*read && i < PKS__CONTROL_SLOTS; i++) {
+      size_t slot = i == 0 ? newer : 1 - newer;
+      uint64_t number = control->slots[slot].generation;
+      if (number > 0 && control->valid[slot] == (counts == 1)) { status = try_generation(repair, number, read, error); }
+    }
+  }
+  return status;
+}
+
+/// Tries all files of this store, those first that count, as an atomic generation from before a restart may lack files.
+static pks_status try_files(pks__repair *repair, const pks__generation_list *files, bool *read, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (int must_count = 1; !status && !*read && must_count >= 0; must_count--) {
+    uint64_t number = pks__generation_list_below(files, UINT64_MAX);
+    for (; !status && !*read && number > 0; number = pks__generation_list_below(files, number)) {
+      status = try_generation(repair, number, read, error);
+      if (status || !*read) { continue; }
+      *read = plan_is_ours(repair) && (!must_count || plan_counts(repair));
+      if (!*read) { drop_plan(repair); }
+    }
+  }
+  return status;
+}
+
+/// Reads the newest generation that can be read: one that a lost slot may have named, those of the slots that count, of
+/// the others, of all that have a file.
+static pks_status read_plan(pks__repair *repair, const pks__generation_list *files, pks_error *error) {
+  bool read = false;
+  pks_status status = repair->control.may_hide ? try_hidden(repair, files, &read, error) : PKS_OK;
+  if (!status && !read) { status = try_slots(repair, &read, error); }
+  if (!status && !read) { status = try_files(repair, files, &read, error); }
+  return status;
+}
+
+/// Whether a file of `index/` may be of a commit that is missing: it cannot be read, or it succeeds the intact slot's.
+static pks_status is_trace(pks__repair *repair, uint64_t number, bool *trace, pks_error *error) {
+  pks__generation generation = {0};
+  pks_error found;
+  pks_status status = pks__store_read_generation(repair->old, number, NULL, &generation, &found);
+  bool counts =
+    generation.durable || memcmp(generation.boot_id, repair->store->boot_id, sizeof generation.boot_id) == 0;
+  bool is_ours = memcmp(generation.store_id, repair->slot.store_id, sizeof generation.store_id) == 0;
+  *trace = status || (counts && is_ours && generation.predecessor == repair->slot.generation);
+  pks__generation_free(&generation);
+  if (!status || pks__error_is_damage(&found)) { return PKS_OK; }
+  if (error) { *error = found; }
+  return status;
+}
+
+pks_status pks__repair_is_behind(pks__repair *repair, uint64_t number, bool *behind, pks_error *error) {
+  pks__generation_list files = {0};
+  *behind = false;
+  if (!repair->control.may_hide) { return PKS_OK; }
+  pks_status status = pks__generation_list_read(&files, repair->old, error);
+  uint64_t file = pks__generation_list_below(&files, UINT64_MAX);
+  for (; !status && !*behind && file > number; file = pks__generation_list_below(&files, file)) {
+    status = is_trace(repair, file, behind, error);
+  }
+  pks__generation_list_free(&files);
+  return status;
+}
+
 /// Whether there was a later generation than the plan's, as far as anything says.
-static bool is_stale(const pks__repair *repair, const number_list *files) {
+static bool is_stale(const pks__repair *repair, const pks__generation_list *files) {
   const pks__control_slot *slots = repair->control.slots;
   uint64_t plan = repair->plan.number;
   if (plan == 0) { return true; }
   bool has_slot = slots[0].generation > 0 || slots[1].generation > 0;
   // Beside a control file, a later file of the index is that of a commit that did not end.
-  return has_slot ? repair->slot.generation > plan : highest_below(files, UINT64_MAX) > plan;
+  return has_slot ? repair->slot.generation > plan : pks__generation_list_below(files, UINT64_MAX) > plan;
 }
 
 // MARK: - The index as it was
@@ -169,13 +205,15 @@ static pks_status open_index(pks__repair *repair, pks_error *error) {
 }
 
 pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
-  number_list files = {.error = error};
-  pks_status status = complete_slot(repair, error);
-  if (!status) { status = list_generations(repair->old, &files); }
+  pks__generation_list files;
+  pks_status status = pks__generation_list_read(&files, repair->old, error);
   if (!status) { status = read_plan(repair, &files, error); }
-  if (!status) { repair->totals.is_rebuilt = is_stale(repair, &files); }
+  if (!status) { status = complete_slot(repair, error); }
+  bool behind = false;
+  if (!status) { status = pks__repair_is_behind(repair, repair->plan.number, &behind, error); }
+  if (!status) { repair->totals.is_rebuilt = behind || is_stale(repair, &files); }
   if (!status && repair->plan.number > 0) { status = open_index(repair, error); }
-  pks__scratch_free(&files.numbers);
+  pks__generation_list_free(&files);
   return status;
 }
 
@@ -290,14 +328,13 @@ static pks_status raise_above_pinned(pks__repair *repair, uint64_t *number, pks_
 }
 
 pks_status pks__repair_number(pks__repair *repair, uint64_t *number, pks_error *error) {
-  number_list files = {.error = error};
-  pks_status status = list_generations(repair->old, &files);
-  *number = highest_below(&files, UINT64_MAX);
+  pks__generation_list files;
+  pks_status status = pks__generation_list_read(&files, repair->old, error);
+  *number = pks__max64(pks__generation_list_below(&files, UINT64_MAX), repair->control.claimed);
   for (size_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     *number = pks__max64(*number, repair->control.slots[i].generation);
-    *number = pks__max64(*number, repair->control.claims[i].generation);
   }
-  pks__scratch_free(&files.numbers);
+  pks__generation_list_free(&files);
   if (!status) { status = raise_above_pinned(repair, number, error); }
   if (!status && *number >= ((uint64_t)1 << 62) - 2) {
     status =

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "cache.h"
 #include "checksum.h"
 #include "chunker.h"
@@ -177,7 +178,7 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
   if (!status) { status = pks__store_sync_folder(store, PKS__INDEX_FOLDER, error); }
   if (!status) { status = pks__store_sync_folder(store, ".", error); }
   if (!status) {
-    uint8_t control[PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE];
+    uint8_t control[PKS__CONTROL_SIZE];
     slot.file_length = bytes.length;
     slot.file_sum = pks__checksum(bytes.bytes, (size_t)bytes.length);
     pks__control_encode_new(&slot, control);
@@ -303,9 +304,10 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   pks_status status = open_control(store, path, options, error);
   pks__control control;
-  if (!status) { status = pks__control_read(vfs, store->control, store->boot_id, &control, error); }
+  if (!status) { status = pks__store_read_control(store, &control, error); }
   if (status) { return status; }
-  pks__watch_open(&store->watch, vfs, store->control);
+  // What cannot be read must not be looked at in a mapping.
+  if (!control.is_unreadable) { pks__watch_open(&store->watch, vfs, store->control); }
   const pks__control_slot *slot = pks__control_current(&control);
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);

@@ -140,6 +140,15 @@ pks_status pks__store_sync_file(const pks_store *store, const char *path, bool m
 pks_status pks__view_open_current(pks__view **out, pks_store *store, pks_error *error);
 /// The view of an older generation, which somebody must have pinned or which cannot be collected for another reason.
 pks_status pks__view_open_number(pks__view **out, pks_store *store, uint64_t number, pks_error *error);
+/// What a control slot says of a generation's file.
+typedef struct pks__generation_file {
+  uint64_t length, sum;
+} pks__generation_file;
+
+/// Reads a generation's file; its own checksum decides.
+pks_status pks__store_load_generation(
+  pks_store *store, uint64_t number, pks__generation *out, pks__generation_file *file, pks_error *error
+);
 /// Reads a generation's file. With a slot, it must be the file that the slot names; without, its own checksum decides.
 pks_status pks__store_read_generation(
   pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error

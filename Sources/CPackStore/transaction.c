@@ -25,6 +25,9 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
   if (!store->may_write) { return fail_read_only(store, error); }
+  // The commit would be refused: better now than when all is staged.
+  status = pks_store_check_control(store, error);
+  if (status) { return status; }
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "checksum.h"
 #include "memory.h"
-#include "newer.h"
 
 enum { PROGRESS_BYTES = 1024 * 1024 };
 
@@ -185,22 +185,33 @@ static pks_status read_file(pks__verification *v, const char *path) {
   return status;
 }
 
+/// Tells every copy of a slot that is damaged. One that a crash kept from being written is as it may be.
+static void check_copies(pks__verification *v, const pks__control *control) {
+  for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
+    for (size_t copy = 0; copy < PKS__CONTROL_COPIES; copy++) {
+      if (control->copies[slot][copy] != PKS__COPY_DAMAGED) { continue; }
+      v->totals.damaged_copy_count++;
+      pks__verify_report(v, "a copy of a control slot is damaged", PKS__CONTROL_FILE, pks__control_offset(slot, copy));
+    }
+  }
+  v->totals.may_hide_commit = control->may_hide;
+}
+
 static pks_status check_control(pks__verification *v, pks__control *control) {
   pks_store *store = v->view->store;
   v->totals.files_checked++;
-  pks_status status = pks__control_read(store->vfs, store->control, store->boot_id, control, &v->found);
-  if (!status) { status = read_file(v, PKS__CONTROL_FILE); }
+  pks__file_info info;
+  pks_status status = pks__store_read_control(store, control, &v->found);
+  int failure = status ? 0 : store->vfs->info_of(store->vfs->context, store->control, &info);
+  if (failure) { status = pks__fail_system(&v->found, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (status) { return pks__verify_settle(v, status, NULL); }
-  if (v->stored.length != PKS__CONTROL_SLOTS * PKS__CONTROL_SLOT_SIZE) {
-    pks__verify_report(v, "control file has another length than it should", PKS__CONTROL_FILE, v->stored.length);
-    return PKS_OK;
+  v->totals.bytes_checked += PKS__CONTROL_SIZE;
+  check_copies(v, control);
+  // One that is too short lacks copies, which was told.
+  if (info.size > PKS__CONTROL_SIZE) {
+    pks__verify_report(v, "control file is longer than it should be", PKS__CONTROL_FILE, PKS__CONTROL_SIZE);
   }
-  v->totals.bytes_checked += v->stored.length;
-  v->totals.has_torn_slot = control->torn[0] || control->torn[1];
-  pks__newer newer;
-  status = pks__newer_find(store, control, &newer, &v->found);
-  v->totals.newer_generation = newer.number;
-  return status;
+  return PKS_OK;
 }
 
 static pks_status check_generation(pks__verification *v, const pks__control *control) {
@@ -223,7 +234,7 @@ static pks_status check_generation(pks__verification *v, const pks__control *con
   for (uint64_t i = 0; i < PKS__CONTROL_SLOTS; i++) {
     const pks__control_slot *slot = &control->slots[i];
     if (slot->generation != number || (slot->file_length == v->stored.length && slot->file_sum == sum)) { continue; }
-    pks__verify_report(v, "control slot names another generation file", PKS__CONTROL_FILE, i * PKS__CONTROL_SLOT_SIZE);
+    pks__verify_report(v, "control slot names another generation file", PKS__CONTROL_FILE, pks__control_offset(i, 0));
   }
   return PKS_OK;
 }

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "checksum.h"
 #include "memory.h"
 #include "store.h"
@@ -222,40 +223,50 @@ void pks__view_release(pks__view *view) {
 
 // MARK: - The current generation
 
-pks_status pks__store_read_generation(
-  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error
-) {
+/// Reads the bytes of a generation's file, to be freed by the caller.
+static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, size_t *length, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  char path[PKS__INDEX_NAME];
-  pks__generation_path(number, path);
   pks__file file = PKS__NO_FILE;
+  pks__file_info info = {0};
+  size_t got = 0;
+  *out = NULL;
   int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  pks__file_info info = {0};
-  uint8_t *bytes = NULL;
-  size_t got = 0;
   failure = vfs->info_of(vfs->context, file, &info);
   pks_status status = PKS_OK;
   if (!failure && info.size > PKS__GENERATION_FILE_MAX) {
     status = pks__fail(error, PKS_CORRUPT, "file is too long for a generation", path, 0);
   }
-  if (!failure && !status && slot && info.size != slot->file_length) {
-    status = pks__fail(error, PKS_CORRUPT, "file has another length than the control file says", path, 0);
-  }
   if (!failure && !status) {
-    bytes = pks__allocate((size_t)info.size + 1);
-    if (!bytes) {
-      status = pks__fail_memory(error);
+    *out = pks__allocate((size_t)info.size + 1);
+    if (*out) {
+      failure = vfs->read_at(vfs->context, file, 0, *out, (size_t)info.size, &got);
     } else {
-      failure = vfs->read_at(vfs->context, file, 0, bytes, (size_t)info.size, &got);
+      status = pks__fail_memory(error);
     }
   }
   vfs->close(vfs->context, file);
+  *length = got;
   if (failure) { status = pks__fail_system(error, failure, "cannot read", path); }
-  if (!status && slot && (got != info.size || pks__checksum(bytes, got) != slot->file_sum)) {
-    status = pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, 0);
+  if (!status && got != info.size) { status = pks__fail(error, PKS_CORRUPT, "file is truncated", path, got); }
+  if (status) {
+    pks__free(*out);
+    *out = NULL;
   }
-  if (!status) { status = pks__generation_decode(bytes, got, path, out, error); }
+  return status;
+}
+
+pks_status pks__store_load_generation(
+  pks_store *store, uint64_t number, pks__generation *out, pks__generation_file *file, pks_error *error
+) {
+  char path[PKS__INDEX_NAME];
+  uint8_t *bytes;
+  size_t length;
+  pks__generation_path(number, path);
+  pks_status status = read_bytes(store, path, &bytes, &length, error);
+  if (status) { return status; }
+  *file = (pks__generation_file){.length = length, .sum = pks__checksum(bytes, length)};
+  status = pks__generation_decode(bytes, length, path, out, error);
   if (!status && out->number != number) {
     pks__generation_free(out);
     status = pks__fail(error, PKS_CORRUPT, "file is of another generation", path, 16);
@@ -264,9 +275,21 @@ pks_status pks__store_read_generation(
   return status;
 }
 
+pks_status pks__store_read_generation(
+  pks_store *store, uint64_t number, const pks__control_slot *slot, pks__generation *out, pks_error *error
+) {
+  pks__generation_file file;
+  pks_status status = pks__store_load_generation(store, number, out, &file, error);
+  if (status || !slot || (slot->file_length == file.length && slot->file_sum == file.sum)) { return status; }
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(number, path);
+  pks__generation_free(out);
+  return pks__fail(error, PKS_CORRUPT, "not the generation that the control file names", path, 0);
+}
+
 /// Reads the control file, and takes note of what it says.
 static pks_status read_control(pks_store *store, pks__control *out, pks_error *error) {
-  pks_status status = pks__control_read(store->vfs, store->control, store->boot_id, out, error);
+  pks_status status = pks__store_read_control(store, out, error);
   if (!status) { pks__watch_settle(&store->watch, out); }
   return status;
 }

@@ -1,13 +1,13 @@
 /// Whether a store moved on, told by a few loads.
 ///
 /// Every commit writes a slot of `CONTROL`, and in it a generation number above all that were there. Where a mapping
-/// shows what other processes write, the numbers of both slots are looked at in place. They are hints: nothing is
+/// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are hints: nothing is
 /// believed but that numbers which did not change mean a file that did not change. Whatever else they say, the control
 /// file is read and checked.
 ///
 /// Settled is a number G when a checked reading of the file found G to be the current generation and neither slot with a
 /// higher number in it. From there each commit leads to a slot with a higher one, and no slot comes to hold G that did
-/// not hold it before. A slot that is torn, or that counted before the machine started anew, may hold a higher number
+/// not hold it before. A copy that is damaged, or that counted before the machine started anew, may hold a higher number
 /// already: then nothing is settled, and every look reads the file until a commit has written that slot.
 ///
 /// A store whose control file cannot be mapped, or not with profit, is read at every look.

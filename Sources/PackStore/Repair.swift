@@ -47,6 +47,10 @@ public struct RepairResult: Sendable {
   /// There was nothing to do, and nothing was written.
   public let wasWhole: Bool
 
+  /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was damaged,
+  /// that is all that was to do, and no generation was made.
+  public let mendedCopyCount: Int
+
   /// Whether nothing is lost.
   public let isWhole: Bool
 
@@ -85,6 +89,7 @@ public struct RepairResult: Sendable {
 
   fileprivate init(_ totals: pks_repair_totals, _ observer: RepairObserver) {
     wasWhole = totals.was_whole
+    mendedCopyCount = Int(clamping: totals.mended_copy_count)
     isWhole = !totals.has_lost
     isRebuilt = totals.is_rebuilt
     generation = totals.generation == 0 ? nil : Generation(rawValue: totals.generation)

@@ -39,6 +39,16 @@ public final class Store: Sendable {
     try self.init(at: FilePath(path), options: options)
   }
 
+  /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
+  ///
+  /// Such a store shows the newest generation that can be found, which need not be the newest there was. It takes no
+  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:onProgress:)`` has settled
+  /// what there is. Damage that hides nothing, or nothing that could not be found elsewhere, is no error here:
+  /// ``verify(deep:onProgress:)`` reports it.
+  ///
+  /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
+  public func checkControl() throws(PackStoreError) { try check { pks_store_check_control(pointer, $0) } }
+
   deinit {
     pks_store_close(pointer)
     GenerationBell.shared.ring()

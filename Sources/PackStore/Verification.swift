@@ -31,12 +31,12 @@ public struct VerifyResult: Sendable {
   /// What is wrong, where, and whom it hurts: one element for each asset that a fault hurts, at most the first 1,000.
   public let faults: [Fault]
 
-  /// A crash left one half of the control file torn, as it may; the next commit writes it anew. No fault.
-  public let hasTornSlot: Bool
+  /// Of the faults, those that are damaged copies of a slot of the control file. While only one copy of a slot is damaged,
+  /// nothing depends on it, and the next commit writes it again.
+  public let damagedCopyCount: Int
 
-  /// A newer generation that the control file does not name any more: a crash in the middle of its commit left that, or
-  /// damage after it. A repair brings it back. No fault.
-  public let newerGeneration: Generation?
+  /// The control file may name a newer commit that cannot be found: see ``Store/checkControl()``.
+  public let mayHideCommit: Bool
 
   public var isSound: Bool { faultCount == 0 }
 
@@ -47,8 +47,8 @@ public struct VerifyResult: Sendable {
     byteCount = Int(clamping: totals.bytes_checked)
     faultCount = Int(clamping: totals.fault_count)
     hurtAssetCount = Int(clamping: totals.asset_count)
-    hasTornSlot = totals.has_torn_slot
-    newerGeneration = totals.newer_generation > 0 ? Generation(rawValue: totals.newer_generation) : nil
+    damagedCopyCount = Int(clamping: totals.damaged_copy_count)
+    mayHideCommit = totals.may_hide_commit
     self.faults = faults
   }
 }

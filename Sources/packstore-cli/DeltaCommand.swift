@@ -72,7 +72,7 @@ struct MakeDelta: AsyncParsableCommand {
   func run() async throws {
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
-    let source = try Store(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
+    let source = try openStore(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
     try requireVersions(of: source)
     let file = try outputFile(output, force: force)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)

@@ -44,7 +44,7 @@ struct Diff: AsyncParsableCommand {
   func run() async throws {
     switch try (operand(operands.count - 2), operand(operands.count - 1)) {
     case (.version(let old), .version(let new)):
-      try compare(old, new, in: Store(at: storePath ?? "", options: .readOnly))
+      try compare(old, new, in: openStore(at: storePath ?? "", options: .readOnly))
     case (.folder(let old), .folder(let new)):
       try await compareFolders(old, new)
     default: return

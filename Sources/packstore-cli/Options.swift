@@ -8,7 +8,21 @@ struct StoreArgument: ParsableArguments {
   var store: String
 
   /// For commands that only read: nothing in the folder changes.
-  func openForReading() throws -> Store { try Store(at: store, options: .readOnly) }
+  func openForReading() throws -> Store { try openStore(at: store, options: .readOnly) }
+}
+
+/// Opens a store, and says when it may not be at its newest commit. What is asked for goes on; whatever writes is refused.
+func openStore(at path: String, options: Store.Options) throws -> Store {
+  let store = try Store(at: path, options: options)
+  do {
+    try store.checkControl()
+  } catch {
+    guard error.code == .corrupt else { throw error }
+    complain(
+      "\(escaped(path)): CONTROL is damaged and may hide a newer commit than is shown; run"
+        + " 'packstore repair \(escaped(path))'")
+  }
+  return store
 }
 
 struct QuietOption: ParsableArguments {

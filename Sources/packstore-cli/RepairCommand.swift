@@ -57,7 +57,12 @@ struct Repair: AsyncParsableCommand {
     if result.isRebuilt {
       lines.append("the index was lost: priorities, dates, pins and which versions are current are guessed")
     }
-    lines.append(summary(result))
+    if result.mendedCopyCount > 0 {
+      let copies = result.mendedCopyCount == 1 ? "1 damaged copy" : "\(result.mendedCopyCount) damaged copies"
+      lines.append("\(dryRun ? "would write" : "wrote") \(copies) of slots of CONTROL again")
+    }
+    let onlyMended = result.mendedCopyCount == result.faultCount && result.generation == nil && result.packCount == 0
+    if !onlyMended { lines.append(summary(result)) }
     return lines
   }
 
@@ -100,6 +105,7 @@ private struct RepairReport: Encodable {
 
   let wasWhole, whole, rebuilt, dryRun: Bool
   let generation: UInt64?
+  let mendedCopies: Int
   let faultCount, segments, damagedSegments, packs, versions: Int
   let lostAssets, lostVersions, lostPacks, healedAssets, storedBytes: Int
   let lost: [Loss]
@@ -111,6 +117,7 @@ private struct RepairReport: Encodable {
     rebuilt = result.isRebuilt
     dryRun = isDryRun
     generation = result.generation?.rawValue
+    mendedCopies = result.mendedCopyCount
     faultCount = result.faultCount
     segments = result.segmentCount
     damagedSegments = result.damagedSegmentCount

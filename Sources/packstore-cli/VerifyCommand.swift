@@ -32,9 +32,6 @@ struct Verify: AsyncParsableCommand {
     if !report.json {
       for fault in result.faults { complain(escaped(fault.description)) }
       if !result.isSound { complain(repairAdvice(for: folder)) }
-      if result.hasTornSlot && report.isTalkative {
-        warn(note(of: result, folder))
-      }
     }
     let output = Output()
     if report.json {
@@ -44,15 +41,6 @@ struct Verify: AsyncParsableCommand {
     }
     try output.flush()
     if !result.isSound { throw ExitCode.failure }
-  }
-
-  /// What to say of a control file that is torn.
-  private func note(of result: VerifyResult, _ folder: String) -> String {
-    guard let newer = result.newerGeneration else {
-      return "one half of CONTROL is torn, as a crash may leave it; the next commit writes it anew"
-    }
-    return "one half of CONTROL is torn, and a newer generation \(newer) is there that it does not name any more:"
-      + " 'packstore repair \(folder)' brings it back, the next commit writes over it"
   }
 
   /// A store that does not open is damaged, too.
@@ -92,15 +80,15 @@ private struct VerifyReport: Encodable {
     let asset: String?
   }
 
-  let sound, tornSlot: Bool
-  let newerGeneration: UInt64?
+  let sound, mayHideCommit: Bool
+  let damagedCopies: Int
   let files, frames, chunks, bytes, faultCount, hurtAssets: Int
   let faults: [Fault]
 
   init(_ result: VerifyResult) {
     sound = result.isSound
-    tornSlot = result.hasTornSlot
-    newerGeneration = result.newerGeneration?.rawValue
+    mayHideCommit = result.mayHideCommit
+    damagedCopies = result.damagedCopyCount
     files = result.fileCount
     frames = result.frameCount
     chunks = result.chunkCount

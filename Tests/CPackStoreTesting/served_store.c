@@ -24,6 +24,7 @@ struct sim_served {
   char **paths;
   size_t path_count, path_capacity;
   uint64_t fault_count;
+  bool may_hide;
   char fault[256];
   char wrong[256];
 };
@@ -185,10 +186,11 @@ sim_served *sim_serve(
       take_walk(served, snapshot, i, PKS_DESCENDANTS, "of a pack");
     }
     take_finds(served, snapshot, known ? known : served);
+    served->may_hide = pks_store_check_control(store, &error) != PKS_OK;
+    if (served->may_hide) { note(served, error.text, error.file); }
     pks_verify_totals totals;
     pks_status verified = pks_snapshot_verify(snapshot, true, note_fault, NULL, served, &totals, &error);
     if (verified) { note(served, error.text, error.file); }
-    if (!verified && totals.has_torn_slot) { note(served, "a control slot is torn", "CONTROL"); }
     pks_snapshot_close(snapshot);
   }
   pks_store_close(store);
@@ -205,6 +207,7 @@ void sim_served_free(sim_served *served) {
 
 uint64_t sim_served_generation(const sim_served *served) { return served->generation; }
 pks_status sim_served_status(const sim_served *served) { return served->status; }
+bool sim_served_may_hide(const sim_served *served) { return served->may_hide; }
 uint64_t sim_served_fault_count(const sim_served *served) { return served->fault_count; }
 const char *sim_served_fault(const sim_served *served) { return served->fault; }
 const char *sim_served_wrong(const sim_served *served) { return served->wrong; }

@@ -32,11 +32,11 @@ extension Core {
       _ = try reader.snapshot()
       try writer.commit(PKS_ATOMIC, keep: 1) { try $0.add("p", "/one") }
       let slots = try #require(disk.read("/store/CONTROL"))
-      let newest: UInt64 = slots[32] > slots[4096 + 32] ? 0 : 4096
+      let newest = ControlFile.copies(of: ControlFile.newestSlot(in: slots))
       var isTorn = false
       func flip() {
         isTorn.toggle()
-        #expect(sim_corrupt(disk.raw, "/store/CONTROL", newest + 100, 1) == 0)
+        disk.damageControl(newest)
       }
       var wasTorn = false
       seam.onCall = { call in

@@ -438,9 +438,9 @@ private enum Forgery {
     disk.write(generation, to: path)
 
     var control = disk.read("/store/CONTROL")!
-    for slot in [0, 4096] where word(control, slot + 32) == 2 {
-      control.replaceSubrange((slot + 48)..<(slot + 56), with: sum(generation[...]))
-      control.replaceSubrange((slot + 4088)..<(slot + 4096), with: sum(control[slot..<(slot + 4088)]))
+    for at in ControlFile.copies.map(\.offset) where word(control, at + 32) == 2 {
+      control.replaceSubrange((at + 48)..<(at + 56), with: sum(generation[...]))
+      control.replaceSubrange((at + 504)..<(at + 512), with: sum(control[at..<(at + 504)]))
     }
     disk.write(control, to: "/store/CONTROL")
   }
@@ -480,5 +480,4 @@ private enum Forgery {
 }
 
 extension Disk {
-  fileprivate func write(_ bytes: [UInt8], to path: String) { sim_put_file(raw, path, bytes, bytes.count) }
 }

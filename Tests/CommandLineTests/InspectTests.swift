@@ -177,26 +177,56 @@ import Testing
     let json = try playground.packstore(["verify", "store", "--json"] + options).json
     #expect(
       Set(json.allKeys as! [String]) == [
-        "sound", "torn_slot", "files", "frames", "chunks", "bytes", "fault_count", "hurt_assets", "faults",
+        "sound", "may_hide_commit", "damaged_copies", "files", "frames", "chunks", "bytes", "fault_count",
+        "hurt_assets", "faults",
       ])
     #expect(json["sound"] as? Bool == true)
   }
 
-  /// What a damaged half of CONTROL hides is named, with what brings it back, and a repair does.
-  @Test func hiddenGeneration() throws {
+  /// Flips a bit in both copies of a slot of CONTROL; copies lie at multiples of 4096, of slots 0, 1, 0, 1.
+  private func loseSlot(newest: Bool) throws {
     var control = try playground.read("store/CONTROL")
     let numbers = [0, 4_096].map { slot in (0..<8).reduce(0) { $0 | Int(control[slot + 32 + $1]) << (8 * $1) } }
-    let newest = numbers.max()!
-    control[numbers.firstIndex(of: newest)! * 4_096 + 100] ^= 1
+    let slot = (numbers[1] > numbers[0]) == newest ? 1 : 0
+    for at in [slot * 4_096 + 100, slot * 4_096 + 8_292] { control[at] ^= 1 }
     try playground.write(control, to: "store/CONTROL")
+  }
+
+  /// Damage of CONTROL that hides nothing costs nothing, is reported by `verify`, and is mended by the next commit.
+  @Test func damagedSlotThatHidesNothing() throws {
+    let before = try playground.packstore("log", "store").output
+    try loseSlot(newest: true)
+    let shown = try playground.packstore("log", "store")
+    #expect(shown.status == 0 && shown.errors.isEmpty && shown.output == before, "\(shown.errors)")
     let run = try playground.packstore("verify", "store")
-    #expect(run.status == 0, "\(run.errors)")
-    #expect(run.errors.contains("a newer generation \(newest) is there"), "\(run.errors)")
-    #expect(run.errors.contains("'packstore repair store' brings it back"), "\(run.errors)")
+    #expect(run.status == 1 && run.errors.contains("a copy of a control slot is damaged"), "\(run.errors)")
+    #expect(run.errors.contains("run 'packstore repair store'"), "\(run.errors)")
     let json = try playground.packstore("verify", "store", "--json").json
-    #expect(json["sound"] as? Bool == true && json["newer_generation"] as? Int == newest)
+    #expect(json["damaged_copies"] as? Int == 2 && json["may_hide_commit"] as? Bool == false)
+    let mended = try playground.packstore("repair", "store")
+    #expect(mended.status == 0 && mended.output.contains("wrote 2 damaged copies"), "\(mended.output)")
+    #expect(try playground.packstore("verify", "store").status == 0)
+    #expect(try playground.packstore("log", "store").output == before)
+  }
+
+  /// Where a newer commit may be hidden, every command that reads says so and goes on, and those that write are refused
+  /// until a repair.
+  @Test func damagedSlotThatMayHideSomething() throws {
+    let before = try playground.packstore("log", "store").output
+    try loseSlot(newest: false)
+    for arguments in [["log", "store"], ["log", "store", "--quiet"], ["ls", "store"], ["stat", "store"]] {
+      let run = try playground.packstore(arguments)
+      #expect(run.status == 0 && run.errors.contains("may hide a newer commit"), "\(arguments): \(run.errors)")
+      #expect(run.errors.contains("run 'packstore repair store'"), "\(arguments): \(run.errors)")
+    }
+    try playground.makeFolder("late")
+    let refused = try playground.packstore("add", "store", "late", "--pack", "Late")
+    #expect(refused.status == 1 && refused.errors.contains("may hide a newer commit"), "\(refused.errors)")
+    #expect(refused.errors.contains("packstore repair"), "\(refused.errors)")
     #expect(try playground.packstore("repair", "store").status == 0)
-    #expect(try playground.packstore("verify", "store").errors.isEmpty)
+    let after = try playground.packstore("log", "store")
+    #expect(after.output == before && after.errors.isEmpty, "\(after.errors)")
+    #expect(try playground.packstore("add", "store", "late", "--pack", "Late").status == 0)
   }
 
   @Test func damageIsFound() throws {

@@ -179,9 +179,9 @@ void fuzz_sum_generation(uint8_t *file, size_t length) {
 }
 
 void fuzz_sum_control(uint8_t *file, size_t length) {
-  for (size_t at = 0; at + PKS__CONTROL_SLOT_SIZE <= length; at += PKS__CONTROL_SLOT_SIZE) {
-    // An empty slot stays one: a sum would make it a slot.
-    if (memcmp(file + at, "PKSCTRL0", 8) == 0) { store64(file + at + 4088, pks__checksum(file + at, 4088)); }
+  for (size_t at = 0; at + PKS__CONTROL_COPY_SIZE <= length; at += PKS__CONTROL_COPY_SIZE) {
+    // A copy that is lost stays so: a sum would make it one.
+    if (memcmp(file + at, "PKSCTRL0", 8) == 0) { store64(file + at + 504, pks__checksum(file + at, 504)); }
   }
 }
 

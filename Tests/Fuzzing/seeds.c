@@ -42,13 +42,13 @@ static void put(seed *seed, const char *target) {
 // MARK: - Files of a store
 
 static void cut_control(const uint8_t *bytes, size_t length) {
-  FUZZ_ASSERT(length == 8192);
-  for (unsigned flags = 0; flags < 16; flags++) {
+  FUZZ_ASSERT(length == PKS__CONTROL_SIZE);
+  for (unsigned sums = 0; sums < 16; sums++) {
     seed seed = {0};
-    append_number(&seed, flags, 1);
-    append(&seed, bytes, 84);
-    append(&seed, bytes + 4096, 84);
-    append_number(&seed, 5000, 2);
+    append_number(&seed, sums, 1);
+    append_number(&seed, sums % 4, 1);
+    for (size_t at = 0; at < length; at += PKS__CONTROL_COPY_SIZE) { append(&seed, bytes + at, 88); }
+    append_number(&seed, 9000, 2);
     put(&seed, "control");
   }
 }

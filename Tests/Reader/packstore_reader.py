@@ -916,13 +916,17 @@ Floor = collections.namedtuple("Floor", "origin lowered version sequence serial 
 
 
 class Generation:
-    def __init__(self, folder, number, length, sum_):
+    DURABLE = 8
+
+    def __init__(self, folder, number, slot=None):
         file = File(os.path.join(folder, f"{number:016x}.generation"))
         place = file.place
-        demand(file.size == length, place, "length is not what CONTROL says")
         data = bytes(file.data)
         file.close()
-        demand(sum64(data) == sum_, place, "sum is not what CONTROL says")
+        self.length, self.sum = len(data), sum64(data)
+        if slot:
+            demand(self.length == slot.length, place, "length is not what CONTROL says")
+            demand(self.sum == slot.sum, place, "sum is not what CONTROL says")
         demand(len(data) >= 168 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
@@ -1012,7 +1016,8 @@ class Generation:
 
 # --- 13: the control file -------------------------------------------------------------------------------------------
 
-Slot = collections.namedtuple("Slot", "version average store_id generation length sum boot_id durable index")
+Slot = collections.namedtuple("Slot", "format average store_id generation length sum boot_id durable reserved predecessor")
+CONTROL_SIZE = 4 * PAGE
 
 
 def check_average(average, place):
@@ -1027,36 +1032,106 @@ def this_boot():
         return None
 
 
+def counts(slot, boot_id):
+    return slot.durable == 1 or slot.boot_id == boot_id
+
+
+def read_copy(data, unmet):
+    """What a copy of a slot says; None if it is damaged."""
+    if len(data) < 512 or data[:8] != b"PKSCTRL0" or sum64(data[:504]) != le(data, 504, 8) or any(data[512:]):
+        return None
+    check_format(le(data, 8, 4), "CONTROL")
+    slot = Slot(*struct.unpack_from("<II16sQQQ16sIIQ", data, 8))
+    if slot.durable not in (0, 1, 2) or slot.reserved or any(data[88:504]):
+        unmet.append("CONTROL: reserved bytes of a slot")
+    return slot if 1 <= slot.generation < 2 ** 62 else None
+
+
+def successor(index, intact, boot_id):
+    """The file that a lost slot beside a durable one named, and whether one above it is damaged."""
+    names = [name for name in os.listdir(index) if re.fullmatch(r"[0-9a-f]{16}\.generation", name)]
+    numbers = sorted((int(name[:16], 16) for name in names), reverse=True)
+    doubtful = False
+    for number in [number for number in numbers if intact.generation < number < 2 ** 62]:
+        try:
+            generation = Generation(index, number)
+            is_next = generation.predecessor == intact.generation and generation.store_id == intact.store_id
+            if is_next and (generation.flags & Generation.DURABLE or generation.boot_id == boot_id):
+                for name in generation.runs:
+                    open_run(index, name)
+                return generation, doubtful
+        except Corrupt:
+            doubtful = True
+    return None, doubtful
+
+
+def predecessor(index, intact):
+    """The file that a lost slot beside an atomic one named."""
+    try:
+        generation = Generation(index, intact.predecessor)
+        if generation.flags & Generation.DURABLE and generation.store_id == intact.store_id:
+            for name in generation.runs:
+                open_run(index, name)
+            return generation
+    except Corrupt:
+        pass
+    return None
+
+
+def adopt(store, slots, lost, which, boot_id, unmet):
+    """Looks for what slot `which` hides."""
+    index, intact, doubtful = os.path.join(store, "index"), slots[1 - which], False
+    if intact.durable == 1:
+        found, doubtful = successor(index, intact, boot_id)
+    else:
+        found = predecessor(index, intact) if lost else None
+    if found:
+        is_durable = 1 if found.flags & Generation.DURABLE else 2
+        slots[which] = Slot(FORMAT, intact.average, intact.store_id, found.number, found.length, found.sum, found.boot_id,
+                            is_durable, 0, found.predecessor)
+    if lost and (doubtful or not found):
+        unmet.append("CONTROL: a commit may be missing")
+
+
 def read_control(store, boot_id, unmet):
     path = os.path.join(store, "CONTROL")
     demand(os.path.exists(path), "CONTROL", "not a store")
     file = File(path)
-    data = bytes(file.data[:2 * PAGE])
+    data, size = bytes(file.data[:CONTROL_SIZE]), file.size
     file.close()
-    has_magic = any(data[i * PAGE:i * PAGE + 8] == b"PKSCTRL0" for i in (0, 1))
-    demand(has_magic or file.size == 2 * PAGE, "CONTROL", "not a store")
-    slots = []
-    for index in (0, 1):
-        slot = data[index * PAGE:(index + 1) * PAGE]
-        if len(slot) < PAGE or slot[:8] != b"PKSCTRL0" or sum64(slot[:4088]) != le(slot, 4088, 8):
-            if any(slot):
-                unmet.append(f"CONTROL: slot {index} is damaged")
-            continue
-        fields = struct.unpack_from("<II16sQQQ16sI", slot, 8)
-        check_format(fields[0], "CONTROL")
-        if any(slot[76:4088]) or fields[7] not in (0, 1, 2):
-            unmet.append(f"CONTROL: reserved bytes of slot {index}")
-        if not 1 <= fields[3] < 2 ** 62:
-            unmet.append(f"CONTROL: generation of slot {index}")
-            continue
-        slots.append(Slot(*fields, index))
-    counting = [slot for slot in slots if slot.durable == 1 or slot.boot_id == boot_id]
+    stored = [data[at:at + PAGE] for at in range(0, CONTROL_SIZE, PAGE)]
+    copies = [read_copy(one, unmet) for one in stored]
+    known = [one for one in stored if one[:8] == b"PKSCTRL0"]
+    formats = {le(one, 8, 4) for one in known if len(one) >= 12}
+    if not any(copies) and len(formats) == 1 and len(known) > (1 if size == CONTROL_SIZE else 0):
+        check_format(formats.pop(), "CONTROL")
+    demand(known or size == CONTROL_SIZE, "CONTROL", "not a store")
+    slots, damaged = [None, None], [False, False]
+    for number, copy in enumerate(copies):
+        which = number % 2
+        damaged[which] |= copy is None
+        if copy is None:
+            unmet.append(f"CONTROL: the copy at {number * PAGE} is damaged")
+        elif slots[which] is None or preference(copy, boot_id) > preference(slots[which], boot_id):
+            slots[which] = copy
+    lost = [slot is None for slot in slots]
+    for which in (0, 1):
+        this, other = slots[which], slots[1 - which]
+        if damaged[which] and not lost[1 - which]:
+            if lost[which] or not counts(this, boot_id) or this.generation < other.generation:
+                adopt(store, slots, lost[which], which, boot_id, unmet)
+    counting = [slot for slot in slots if slot and counts(slot, boot_id)]
     demand(counting, "CONTROL", "no slot counts")
-    if file.size != 2 * PAGE:
+    if size > CONTROL_SIZE:
         unmet.append("CONTROL: length")
     current = max(counting, key=lambda slot: slot.generation)
     check_average(current.average, "CONTROL")
     return current
+
+
+def preference(slot, boot_id):
+    """Of two whole copies, the one of the greater value is what the slot is."""
+    return counts(slot, boot_id), slot.generation, {1: 0, 0: 1, 2: 2}.get(slot.durable, 1)
 
 
 # --- 14: names ------------------------------------------------------------------------------------------------------
@@ -1102,19 +1177,21 @@ def merge(packs_by_rank, by_pack):
 
 # --- a store as a whole ---------------------------------------------------------------------------------------------
 
+def open_run(index, name):
+    run = Run(index, name.name)
+    demand((run.file.size, run.table.sum, run.packs) == (name.length, name.sum, len(name.packs)), run.place,
+           "length, sum or packs are not what the generation says")
+    return run
+
+
 class Store:
     def __init__(self, root, boot_id, cuts):
         self.root, self.cuts, self.unmet = root, cuts, []
         self.slot = read_control(root, boot_id, self.unmet)
         index = os.path.join(root, "index")
-        self.generation = Generation(index, self.slot.generation, self.slot.length, self.slot.sum)
-        self.segments, self.runs = {}, []
+        self.generation = Generation(index, self.slot.generation, self.slot)
+        self.segments, self.runs = {}, [open_run(index, name) for name in self.generation.runs]
         self.hash_of = PathHash(self.generation.path_key)
-        for name in self.generation.runs:
-            run = Run(index, name.name)
-            demand((run.file.size, run.table.sum, run.packs) == (name.length, name.sum, len(name.packs)), run.place,
-                   "length, sum or packs are not what the generation says")
-            self.runs.append(run)
 
     def segment(self, id_):
         if id_ not in self.segments:

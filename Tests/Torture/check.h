@@ -42,8 +42,9 @@ bool check_everything(checker *checker, const pks_snapshot *snapshot, const stor
 
 /// How thoroughly `check_structure` looks.
 enum {
-  CHECK_DEEP = 1,       ///< at every chunk
-  CHECK_TORN_SLOT = 2,  ///< a damaged control slot is what a kill within its write leaves, until the next commit
+  CHECK_DEEP = 1,  ///< at every chunk
+  CHECK_TORN_COPY =
+    2,  ///< a damaged copy of a control slot is what a kill within its write leaves, until the next commit
 };
 
 /// Every checksum and reference of the generation.

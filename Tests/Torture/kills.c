@@ -85,7 +85,6 @@ static const scenario *find_scenario(const char *name) {
 typedef struct history {
   uint32_t count;
   store_state states[2 * STEP_MAX + 2];
-  bool is_durable[2 * STEP_MAX + 2];
 } history;
 
 /// What is killed, from which store it begins, and what it may leave.
@@ -104,12 +103,12 @@ static void extend(history *history, const step *steps, uint32_t count) {
     store_state *next = &history->states[history->count];
     *next = next[-1];
     step_apply(&steps[i], next);
-    history->is_durable[history->count++] = steps[i].durability == PKS_DURABLE;
+    history->count++;
   }
 }
 
 static void set_history(target *target, const scenario *scenario) {
-  target->history = (history){.count = 1, .is_durable = {true}};
+  target->history = (history){.count = 1};
   extend(&target->history, scenario->before, scenario->before_count);
   target->begin = target->history.count - 1;
   extend(&target->history, scenario->steps, scenario->step_count);
@@ -229,7 +228,7 @@ static bool inspect(
   good = good && succeeded(failure, "snapshot", pks_snapshot_open(&snapshot, store, &error), &error);
   good = good && find_state(checker, snapshot, states, first, last, found);
   good = good && check_everything(checker, snapshot, &states[*found])
-    && check_structure(checker, snapshot, CHECK_DEEP | CHECK_TORN_SLOT);
+    && check_structure(checker, snapshot, CHECK_DEEP | CHECK_TORN_COPY);
   pks_snapshot_close(snapshot);
   snapshot = NULL;
   store_state after = good ? states[*found] : states[0];
@@ -290,18 +289,16 @@ static bool run_killed(campaign *campaign, const target *target, uint64_t kill_a
 
 /// Which states may be there after a kill: the last that the process saw committed, and the one it was about.
 ///
-/// The kernel does not end a write of one page in the middle, but another might. Where a write of the control slot of an
-/// atomic generation is torn all the same, what counts is the last durable generation, as after a loss of power.
-static void find_range(const campaign *campaign, const target *target, bool is_torn, uint32_t *first, uint32_t *last) {
+/// The kernel does not end a write of one page in the middle, but another might: then the slot's other copy counts.
+static void find_range(const campaign *campaign, const target *target, uint32_t *first, uint32_t *last) {
   uint32_t done = atomic_load(&campaign->shared->done);
   *first = target->begin + done;
   *last = done < target->step_count ? *first + 1 : *first;
-  while (is_torn && !target->history.is_durable[*first]) { --*first; }
 }
 
-static bool inspect_killed(campaign *campaign, const target *target, bool is_torn, uint32_t *found) {
+static bool inspect_killed(campaign *campaign, const target *target, uint32_t *found) {
   uint32_t first, last;
-  find_range(campaign, target, is_torn, &first, &last);
+  find_range(campaign, target, &first, &last);
   return inspect(
     &campaign->checker, campaign->store, campaign->sources, target->create, &campaign->quiet.vfs,
     target->history.states, first, last, found
@@ -319,7 +316,7 @@ static void note_place(campaign *campaign, const target *target, uint64_t call, 
 /// Kills at one call, looks, and says whether the process got through instead.
 static bool kill_once(campaign *campaign, const target *target, uint64_t call, uint32_t part, bool *killed) {
   uint32_t found = 0;
-  bool good = run_killed(campaign, target, call, part, killed) && inspect_killed(campaign, target, part > 0, &found);
+  bool good = run_killed(campaign, target, call, part, killed) && inspect_killed(campaign, target, &found);
   if (!good) {
     note_place(campaign, target, call, part);
     return false;
@@ -367,7 +364,7 @@ static bool kill_recovery(campaign *campaign, const target *first, uint64_t call
   uint32_t found;
   // Looking changes the store, so another copy is looked at.
   if (!folder_clone(campaign->again, campaign->store)) { return fail(campaign->failure, "cannot copy the store"); }
-  bool good = inspect_killed(campaign, first, false, &found);
+  bool good = inspect_killed(campaign, first, &found);
   target second = {
     .name = "the commit after",
     .base = campaign->again,

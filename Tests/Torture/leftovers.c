@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adopt.h"
 #include "catalog.h"
 #include "store.h"
 
@@ -81,7 +82,7 @@ static bool needed(file_names *out, const char *path, bool with_spared, failure 
   pks_store *store = NULL;
   pks__control control;
   pks_status status = pks_store_open(&store, path, &(pks_options){.read_only = true, .thread_count = 1}, &error);
-  if (!status) { status = pks__control_read(store->vfs, store->control, store->boot_id, &control, &error); }
+  if (!status) { status = pks__store_read_control(store, &control, &error); }
   if (!status) { status = add_generation(out, store, pks__control_current(&control)->generation, &error); }
   if (!status && with_spared) {
     status = add_generation(out, store, pks__control_spared(&control)->generation, &error);

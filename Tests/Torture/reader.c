@@ -118,7 +118,7 @@ static bool look_closely(reader *reader, const held_snapshot *held) {
   bool walks = reader->habit->lists && random_below(&reader->checker.random, 4) == 0;
   if (walks && !check_listing(&reader->checker, held->snapshot, &held->state)) { return false; }
   bool verifies = reader->habit->lists && random_below(&reader->checker.random, 8) == 0;
-  if (verifies && !check_structure(&reader->checker, held->snapshot, CHECK_TORN_SLOT)) { return false; }
+  if (verifies && !check_structure(&reader->checker, held->snapshot, CHECK_TORN_COPY)) { return false; }
   return read_some(reader, held);
 }
 

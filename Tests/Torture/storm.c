@@ -182,7 +182,7 @@ static bool look_at_end(storm *storm, pks_store *store, checker *checker, store_
   bool good =
     board_find(storm->board, storm->figures->generations, state) || fail(storm->failure, "nobody planned this");
   good = good && check_everything(checker, snapshot, state)
-    && check_structure(checker, snapshot, CHECK_DEEP | CHECK_TORN_SLOT);
+    && check_structure(checker, snapshot, CHECK_DEEP | CHECK_TORN_COPY);
   pks_snapshot_close(snapshot);
   return good;
 }

@@ -132,8 +132,16 @@ typedef struct pks_options {
 
 /// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
 /// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none is there,
-/// or a file is), NEWER_FORMAT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE,
+/// OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+
+/// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation that
+/// can be found, which need not be the newest there was, and takes no commits, which would make the loss final, until it
+/// was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or nothing that
+/// could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit mends it. Other
+/// errors: IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_store_check_control(pks_store *store, pks_error *error);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.
 void pks_store_id(const pks_store *store, uint8_t id[16]);
@@ -561,14 +569,12 @@ typedef struct pks_fault {
 typedef struct pks_verify_totals {
   uint64_t files_checked;  ///< files of the store
   uint64_t frames_checked;
-  uint64_t chunks_checked;  ///< by SHA-256; only with `deep`
-  uint64_t bytes_checked;   ///< stored bytes read
-  uint64_t fault_count;     ///< faults, each counted once
-  uint64_t asset_count;     ///< assets of kept versions that faults name, each counted once for each such version
-  bool has_torn_slot;       ///< no fault: a crash left one half of the control file torn, which the next commit mends
-  /// no fault either, with `has_torn_slot`: a generation that the control file does not name any more, be it for a crash in
-  /// the middle of its commit or for damage after it, and that `pks_store_repair` brings back; 0: none
-  uint64_t newer_generation;
+  uint64_t chunks_checked;      ///< by SHA-256; only with `deep`
+  uint64_t bytes_checked;       ///< stored bytes read
+  uint64_t fault_count;         ///< faults, each counted once
+  uint64_t asset_count;         ///< assets of kept versions that faults name, each counted once for each such version
+  uint64_t damaged_copy_count;  ///< of the faults, those that are damaged copies of a control slot
+  bool may_hide_commit;         ///< as `pks_store_check_control` says
 } pks_verify_totals;
 
 /// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
@@ -824,7 +830,10 @@ typedef struct pks_repair_request {
 
 typedef struct pks_repair_totals {
   bool was_whole;  ///< there was nothing to do, and nothing was written
-  bool has_lost;   ///< assets, versions or packs
+  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged, that is
+  /// all there was to do, and no new generation is made
+  uint64_t mended_copy_count;
+  bool has_lost;  ///< assets, versions or packs
   bool
     is_rebuilt;  ///< no generation could be read: priorities, dates, pins, and which versions are current, were guessed
   uint64_t generation;   ///< the new one; 0 when none was made
@@ -842,7 +851,8 @@ typedef struct pks_repair_totals {
 /// others, by way of the old index, or in the stores that are named as donors. Everything that goes on to be used was
 /// checked by SHA-256.
 ///
-/// A generation that a damaged half of the control file does not name any more is brought back, if its files are there.
+/// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as far as
+/// its files are there.
 ///
 /// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
 /// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that

@@ -20,6 +20,7 @@ void sim_served_free(sim_served *served);
 
 uint64_t sim_served_generation(const sim_served *served);   ///< 0 when the store did not open
 pks_status sim_served_status(const sim_served *served);     ///< of opening store and snapshot
+bool sim_served_may_hide(const sim_served *served);         ///< the store says that a commit may be hidden
 uint64_t sim_served_fault_count(const sim_served *served);  ///< what verification found
 const char *sim_served_fault(const sim_served *served
 );  ///< the first of them, or why the store did not open; "" if all is well

@@ -48,7 +48,7 @@ extension Core {
 
     @Test(arguments: [false, true]) func soundStore(deep: Bool) throws {
       let (faults, totals) = try Store(Self.disk()).snapshot().verify(deep: deep)
-      #expect(faults.isEmpty && totals.fault_count == 0 && totals.asset_count == 0 && !totals.has_torn_slot)
+      #expect(faults.isEmpty && totals.fault_count == 0 && totals.asset_count == 0 && !totals.may_hide_commit)
     }
 
     /// One byte in each frame of each segment: the fault names segment, offset and length, and of the current versions
@@ -134,16 +134,21 @@ extension Core {
       #expect(named > 0)
     }
 
-    /// A control slot that a crash tore was once reported as a fault, though that is what its twin is for.
-    @Test func aTornSlotIsNoFault() throws {
-      let base = try Self.disk()
-      for slot in 0..<2 {
-        let disk = base.clone()
-        sim_corrupt(disk.raw, "/store/CONTROL", UInt64(slot * 4_096 + 40), 0xff)
-        let (faults, totals) = try Store(disk).snapshot().verify(deep: true)
-        #expect(faults.isEmpty && totals.has_torn_slot, "slot \(slot): \(faults)")
-        try Store(disk).commit { try $0.add("next", "/small") }
-        #expect(try !Store(disk).snapshot().verify(deep: true).totals.has_torn_slot)
+    /// A damaged copy of a control slot is a fault, wherever it is damaged, though nothing depends on one; the next commit
+    /// mends it.
+    @Test func damagedCopies() throws {
+      let base = try Self.disk(), newest = try Store(base).snapshot().generation
+      for copy in ControlFile.copies {
+        for at in [0, 8, 40, 300, 504, 511, 512, 4_095] {
+          let disk = base.clone()
+          disk.damageControl([copy], at: at)
+          #expect(try Store(disk).snapshot().generation == newest, "\(copy), byte \(at)")
+          let (faults, totals) = try Store(disk).snapshot().verify(deep: true)
+          #expect(faults.count == 1 && totals.damaged_copy_count == 1 && !totals.may_hide_commit, "\(copy): \(faults)")
+          #expect(faults.first?.file == "CONTROL" && faults.first?.offset == UInt64(copy.offset), "\(copy): \(faults)")
+          try Store(disk).commit { try $0.add("next", "/small") }
+          #expect(try Store(disk).snapshot().faults(deep: true).isEmpty)
+        }
       }
     }
   }

@@ -287,11 +287,28 @@ struct Change: CustomTestStringConvertible, Sendable {
       sim_remove(disk.raw, "/store/CONTROL")
     }, perform: { try $0.repair() })
 
+  /// A commit on a store of which the newest slot of the control file is lost: what was adopted is written there first.
+  static let adoption = Change(
+    name: "commit after a lost slot",
+    prepare: { disk in
+      try install(disk)
+      disk.loseControlSlot()
+    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+
+  /// The same of a store whose durable slot is lost beside an atomic generation.
+  static let adoptionBesideAtomic = Change(
+    name: "commit after a lost durable slot",
+    prepare: { disk in
+      try install(disk)
+      try Store(disk).commit(PKS_ATOMIC) { try $0.prioritise("q", 1) }
+      disk.loseControlSlot(newest: false)
+    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
-    deliveryByDelta,
+    deliveryByDelta, adoption, adoptionBesideAtomic,
   ]
   static let durable = all.filter(\.isDurable)
 }

@@ -47,6 +47,9 @@ final class Disk {
     return Array(UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
+  /// Puts a file there, as if it had always been: a loss of power does not take it.
+  func write(_ bytes: [UInt8], to path: String) { sim_put_file(raw, path, bytes, bytes.count) }
+
   /// Everything below a folder, one path each.
   func list(_ folder: String) -> [String] {
     guard let text = sim_list(raw, folder) else { return [] }

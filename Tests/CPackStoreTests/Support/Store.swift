@@ -59,6 +59,11 @@ final class Store: @unchecked Sendable {
 
   func snapshot() throws -> Snapshot { try Snapshot(self) }
 
+  /// Whether damage of the control file may hide a commit.
+  var mayHideCommit: Bool {
+    get throws { try status { try attempt { pks_store_check_control(raw, $0) } } == PKS_CORRUPT }
+  }
+
   func begin(_ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0) throws -> Transaction {
     try Transaction(self, pks_txn_options(durability: durability, no_wait: noWait, keep_versions: keep))
   }

@@ -127,8 +127,8 @@ static void put_sums_right(sim_disk *disk, changed_file *files, size_t count) {
     }
     fuzz_sum_generation(generation->bytes, generation->length);
     generation->changed = true;
-    // The slot whose generation has this number.
-    for (size_t slot = 0; slot < 8192 && slot + 4096 <= control->length; slot += 4096) {
+    // The copies of the slot whose generation has this number.
+    for (size_t slot = 0; slot + PKS__CONTROL_COPY_SIZE <= control->length; slot += PKS__CONTROL_COPY_SIZE) {
       uint64_t number = 0;
       for (unsigned byte = 0; byte < 8; byte++) { number |= (uint64_t)control->bytes[slot + 32 + byte] << (8 * byte); }
       char path[PKS__INDEX_NAME];
