@@ -50,8 +50,10 @@ static bool is_current(const pks__generation *generation, const pks__delta_heade
 }
 
 static pks_status stage_current(
-  pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error
+  pks_txn *txn, const pks_add_request *request, const pks_provenance *by, pks_add_result *result, pks_error *error
 ) {
+  pks_status status = pks__txn_stage_adoption(txn, request->pack, by, error);
+  if (status) { return status; }
   const pks__generation *generation = &pks__txn_view(txn)->generation;
   const pks__pack_state *pack = &generation->packs[pks__generation_find_pack(generation, request->pack)];
   *result = (pks_add_result){.unchanged = true, .version = pks__version_public(&pack->versions[0])};
@@ -60,12 +62,14 @@ static pks_status stage_current(
 }
 
 static pks_status stage_delta(
-  pks_txn *txn, const pks__delta_file *file, const pks_add_request *request, pks_add_result *result, pks_error *error
+  pks_txn *txn, const pks__delta_file *file, const pks_add_request *request, const pks_provenance *by,
+  pks_add_result *result, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   const pks__version *from;
   pks__view *view = pks__txn_view(txn);
-  pks_status status = find_from(&view->generation, header, &from, error);
+  pks_status status = pks__txn_check_provenance(txn, by, header->pack, header->to_number, NULL, error);
+  if (!status) { status = find_from(&view->generation, header, &from, error); }
   if (status) { return status; }
   pks__version version = {
     .number = header->to_number,
@@ -79,7 +83,7 @@ static pks_status stage_delta(
   pks__ingest ingest;
   bool sync = txn->options.durability == PKS_DURABLE;
   status = pks__ingest_delta(&ingest, &txn->session, view, request, file, from, sync, error);
-  if (!status) { status = pks__txn_stage_known(txn, &ingest, &version, result, error); }
+  if (!status) { status = pks__txn_stage_known(txn, &ingest, &version, by, result, error); }
   pks__ingest_close(&ingest);
   return status;
 }
@@ -110,7 +114,9 @@ pks_status pks_txn_apply_delta(
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) {
     bool current = is_current(&pks__txn_view(txn)->generation, &file.header);
-    status = current ? stage_current(txn, &encoding, result, error) : stage_delta(txn, &file, &encoding, result, error);
+    const pks_provenance *by = &request->provenance;
+    status = current ? stage_current(txn, &encoding, by, result, error)
+                     : stage_delta(txn, &file, &encoding, by, result, error);
   }
   pks__delta_file_close(&file);
   return status;

@@ -4,6 +4,7 @@
 #define PKS_CHANGE_H
 
 #include "generation.h"
+#include "provenance.h"
 
 typedef enum pks__change_kind {
   PKS__CHANGE_ADD,       ///< a version becomes the pack's newest and current one
@@ -16,6 +17,9 @@ typedef enum pks__change_kind {
   PKS__CHANGE_PIN,    ///< a version is kept
   PKS__CHANGE_UNPIN,  ///< none is, and the pack is not held
   PKS__CHANGE_TRIM,   ///< only the versions that were current last are kept, and pinned ones
+  PKS__CHANGE_ADOPT,  ///< the pack's current version stays, as another origin's
+  PKS__CHANGE_ORDER,  ///< an origin gets a place in the order
+  PKS__CHANGE_FORGET_ORIGIN,
 } pks__change_kind;
 
 typedef struct pks__staged_change {
@@ -28,6 +32,9 @@ typedef struct pks__staged_change {
   bool has_shadows;      ///< likewise
   bool keep_history;     ///< PKS__CHANGE_REMOVE
   uint32_t count;        ///< PKS__CHANGE_TRIM: of versions, >= 1
+  /// by whose word: PKS__CHANGE_ADD, _RETURN and _ADOPT. Of _ORDER and _FORGET_ORIGIN its origin is the one meant
+  pks_provenance provenance;
+  uint32_t place;  ///< PKS__CHANGE_ORDER: from 0 on
 } pks__staged_change;
 
 /// Whether the change brings a layout, and so needs segments.
@@ -38,10 +45,12 @@ static inline bool pks__change_has_layout(const pks__staged_change *change) {
 /// Whether the change may be applied though another writer changed the pack meanwhile.
 static inline bool pks__change_is_independent(const pks__staged_change *change) {
   return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
-    || change->kind == PKS__CHANGE_TRIM;
+    || change->kind == PKS__CHANGE_TRIM || change->kind == PKS__CHANGE_ORDER
+    || change->kind == PKS__CHANGE_FORGET_ORIGIN;
 }
 
-/// Applies a staged change to a generation. NOT_FOUND when pack or version are not there to be changed.
+/// Applies a staged change to a generation. NOT_FOUND when pack, version or origin are not there to be changed;
+/// OTHER_ORIGIN, DOWNGRADE and STALE when the change's provenance does not allow it (`provenance.h`).
 pks_status pks__change_apply(const pks__staged_change *change, pks__generation *to, uint32_t keep, pks_error *error);
 
 /// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place, with the

@@ -60,15 +60,18 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
 
 // MARK: - The target
 
-/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL.
+/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL. What a pack that
+/// is taken over has under that number does not count if it is other content.
 static pks_status find_kept(
-  const pks__generation *generation, const char *name, const pks__version *version, const pks__version **kept,
-  pks_error *error
+  const pks__generation *generation, const char *name, const pks__version *version, bool adopts,
+  const pks__version **kept, pks_error *error
 ) {
   const pks__pack_state *pack = find_pack(generation, name);
   uint32_t index = pack ? pks__pack_find_version(pack, version->number) : UINT32_MAX;
   *kept = index == UINT32_MAX ? NULL : &pack->versions[index];
-  if (*kept && !pks__id_equal(&(*kept)->catalog, &version->catalog)) {
+  bool differs = *kept && !pks__id_equal(&(*kept)->catalog, &version->catalog);
+  if (differs && adopts) { *kept = NULL; }
+  if (differs && !adopts) {
     const char *text = "that version of the pack exists with other content";
     return pks__fail(error, PKS_EXISTS, text, name, PKS_NO_OFFSET);
   }
@@ -80,22 +83,38 @@ static pks_status fail_held(const char *pack, pks_error *error) {
 }
 
 pks_status pks__txn_stage_known(
-  pks_txn *txn, pks__ingest *ingest, const pks__version *version, pks_add_result *result, pks_error *error
+  pks_txn *txn, pks__ingest *ingest, const pks__version *version, const pks_provenance *by, pks_add_result *result,
+  pks_error *error
 ) {
   const pks__generation *generation = &pks__txn_view(txn)->generation;
   const char *name = ingest->request.pack;
   const pks__pack_state *pack = find_pack(generation, name);
   const pks__version *kept;
-  pks_status status = find_kept(generation, name, version, &kept, error);
+  bool adopts;
+  pks_status status = pks__txn_check_provenance(txn, by, name, 0, &adopts, error);
+  if (!status) { status = find_kept(generation, name, version, adopts, &kept, error); }
   if (status) { return status; }
   bool is_live = ingest->base_pack != UINT32_MAX;
-  if (is_live && kept == &pack->versions[0]) { return pks__txn_stage_unchanged(txn, ingest, result, error); }
+  if (is_live && kept == &pack->versions[0]) { return pks__txn_stage_unchanged(txn, ingest, by, result, error); }
   if (pack && pack->held) { return fail_held(name, error); }
   pks__staged_change change = {.kind = kept ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD, .version = kept ? *kept : *version};
+  change.provenance = *by;
   if (!kept) { change.version.pinned = false; }
   // The same content under another number is another version.
   ingest->result.unchanged = false;
   return pks__txn_stage_version(txn, ingest, &change, result, error);
+}
+
+/// What is current already is no statement about floors.
+static pks_status check_statement(
+  const pks_txn *txn, const char *name, const pks__version *version, const pks_provenance *by, pks_error *error
+) {
+  const pks__generation *generation = &pks__txn_view(txn)->generation;
+  uint32_t pack = pks__generation_find_pack(generation, name);
+  const pks__version *current = pack == UINT32_MAX ? NULL : &generation->packs[pack].versions[0];
+  bool is_current =
+    current && current->number == version->number && pks__id_equal(&current->catalog, &version->catalog);
+  return pks__txn_check_provenance(txn, by, name, is_current ? 0 : version->number, NULL, error);
 }
 
 pks_status pks_txn_copy_version(
@@ -115,6 +134,13 @@ pks_status pks_txn_copy_version(
   if (!status) { status = pks__store_check_process(request->source->store, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) { status = find_source(request, &version, error); }
+  pks_provenance by = {.adopt = true};
+  if (!status && !request->as_local) {
+    pks__provenance_of_copy(&request->source->generation, request->pack, version->number, &by);
+    by.adopt = request->adopt;
+    by.downgrade = request->downgrade;
+  }
+  if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
   if (status) { return status; }
   // A view is immutable but for what it opens when it is first touched, which any of its users may do.
   chunk_source source = {.view = (pks__view *)(uintptr_t)request->source, .sha256 = txn->store->sha256};
@@ -134,7 +160,7 @@ pks_status pks_txn_copy_version(
   pks_add_result discarded;
   bool sync = txn->options.durability == PKS_DURABLE;
   status = pks__ingest_version(&ingest, &txn->session, pks__txn_view(txn), &version_request, sync, error);
-  if (!status) { status = pks__txn_stage_known(txn, &ingest, version, result ? result : &discarded, error); }
+  if (!status) { status = pks__txn_stage_known(txn, &ingest, version, &by, result ? result : &discarded, error); }
   pks__ingest_close(&ingest);
   pks__scratch_free(&source.bytes);
   return status;

@@ -26,6 +26,13 @@ static pks_status check_request(const pks_delivery_request *request, pks_error *
   return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
 }
 
+/// Whether the version may come by the delivery's provenance.
+static pks_status check_floor(const pks_delivery *delivery, pks_error *error) {
+  return pks__txn_check_provenance(
+    delivery->txn, &delivery->provenance, delivery->pack, delivery->version, NULL, error
+  );
+}
+
 /// What the store has of the pack already. `*needed` false: this very version is current.
 static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_error *error) {
   const pks__generation *generation = &delivery->base->generation;
@@ -34,16 +41,22 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   const pks__pack_state *state = live != UINT32_MAX ? &generation->packs[live] : NULL;
   if (removed != UINT32_MAX) { state = &generation->removed[removed]; }
   *needed = true;
-  if (!state) { return PKS_OK; }
+  bool adopts;
+  pks_status status =
+    pks__txn_check_provenance(delivery->txn, &delivery->provenance, delivery->pack, 0, &adopts, error);
+  if (status) { return status; }
+  if (!state) { return check_floor(delivery, error); }
   delivery->set_priority = false;
   uint32_t kept = pks__pack_find_version(state, delivery->version);
   bool is_same = kept != UINT32_MAX && pks__id_equal(&state->versions[kept].catalog, &delivery->catalog);
   *needed = !is_same || kept != 0 || live == UINT32_MAX;
-  if (!*needed) { return PKS_OK; }
+  if (!*needed) { return pks__txn_stage_adoption(delivery->txn, delivery->pack, &delivery->provenance, error); }
+  status = check_floor(delivery, error);
+  if (status) { return status; }
   if (state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", delivery->pack, PKS_NO_OFFSET);
   }
-  if (kept != UINT32_MAX && !is_same) {
+  if (kept != UINT32_MAX && !is_same && !adopts) {
     return pks__fail(
       error, PKS_EXISTS, "that version of the pack exists with other content", delivery->pack, PKS_NO_OFFSET
     );
@@ -156,6 +169,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   memcpy(delivery->layout.bytes, request->layout, sizeof delivery->layout.bytes);
   delivery->committed_at_ns = request->committed_at_ns;
   delivery->set_priority = request->set_priority;
+  delivery->provenance = request->provenance;
   delivery->priority = request->priority;
   delivery->table_batch = 1;
   delivery->open_file = UINT32_MAX;
@@ -415,7 +429,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   pks__ingest *ingest = &delivery->ingest;
   ingest->request.set_priority = delivery->set_priority;
   ingest->request.priority = delivery->priority;
-  pks__staged_change change = {.kind = PKS__CHANGE_ADD};
+  pks__staged_change change = {.kind = PKS__CHANGE_ADD, .provenance = delivery->provenance};
   change.version = (pks__version){
     .number = delivery->version,
     .catalog = delivery->catalog,

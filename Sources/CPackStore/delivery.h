@@ -164,6 +164,7 @@ struct pks_delivery {
   int64_t committed_at_ns;
   bool set_priority;
   int32_t priority;
+  pks_provenance provenance;
   bool returns;       ///< the version is kept, and becomes current again
   pks__version kept;  ///< with `returns`
   pks__delivery_phase phase;

@@ -182,6 +182,7 @@ pks_status pks__delivery_apply(pks_delivery *delivery, pks_add_result *result, p
   pks_apply_request request = {
     .delta = {.context = delivery, .read = read_delta, .name = delivery->pack},
     .header_digest = delta->header_digest,
+    .provenance = delivery->provenance,
     .set_priority = delivery->set_priority,
     .priority = delivery->priority,
     .context = delta->context,

@@ -256,7 +256,10 @@ const pks__pack_state *pks__generation_any_pack(const pks__generation *generatio
 
 pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index) {
   const pks__pack_state *pack = pks__generation_any_pack(generation, index);
+  pks__origin origin = {0};
+  (void)pks__origins_get(&generation->origins, pack->origin, &origin);
   return (pks_pack){
+    .origin = pks__origin_public(&origin),
     .name = pack->name,
     .priority = pack->priority,
     .removed = index >= generation->pack_count,

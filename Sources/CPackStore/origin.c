@@ -7,7 +7,9 @@
 enum { FLOOR_FLAG_LOWERED = 1 };
 enum { ORIGIN_SIZE = 44, FLOOR_SIZE = 37 };  ///< the least that each takes in a file
 
-static const pks__origin local = {.number = PKS__ORIGIN_LOCAL, .kind = PKS__ORIGIN_KIND_LOCAL};
+_Static_assert((int)PKS__PRODUCT_MAX + 1 == (int)PKS_PRODUCT_SIZE, "names of products have one length");
+
+static const pks__origin local = {.number = PKS__ORIGIN_LOCAL, .kind = PKS_ORIGIN_LOCAL};
 
 // MARK: - The table
 
@@ -58,6 +60,35 @@ bool pks__origins_get(const pks__origin_table *table, uint32_t number, pks__orig
   return true;
 }
 
+/// Whether an origin's fields fit its kind, but for its number.
+static bool is_consistent(const pks__origin *origin) {
+  static const uint8_t no_key[PKS__ROOT_KEY_SIZE];
+  bool has_key = memcmp(origin->key, no_key, sizeof no_key) != 0;
+  bool has_product = origin->product[0] != 0;
+  switch (origin->kind) {
+    case PKS_ORIGIN_LOCAL: return !has_key && !has_product;
+    case PKS_ORIGIN_SIGNED: return has_key && pks__product_is_valid(origin->product);
+    case PKS_ORIGIN_UNSIGNED: return !has_key && pks__product_is_valid(origin->product);
+    case PKS_ORIGIN_UNKNOWN: return !has_key && !has_product;
+  }
+  return false;
+}
+
+pks_origin pks__origin_public(const pks__origin *origin) {
+  pks_origin out = {.kind = origin->kind};
+  memcpy(out.key, origin->key, sizeof out.key);
+  memcpy(out.product, origin->product, sizeof out.product);
+  return out;
+}
+
+bool pks__origin_read(const pks_origin *origin, pks__origin *out) {
+  *out = (pks__origin){.kind = origin->kind};
+  if (!memchr(origin->product, 0, sizeof origin->product)) { return false; }
+  memcpy(out->key, origin->key, sizeof out->key);
+  (void)snprintf(out->product, sizeof out->product, "%s", origin->product);
+  return is_consistent(out);
+}
+
 static bool is_same(const pks__origin *a, const pks__origin *b) {
   return a->kind == b->kind && memcmp(a->key, b->key, sizeof a->key) == 0 && strcmp(a->product, b->product) == 0;
 }
@@ -69,6 +100,19 @@ uint32_t pks__origins_find(const pks__origin_table *table, const pks__origin *or
     if (is_same(&origins[i], origin)) { return origins[i].number; }
   }
   return UINT32_MAX;
+}
+
+uint32_t pks__origins_count(const pks__origin_table *table) {
+  uint32_t count;
+  (void)listed(table, &count);
+  return count;
+}
+
+pks_origin pks__origins_at(const pks__origin_table *table, uint32_t rank) {
+  uint32_t count;
+  const pks__origin *origins = listed(table, &count);
+  PKS_ASSERT(rank < count);
+  return pks__origin_public(&origins[rank]);
 }
 
 pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error) {
@@ -90,32 +134,17 @@ pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin,
   return PKS_OK;
 }
 
-pks_status pks__origins_order(pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error) {
-  uint32_t listed_count, placed = 0;
-  const pks__origin *origins = listed(table, &listed_count);
-  pks__origin *ordered = pks__allocate_zeroed((size_t)listed_count + 1, sizeof *ordered);
-  bool *taken = pks__allocate_zeroed((size_t)listed_count + 1, sizeof *taken);
-  pks_status status = ordered && taken ? PKS_OK : pks__fail_memory(error);
-  for (uint32_t i = 0; !status && i < count; i++) {
-    uint32_t rank = pks__origins_rank(table, numbers[i]);
-    if (rank == UINT32_MAX || taken[rank]) {
-      status = pks__fail(error, PKS_INVALID_ARGUMENT, "no such origin, or named twice", NULL, PKS_NO_OFFSET);
-      break;
-    }
-    taken[rank] = true;
-    ordered[placed++] = origins[rank];
-  }
-  for (uint32_t i = 0; !status && i < listed_count; i++) {
-    if (!taken[i]) { ordered[placed++] = origins[i]; }
-  }
-  pks__free(taken);
-  if (status) {
-    pks__free(ordered);
-    return status;
-  }
+pks_status pks__origins_move(pks__origin_table *table, uint32_t from, uint32_t to, pks_error *error) {
+  PKS_ASSERT((from < table->count && to < table->count) || (from == 0 && to == 0));
+  if (from == to) { return PKS_OK; }
+  pks__origin *ordered = copy_array(table->origins, table->count, sizeof *ordered);
+  if (!ordered) { return pks__fail_memory(error); }
+  pks__origin moved = ordered[from];
+  memmove(&ordered[from], &ordered[from + 1], (size_t)(table->count - from - 1) * sizeof *ordered);
+  memmove(&ordered[to + 1], &ordered[to], (size_t)(table->count - to - 1) * sizeof *ordered);
+  ordered[to] = moved;
   pks__free(table->origins);
   table->origins = ordered;
-  table->count = listed_count;
   return PKS_OK;
 }
 
@@ -234,28 +263,14 @@ static uint32_t read_count(pks__reader *reader, size_t minimum, uint32_t limit) 
   return reader->failed ? 0 : count;
 }
 
-/// Whether an origin's fields fit its kind.
-static bool is_consistent(const pks__origin *origin) {
-  static const uint8_t no_key[PKS__ROOT_KEY_SIZE];
-  bool has_key = memcmp(origin->key, no_key, sizeof no_key) != 0;
-  bool has_product = origin->product[0] != 0;
-  switch (origin->kind) {
-    case PKS__ORIGIN_KIND_LOCAL: return origin->number == PKS__ORIGIN_LOCAL && !has_key && !has_product;
-    case PKS__ORIGIN_KIND_SIGNED: return has_key && pks__product_is_valid(origin->product);
-    case PKS__ORIGIN_KIND_UNSIGNED: return !has_key && pks__product_is_valid(origin->product);
-    case PKS__ORIGIN_KIND_UNKNOWN: return !has_key && !has_product;
-  }
-  return false;
-}
-
 static void read_origin(pks__reader *reader, pks__origin_table *table) {
-  pks__origin origin = {.number = pks__read32(reader), .kind = (pks__origin_kind)pks__read32(reader)};
+  pks__origin origin = {.number = pks__read32(reader), .kind = (pks_origin_kind)pks__read32(reader)};
   const uint8_t *key = pks__read_bytes(reader, sizeof origin.key);
   if (key) { memcpy(origin.key, key, sizeof origin.key); }
   read_text(reader, PKS__PRODUCT_MAX, origin.product);
   if (reader->failed) { return; }
-  bool numbered = (origin.number == PKS__ORIGIN_LOCAL) == (origin.kind == PKS__ORIGIN_KIND_LOCAL)
-    && origin.number < table->next_number;
+  bool numbered =
+    (origin.number == PKS__ORIGIN_LOCAL) == (origin.kind == PKS_ORIGIN_LOCAL) && origin.number < table->next_number;
   bool repeated = false;
   for (uint32_t i = 0; i < table->count; i++) {
     repeated = repeated || table->origins[i].number == origin.number || is_same(&table->origins[i], &origin);

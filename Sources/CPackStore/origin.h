@@ -26,16 +26,9 @@ enum { PKS__ORIGIN_LOCAL = 0 };  ///< the number of the local origin
 
 enum { PKS__ROOT_KEY_SIZE = 32 };
 
-typedef enum pks__origin_kind {
-  PKS__ORIGIN_KIND_LOCAL = 0,
-  PKS__ORIGIN_KIND_SIGNED = 1,
-  PKS__ORIGIN_KIND_UNSIGNED = 2,
-  PKS__ORIGIN_KIND_UNKNOWN = 3,
-} pks__origin_kind;
-
 typedef struct pks__origin {
   uint32_t number;
-  pks__origin_kind kind;
+  pks_origin_kind kind;
   uint8_t key[PKS__ROOT_KEY_SIZE];     ///< the publisher's first root key; zeros unless signed
   char product[PKS__PRODUCT_MAX + 1];  ///< empty for local and unknown
 } pks__origin;
@@ -60,17 +53,23 @@ typedef struct pks__origin_table {
 void pks__origins_free(pks__origin_table *table);
 pks_status pks__origins_copy(const pks__origin_table *from, pks__origin_table *out, pks_error *error);
 
+uint32_t pks__origins_count(const pks__origin_table *table);
+pks_origin pks__origins_at(const pks__origin_table *table, uint32_t rank);  ///< `rank` < count (asserted)
 /// Where an origin stands in the order, from 0 on; UINT32_MAX when there is none of that number.
 uint32_t pks__origins_rank(const pks__origin_table *table, uint32_t number);
+/// As the public header shows an origin, and back. The number that comes back is 0.
+pks_origin pks__origin_public(const pks__origin *origin);
+/// False when kind, key and product do not belong together.
+bool pks__origin_read(const pks_origin *origin, pks__origin *out);
+
 /// The number of the origin that is like `origin` but for its number, or UINT32_MAX.
 uint32_t pks__origins_find(const pks__origin_table *table, const pks__origin *origin);
 /// The same; an origin that is not listed is added as the last.
 pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error);
 /// The origin of a number; false when there is none.
 bool pks__origins_get(const pks__origin_table *table, uint32_t number, pks__origin *out);
-/// Puts origins in a new order: those of `numbers` first, then the others as they were. INVALID_ARGUMENT for a number
-/// that is not listed, or twice among `numbers`.
-pks_status pks__origins_order(pks__origin_table *table, const uint32_t *numbers, uint32_t count, pks_error *error);
+/// Takes the origin at one place of the order to another.
+pks_status pks__origins_move(pks__origin_table *table, uint32_t from, uint32_t to, pks_error *error);
 /// Drops an origin with its floors. No pack may have it; local stays.
 void pks__origins_remove(pks__origin_table *table, uint32_t number);
 

@@ -278,7 +278,7 @@ pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
   pks_status status = PKS_OK;
   if (plan->next_pack_number == 0) { plan->next_pack_number = 1; }
   // Layouts do not say where a pack comes from.
-  pks__origin unknown = {.kind = PKS__ORIGIN_KIND_UNKNOWN};
+  pks__origin unknown = {.kind = PKS_ORIGIN_UNKNOWN};
   uint32_t origin = 0;
   status = pks__origins_add(&plan->origins, &unknown, &origin, error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(layouts, pks__id); i++) {

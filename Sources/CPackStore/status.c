@@ -76,6 +76,9 @@ const char *pks_status_name(pks_status status) {
     case PKS_HELD: return "held";
     case PKS_FORKED: return "forked";
     case PKS_HOSTILE_NAMES: return "hostile names";
+    case PKS_OTHER_ORIGIN: return "other origin";
+    case PKS_DOWNGRADE: return "downgrade";
+    case PKS_STALE: return "stale";
     case PKS_OUT_OF_MEMORY: return "out of memory";
     case PKS_IO_ERROR: return "input/output error";
     case PKS_NO_SPACE: return "no space";

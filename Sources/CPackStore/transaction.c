@@ -135,6 +135,58 @@ pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_erro
   return stage_named(txn, &change, pack, error);
 }
 
+// MARK: - Origins
+
+uint32_t pks_txn_origin_count(const pks_txn *txn) {
+  return pks__origins_count(&pks__txn_view(txn)->generation.origins);
+}
+
+pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index) {
+  return pks__origins_at(&pks__txn_view(txn)->generation.origins, index);
+}
+
+pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error) {
+  pks__scratch *changes = &txn->changes;
+  uint64_t staged = changes->length;
+  pks__view *before = txn->view ? pks__view_retain(txn->view) : NULL;
+  pks_status status = pks__store_check_process(txn->store, error);
+  for (uint32_t i = 0; !status && i < count; i++) {
+    pks__staged_change change = {.kind = PKS__CHANGE_ORDER, .provenance = {.origin = origins[i]}, .place = i};
+    status = pks__txn_stage(txn, &change, error);
+  }
+  if (status) {  // all or nothing
+    pks__view *failed = txn->view;
+    changes->length = staged;
+    txn->view = before;
+    before = failed;
+  }
+  pks__view_release(before);
+  return status;
+}
+
+pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  pks__staged_change change = {.kind = PKS__CHANGE_FORGET_ORIGIN, .provenance = {.origin = *origin}};
+  return status ? status : pks__txn_stage(txn, &change, error);
+}
+
+pks_status pks__txn_check_provenance(
+  const pks_txn *txn, const pks_provenance *by, const char *pack, uint64_t version, bool *adopts, pks_error *error
+) {
+  pks__verdict verdict;
+  pks_status status = pks__provenance_judge(by, pack, version, &pks__txn_view(txn)->generation, &verdict, error);
+  if (adopts) { *adopts = verdict.adopts; }
+  return status;
+}
+
+pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error) {
+  bool adopts;
+  pks_status status = pks__txn_check_provenance(txn, by, pack, 0, &adopts, error);
+  if (status || !adopts) { return status; }
+  pks__staged_change change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
+  return stage_named(txn, &change, pack, error);
+}
+
 // MARK: - Adding a folder
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {
@@ -177,15 +229,18 @@ static const pks__pack_state *find_state(const pks__generation *generation, cons
 }
 
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says that
-/// they need not; the current version's may be asked for again, as its content may be the same.
-static pks_status check_number(const pks__generation *generation, const pks_add_request *request, pks_error *error) {
+/// they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack that is
+/// taken over do not count.
+static pks_status check_number(
+  const pks__generation *generation, const pks_add_request *request, bool adopts, pks_error *error
+) {
   bool is_live;
   const pks__pack_state *state = find_state(generation, request->pack, &is_live);
   if (request->version > PKS__VERSION_MAX) {
     const char *text = "version numbers go from 1 to 9007199254740991";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
-  if (!state || request->version == 0 || request->version > state->highest_version || request->downgrade) {
+  if (!state || adopts || request->version == 0 || request->version > state->highest_version || request->downgrade) {
     return PKS_OK;
   }
   if (is_live && request->version == state->versions[0].number) { return PKS_OK; }
@@ -193,15 +248,16 @@ static pks_status check_number(const pks__generation *generation, const pks_add_
   return pks__fail(error, PKS_EXISTS, text, request->pack, PKS_NO_OFFSET);
 }
 
-/// The version's number, and whether it may be used.
+/// The version's number, and whether it may be used. Those of a pack that is taken over do not count.
 static pks_status choose_number(
-  const pks__generation *generation, const pks_add_request *request, uint64_t *number, pks_error *error
+  const pks__generation *generation, const pks_add_request *request, bool adopts, uint64_t *number, pks_error *error
 ) {
   bool is_live;
   const pks__pack_state *state = find_state(generation, request->pack, &is_live);
   if (state && state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
   }
+  if (adopts) { state = NULL; }
   *number = request->version;
   if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
   if (*number > PKS__VERSION_MAX) {
@@ -284,9 +340,9 @@ pks_status pks__txn_stage_version(
 }
 
 static pks_status stage_new(
-  pks_txn *txn, pks__ingest *ingest, uint64_t number, pks_add_result *result, pks_error *error
+  pks_txn *txn, pks__ingest *ingest, uint64_t number, const pks_provenance *by, pks_add_result *result, pks_error *error
 ) {
-  pks__staged_change change = {.kind = PKS__CHANGE_ADD};
+  pks__staged_change change = {.kind = PKS__CHANGE_ADD, .provenance = *by};
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,
@@ -299,7 +355,8 @@ static pks_status stage_new(
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
-pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
+/// Where map assets lie now, and a priority.
+static pks_status stage_place(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   const pks__pack_state *pack = &pks__txn_view(txn)->generation.packs[ingest->base_pack];
   if (!pks__ingest_is_idle(ingest)) {
@@ -314,10 +371,20 @@ pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_r
   return moves ? pks_txn_set_priority(txn, request->pack, request->priority, error) : PKS_OK;
 }
 
+pks_status pks__txn_stage_unchanged(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, pks_add_result *result, pks_error *error
+) {
+  pks_status status = stage_place(txn, ingest, result, error);
+  return status ? status : pks__txn_stage_adoption(txn, ingest->request.pack, by, error);
+}
+
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = check_request(request, error); }
-  if (!status) { status = check_number(&pks__txn_view(txn)->generation, request, error); }
+  pks_provenance by = {.adopt = request->adopt};
+  bool adopts = false;
+  if (!status) { status = pks__txn_check_provenance(txn, &by, request->pack, 0, &adopts, error); }
+  if (!status) { status = check_number(&pks__txn_view(txn)->generation, request, adopts, error); }
   if (status) { return status; }
   pks_add_result discarded;
   if (!result) { result = &discarded; }
@@ -326,10 +393,10 @@ pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_
   status = pks__ingest_folder(&ingest, &txn->session, view, request, txn->options.durability == PKS_DURABLE, error);
   uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
-    status = pks__txn_stage_unchanged(txn, &ingest, result, error);
+    status = pks__txn_stage_unchanged(txn, &ingest, &by, result, error);
   } else if (!status) {
-    status = choose_number(&view->generation, request, &number, error);
-    if (!status) { status = stage_new(txn, &ingest, number, result, error); }
+    status = choose_number(&view->generation, request, adopts, &number, error);
+    if (!status) { status = stage_new(txn, &ingest, number, &by, result, error); }
   }
   pks__ingest_close(&ingest);
   return status;

@@ -52,14 +52,27 @@ pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_change *change, pks_add_result *result, pks_error *error
 );
 
-/// Stages nothing but where map assets lie now, and a priority, for what was ingested turned out to be the current
-/// version's content.
-pks_status pks__txn_stage_unchanged(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error);
+/// Stages nothing but where map assets lie now, a priority, and whose the pack is, for what was ingested turned out to be
+/// the current version's content.
+pks_status pks__txn_stage_unchanged(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, pks_add_result *result, pks_error *error
+);
+
+/// Whether `by` may change the pack, as far as that can be said before there is anything to stage: spares the work.
+/// With 0 for a version that is not chosen yet. `*adopts` (may be NULL): it would take the pack over.
+pks_status pks__txn_check_provenance(
+  const pks_txn *txn, const pks_provenance *by, const char *pack, uint64_t version, bool *adopts, pks_error *error
+);
+
+/// Stages that the current version of the pack is of the origin of `by`, if it is not yet.
+pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error);
 
 /// Stages what was ingested as `version`, which is known by number, date and content. One that is kept here becomes current
-/// again. Errors: EXISTS (a kept version has the number and other content), HELD, and those of staging.
+/// again. Errors: EXISTS (a kept version has the number and other content), HELD, OTHER_ORIGIN, DOWNGRADE, STALE, and those
+/// of staging.
 pks_status pks__txn_stage_known(
-  pks_txn *txn, pks__ingest *ingest, const pks__version *version, pks_add_result *result, pks_error *error
+  pks_txn *txn, pks__ingest *ingest, const pks__version *version, const pks_provenance *by, pks_add_result *result,
+  pks_error *error
 );
 
 /// How `pks__txn_replace` commits.

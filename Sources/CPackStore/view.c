@@ -530,6 +530,14 @@ void pks_snapshot_close(pks_snapshot *snapshot) {
 
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot) { return snapshot->generation.number; }
 
+uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot) {
+  return pks__origins_count(&snapshot->generation.origins);
+}
+
+pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index) {
+  return pks__origins_at(&snapshot->generation.origins, index);
+}
+
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }
 
 uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot) { return snapshot->generation.removed_count; }

@@ -69,9 +69,7 @@ struct Archive {
     defer { removeTree(workFolder) }
     let site = try Site(at: workFolder.appending("site"))
     var publication = Publication(site: site, source: source, key: key, options: options, progress: progress)
-    // All archives of a pack are one site to those who take them: a later one is newer, and one key signs them.
-    publication.identity = Publication.Identity(
-      site: source.archiveID(of: pack.pack), sequence: UInt64(max(publication.now, 1)))
+    publication.siteID = source.archiveID(of: pack.pack)
     let result = try publication.run([pack])
     let draft = FilePlace("archive", in: workFolder)
     let byteCount = try write(site.folder, to: draft)

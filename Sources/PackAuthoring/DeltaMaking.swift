@@ -3,6 +3,9 @@ public import SystemPackage
 
 /// How much work goes into a delta: more makes it smaller, and applying it no slower.
 public struct DeltaOptions: Hashable, Sendable {
+  /// What the pack belongs to. Clients apply a delta to a pack of the same product and key alone.
+  public var product = Product.standard
+
   /// 1 to 22, on the scale of zstd.
   public var level: Int32 = Self.standardLevel
 
@@ -49,14 +52,14 @@ extension Store {
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)
-      var header: [UInt8] = []
       let info = try self.makeSnapshot().buildDelta(
         of: pack, from: from, to: to, level: options.level,
-        write: { offset, bytes throws(PackStoreError) in
-          if offset == 0 { header = Array(bytes) }
-          try output.write(bytes, at: offset)
-        }, progress: progress)
-      let signature = try key.map { key throws(PackStoreError) in try DeltaSignature(of: header, by: key).bytes } ?? []
+        write: { offset, bytes throws(PackStoreError) in try output.write(bytes, at: offset) }, progress: progress)
+      let sequence = SiteRoot.nextSequence(after: nil, at: nanosecondsSince1970())
+      let signature =
+        try key.map { key throws(PackStoreError) in
+          try DeltaSignature(of: info.headerDigest, by: key, product: options.product, sequence: sequence).bytes
+        } ?? []
       try signature.span.bytes.withUnsafeBytes { bytes throws(PackStoreError) in
         try output.write(bytes, at: UInt64(info.byteCount))
       }

@@ -28,15 +28,11 @@ struct Publication {
   /// The site's, in which tests end a publication where they want.
   var folder: SiteFolder
 
-  /// What the root calls the site, and its first number: by default the site's store, and 1.
-  struct Identity {
-    var site: SiteID
-    var sequence: UInt64
-  }
-  var identity: Identity
+  /// What the root calls the site: by default by the id of its store.
+  var siteID: SiteID
 
   /// Nanoseconds since 1970.
-  let now = Int64(Date().timeIntervalSince1970 * 1e9)
+  let now = nanosecondsSince1970()
   private var root: SiteRoot?
   private var rootByteCount: UInt64 = 0
 
@@ -53,7 +49,7 @@ struct Publication {
     self.options = options
     self.progress = progress
     folder = site.folder
-    identity = Identity(site: site.store.id, sequence: 1)
+    siteID = site.store.id
   }
 
   /// Publishes what is wanted; nil: the current version of each pack of the source.
@@ -88,6 +84,26 @@ struct Publication {
     }
   }
 
+  /// Signs the root again.
+  mutating func refresh() throws(PackStoreError) -> PublishResult {
+    let lock = try FileLock(
+      folder.lockFile, waits: options.waitsForOthers, reason: "another process is publishing to the site")
+    defer { withExtendedLifetime(lock) {} }
+    guard let current = try readRoot() else {
+      throw PackStoreError(.notFound, "the site has no root yet", file: site.path.string)
+    }
+    root = current
+    var next = current
+    next.sequence = SiteRoot.nextSequence(after: current.sequence, at: now)
+    next.expiresAfter = expiresAfter
+    next.madeAt = now
+    try write(next)
+    return PublishResult(
+      sequence: next.sequence, isUnchanged: false, publicKey: key.publicKey,
+      expiresAt: next.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }, packs: [], droppedVersions: [],
+      deltas: [], missingDeltas: [], newByteCount: Int(clamping: newByteCount), byteCount: Int(clamping: rootByteCount))
+  }
+
   // MARK: - Steps
 
   private mutating func publish(
@@ -119,14 +135,13 @@ struct Publication {
     let snapshot = try site.store.makeSnapshot()
     let packs = snapshot.packs
     guard root != nil || !packs.isEmpty else { return ([:], [:]) }
-    let files = try bringUpToDate(with: snapshot, expiresAt: root?.expiresAt)
+    let files = try bringUpToDate(with: snapshot, renews: false)
     return (Dictionary(uniqueKeysWithValues: packs.map { ($0.id, $0.version) }), files)
   }
 
   /// Describes what was committed, and removes what nothing leads to any more.
   private mutating func finish() throws(PackStoreError) -> [SitePath: UInt64] {
-    let expiresAt = options.expiresAfter.map { now + Int64($0 / .nanoseconds(1)) }
-    let files = try bringUpToDate(with: try site.store.makeSnapshot(), expiresAt: expiresAt)
+    let files = try bringUpToDate(with: try site.store.makeSnapshot(), renews: true)
     try folder.removeAll(but: files.keys)
     return files
   }
@@ -136,6 +151,12 @@ struct Publication {
     guard signed.publicKey == key.publicKey else {
       var error = PackStoreError(.untrusted, "the site is signed by another key", file: site.path.string)
       error.remedy = "publish with the key that signed it: its clients would refuse any other"
+      throw error
+    }
+    if let product = options.product, product != signed.root.product {
+      var error = PackStoreError(
+        .invalidArgument, "the site is of the product '\(signed.root.product)'", file: site.path.string)
+      error.remedy = "publish other products to sites of their own: clients would refuse this one"
       throw error
     }
     rootByteCount = try folder.byteCount(of: .root) ?? 0
@@ -174,29 +195,42 @@ struct Publication {
     var copyOptions = CopyOptions()
     copyOptions.level = options.level
     copyOptions.layout = options.layout
+    copyOptions.isOwn = true
     copyOptions.priority = snapshot.pack(pack.pack)!.priority
     return try transaction.copy(pack.pack, version: pack.version, from: snapshot, options: copyOptions) { [progress] in
       progress?(.store(pack.pack, $0))
     }
   }
 
+  /// How long roots count from now on, in nanoseconds; nil: for ever.
+  private var expiresAfter: Int64? {
+    switch options.expiry {
+    case .asBefore: root?.expiresAfter
+    case .never: nil
+    case .after(let duration): max(1, nanoseconds(duration))
+    }
+  }
+
   /// Writes a root that describes the present generation of the site's store, unless there is one.
   ///
+  /// - Parameter renews: puts the root's end off, too, if it has one.
   /// - Returns: the files that the root leads to, without itself, and their lengths.
   private mutating func bringUpToDate(
-    with snapshot: borrowing Snapshot, expiresAt: Int64?
+    with snapshot: borrowing Snapshot, renews: Bool
   ) throws(PackStoreError) -> [SitePath: UInt64] {
     let description = try SiteDescription(of: snapshot, in: folder, current: root) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
     newByteCount += description.newByteCount
-    if let root, root.packs == description.packs, expiresAt == nil || expiresAt == root.expiresAt {
+    let expiresAfter = renews ? expiresAfter : root?.expiresAfter
+    let isDue = renews && expiresAfter != nil && root?.madeAt != now
+    if let root, root.packs == description.packs, root.expiresAfter == expiresAfter, !isDue {
       return description.files
     }
     try write(
       SiteRoot(
-        sequence: root.map { $0.sequence + 1 } ?? identity.sequence, madeAt: now, expiresAt: expiresAt,
-        site: identity.site, packs: description.packs))
+        sequence: SiteRoot.nextSequence(after: root?.sequence, at: now), madeAt: now, expiresAfter: expiresAfter,
+        site: siteID, product: root?.product ?? options.product ?? .standard, packs: description.packs))
     return description.files
   }
 
@@ -280,7 +314,7 @@ struct Publication {
     guard !deltas.isEmpty else { return }
     try folder.syncNames()
     var next = root!
-    next.sequence += 1
+    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
     next.madeAt = now
     for delta in deltas {
       let index = next.packs.firstIndex { $0.id == delta.pack }!
@@ -289,6 +323,12 @@ struct Publication {
     try write(next)
   }
 }
+
+/// What the clock says: nanoseconds since 1970, wherever it stands.
+func nanosecondsSince1970() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
+
+/// Nanoseconds of a duration, as far as they can be counted.
+private func nanoseconds(_ duration: Duration) -> Int64 { Int64(min(max(duration / .nanoseconds(1), 0), 9e18)) }
 
 extension SiteRoot.Delta {
   init(_ delta: DeltaInfo) {

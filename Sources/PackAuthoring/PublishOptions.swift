@@ -18,8 +18,19 @@ public struct PublishOptions: Hashable, Sendable {
   /// How small deltas are.
   public var deltaOptions = DeltaOptions()
 
-  /// After how long clients refuse the site unless it was published again. Nil: never.
-  public var expiresAfter: Duration?
+  /// What the site's packs belong to; it is chosen once. Nil: what the site says, or ``Product/standard``.
+  public var product: Product?
+
+  /// After how long clients refuse the site unless it was published or refreshed again. A property of the site: each
+  /// publication renews it.
+  public var expiry = Expiry.asBefore
+
+  public enum Expiry: Hashable, Sendable {
+    /// What the site says; a new one never expires.
+    case asBefore
+    case never
+    case after(Duration)
+  }
 
   /// Waits while somebody else publishes to the site; otherwise that is `busy`.
   public var waitsForOthers = true

@@ -11,6 +11,7 @@ import SystemPackage
 package final class ArchiveSource: SiteSource {
   package let location: String
   package let isLocal = true
+  package let isArchive = true
   package let hasRanges = true
   private let file: InputFile
   private let index: ArchiveIndex

@@ -62,8 +62,13 @@ extension DeliveryError {
     public static let badSignature = Self(name: "badSignature")
     /// The root is signed by another key than the one that is trusted.
     public static let otherKey = Self(name: "otherKey")
-    /// The root is older than one that was seen.
-    public static let olderRoot = Self(name: "olderRoot")
+    /// Two different roots have one sequence number: its publisher, or somebody with the key, shows different people
+    /// different sites.
+    public static let forkedRoot = Self(name: "forkedRoot")
+    /// The root says that it was made in the future.
+    public static let fromTheFuture = Self(name: "fromTheFuture")
+    /// The root is older than was asked for.
+    public static let tooOld = Self(name: "tooOld")
     /// The root's time is over.
     public static let expired = Self(name: "expired")
   }
@@ -88,7 +93,10 @@ extension DeliveryError: CustomStringConvertible {
     case .corrupt: "try again; if it stays so, tell whoever runs the site"
     case .newerFormat: "update PackStore"
     case .otherDraft: "use the version of PackStore that published it, or have it published again"
-    case .otherKey: "ask the publisher; --trust takes the new key"
+    case .otherKey: "ask the publisher; 'packstore trust STORE forget ID' forgets what is trusted"
+    case .forkedRoot: "ask the publisher: the key may be stolen"
+    case .fromTheFuture: "see whether the clock is right, and ask the publisher"
+    case .tooOld: "try again later, or ask the publisher"
     case .expired: "ask the publisher for a newer one"
     default: nil
     }

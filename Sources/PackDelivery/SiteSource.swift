@@ -20,6 +20,9 @@ package protocol SiteSource: Sendable {
   /// Whether its place in a file system was given: only there may a site be unsigned.
   var isLocal: Bool { get }
 
+  /// Whether it is a single file that may come from anywhere, so that nothing is pinned to its place.
+  var isArchive: Bool { get }
+
   /// Whether parts of files can be read; what is known so far. False: use ``stream(_:)``.
   var hasRanges: Bool { get }
 
@@ -48,6 +51,8 @@ package protocol SiteSource: Sendable {
 }
 
 extension SiteSource {
+  package var isArchive: Bool { false }
+
   package func place(of path: String) -> String { location.hasSuffix("/") ? location + path : location + "/" + path }
 }
 

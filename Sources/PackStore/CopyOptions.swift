@@ -4,6 +4,15 @@ public struct CopyOptions: Hashable, Sendable {
   /// a new one gets 0.
   public var priority: Int32?
 
+  /// Takes over a pack of another origin. Its history goes then.
+  public var adopts = false
+
+  /// Takes a version that is lower than the one that was accepted last.
+  public var allowsDowngrade = false
+
+  /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
+  package var isOwn = false
+
   /// The zstd level of what is new here, 1 to 22. Nil: 3, or 4 with the sequential layout.
   public var level: Int32?
 

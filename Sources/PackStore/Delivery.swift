@@ -25,17 +25,21 @@ package final class Delivery {
 
   /// Begins to bring the version that a manifest describes.
   ///
-  /// - Parameter priority: for a pack that the store does not have yet.
-  /// - Returns: nil when it is the pack's current version already.
-  /// - Throws: `busy` when another process brings the same version: begin a new transaction later; `exists` when the
+  /// - Parameters:
+  ///   - priority: for a pack that the store does not have yet.
+  ///   - provenance: by whose word it comes.
+  /// - Returns: nil when it is the pack's current version already; an adoption is staged then.
+  /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new transaction later; `exists` when the
   ///   number is taken by other content; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   package static func open(
-    _ manifest: VersionManifest, priority: Int32, in transaction: borrowing Transaction
+    _ manifest: VersionManifest, priority: Int32, by provenance: Provenance, in transaction: borrowing Transaction
   ) throws(PackStoreError) -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
     try check { error in
-      manifest.withCore(priority) { pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error) }
+      manifest.withCore(priority, provenance) {
+        pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
+      }
     }
     return isNeeded ? Delivery(pointer, transaction.hold, manifest.pack) : nil
   }
@@ -134,7 +138,7 @@ package final class Delivery {
 extension VersionManifest {
   /// Lends the core's form.
   fileprivate func withCore<Result>(
-    _ priority: Int32, _ body: (UnsafePointer<pks_delivery_request>) -> Result
+    _ priority: Int32, _ provenance: Provenance, _ body: (UnsafePointer<pks_delivery_request>) -> Result
   ) -> Result {
     let segments = segments.map { segment in
       var site = pks_site_segment()
@@ -150,6 +154,7 @@ extension VersionManifest {
     withUnsafeMutableBytes(of: &request.catalog) { $0.copyBytes(from: catalog.bytes) }
     withUnsafeMutableBytes(of: &request.layout) { $0.copyBytes(from: layout.bytes) }
     request.committed_at_ns = committedAt
+    request.provenance = provenance.core
     request.set_priority = true
     request.priority = priority
     request.segment_count = UInt32(segments.count)

@@ -32,6 +32,7 @@ func withRequest<Result>(
   request.downgrade = options.allowsDowngrade
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
+  request.adopt = options.adopts
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.links = options.links.core
@@ -70,6 +71,9 @@ func withRequest<Result>(
 ) -> Result {
   var request = pks_copy_request()
   request.source = source
+  request.adopt = options.adopts
+  request.downgrade = options.allowsDowngrade
+  request.as_local = options.isOwn
   request.version = version ?? 0
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0

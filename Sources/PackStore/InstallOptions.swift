@@ -15,6 +15,9 @@ public struct InstallOptions: Hashable, Sendable {
   /// new pack gets 0.
   public var priority: Int32?
 
+  /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
+  public var adopts = false
+
   /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read. Nil: 3, or 4 with
   /// the sequential layout.
   public var level: Int32?

@@ -4,8 +4,11 @@ import CPackStore
 public struct Pack: Identifiable, Hashable, Sendable {
   public let id: PackID
 
-  /// Who wins when several packs have the same path: the higher priority, then the pack that was first installed
-  /// earlier.
+  /// Who may change it.
+  public let origin: Origin
+
+  /// Who wins when several packs of one origin have the same path: the higher priority, then the pack that was first
+  /// installed earlier.
   public let priority: Int32
 
   /// The version that is read; of a removed pack, the one that was.
@@ -25,6 +28,7 @@ public struct Pack: Identifiable, Hashable, Sendable {
 
   init(_ pack: pks_pack) {
     id = PackID(trusted: pack.name)
+    origin = Origin(pack.origin)
     priority = pack.priority
     version = PackVersion(pack.current, of: id)
     highestVersion = pack.highest_version

@@ -93,6 +93,13 @@ extension PackStoreError {
     /// Paths of the pack were chosen to make look-ups slow: it was not added.
     public static let hostileNames = Self(PKS_HOSTILE_NAMES)
 
+    /// The pack is of another origin than what is to change it.
+    public static let otherOrigin = Self(PKS_OTHER_ORIGIN)
+    /// A lower version than was accepted before, or one that its publisher took back.
+    public static let downgrade = Self(PKS_DOWNGRADE)
+    /// A root that is older than what was accepted before: no alarm, and nothing to do.
+    public static let stale = Self(PKS_STALE)
+
     /// There is no memory left.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
     /// A system call failed; ``PackStoreError/systemError`` says why.
@@ -150,9 +157,13 @@ extension PackStoreError: CustomStringConvertible {
     case .conflict: "stage it again"
     case .held: "run 'packstore unpin' to let it move again"
     case .hostileNames: "see where the pack comes from; nothing of it was added"
+    case .otherOrigin: "see 'packstore trust'; --adopt takes the pack over"
+    case .downgrade: "--downgrade takes it all the same"
+    case .stale: "try again later"
     case .corrupt: "run 'packstore verify', then 'packstore repair'"
     case .newerFormat: "update PackStore"
-    case .otherDraft: "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
+    case .otherDraft:
+      "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
     case .purged: "fetch the pack again"
     default: nil
     }

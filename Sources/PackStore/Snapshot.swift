@@ -41,7 +41,8 @@ final class SnapshotHold: Sendable {
 }
 
 extension Snapshot {
-  /// The packs, in the order in which they win: by priority, then first installed first.
+  /// The packs, in the order in which they win: by the order of origins, then by priority, then first
+  /// installed first.
   public var packs: [Pack] { (0..<pks_snapshot_pack_count(pointer)).map { Pack(pks_snapshot_pack(pointer, $0)) } }
 
   /// Packs that were removed but keep their history.

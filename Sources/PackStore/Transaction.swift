@@ -19,8 +19,8 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
-  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `held`; `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`.
+  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack is not
+  ///   local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
@@ -77,14 +77,14 @@ public struct Transaction: ~Copyable {
   /// its content.
   ///
   /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
-  /// say. Map assets stay map assets. A version that is kept here becomes current again; unlike after ``rollBack(_:to:)``
+  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again; unlike after ``rollBack(_:to:)``
   /// the pack is not held.
   ///
   /// - Parameters:
   ///   - version: the number of a version that `source` keeps; by default its current one.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the same
-  ///   number has other content here; `held`; `cancelled` when the surrounding task is; `noSpace`, `ioError`,
+  ///   number has other content here; `otherOrigin`; `downgrade`; `held`; `cancelled` when the surrounding task is; `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult

@@ -59,6 +59,9 @@ struct Add: AsyncParsableCommand {
   )
   var priority: Int32?
 
+  @Flag(help: "Take over a pack that came from elsewhere: its history goes, and versions begin with 1.")
+  var adopt = false
+
   @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
   var links: InstallOptions.Links = .store
 
@@ -161,6 +164,7 @@ struct Add: AsyncParsableCommand {
     options.version = version
     options.allowsDowngrade = downgrade
     options.priority = priority
+    options.adopts = adopt
     options.level = level
     options.layout = layout
     options.links = links

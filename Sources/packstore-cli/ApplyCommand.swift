@@ -9,12 +9,12 @@ struct Apply: AsyncParsableCommand {
     discussion: """
       The version that the delta begins with must be kept in the store; it need not be the current one. What comes of it \
       becomes the pack's current version. Whatever the file holds, that is exactly what its header names, or nothing is \
-      changed; '--trust' names the key of the publisher who vouches for it. The keys of sites that the store was pulled \
-      from are trusted anyway. 'packstore delta' makes deltas.
+      changed. The pack's own publisher must have signed it, for the same product; '--trust' names the key as well. \
+      'packstore delta' makes deltas.
 
         packstore apply Packs Tutorial-3-4.delta
         packstore apply Packs Tutorial-3-4.delta --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
-        packstore apply Packs Tutorial-3-4.delta --allow-unsigned
+        packstore apply Packs Tutorial-3-4.delta --allow-unsigned --adopt
       """
   )
 
@@ -26,8 +26,14 @@ struct Apply: AsyncParsableCommand {
   @Option(help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
   var trust: SitePublicKey?
 
-  @Flag(help: "Take a delta whoever made it: you know where it comes from.")
+  @Flag(help: "Take a delta that is not signed: you know where it comes from.")
   var allowUnsigned = false
+
+  @Flag(help: "Take the pack over if it is of another origin; their history goes.")
+  var adopt = false
+
+  @Flag(help: "Take a version that is lower than the one that was accepted last.")
+  var downgrade = false
 
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
@@ -71,14 +77,21 @@ struct Apply: AsyncParsableCommand {
     try output.flush()
   }
 
-  /// Without a word from the user only those are trusted whose sites the store was pulled from.
+  /// Without a word from the user the pack's own publisher must have signed it, which the core compares.
   private func chooseTrust(for delta: DeltaFile) throws -> DeltaTrust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
-    let known = try TrustFile(inStore: FilePath(store.store)).read().sites.values.map(\.key)
-    if let signer = delta.signer, known.contains(signer) { return .key(signer) }
-    let whose = delta.signer.map { "is signed by \($0): name that key with --trust if it is the publisher's" }
-    throw Failure("the delta '\(escaped(file))' \(whose ?? "is not signed: say --allow-unsigned to take it")")
+    guard delta.signer != nil else {
+      throw Failure("the delta '\(escaped(file))' is not signed: say --allow-unsigned to take it")
+    }
+    return .packOrigin
+  }
+
+  private var applyOptions: ApplyOptions {
+    var options = ApplyOptions()
+    options.adopts = adopt
+    options.allowsDowngrade = downgrade
+    return options
   }
 
   /// Stages and commits. If another process changed the same pack meanwhile, once more.
@@ -90,7 +103,9 @@ struct Apply: AsyncParsableCommand {
       do {
         let options = Transaction.Options(waitsForWriters: !wait.noWait, keptVersionCount: keep)
         return try await store.write(options: options) { transaction in
-          try transaction.apply(delta, trusting: trust) { bar.update(Progress(activity: "applying", $0)) }
+          try transaction.apply(delta, trusting: trust, options: applyOptions) {
+            bar.update(Progress(activity: "applying", $0))
+          }
         }
       } catch {
         guard let conflict = error as? PackStoreError, conflict.code == .conflict, rounds < 5 else { throw error }

@@ -5,7 +5,8 @@ struct Conflicts: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List assets that another pack hides.",
     discussion: """
-      Where several packs have the same path, the pack of highest priority wins, then the one installed first. \
+      Where several packs have the same path, the pack of the earliest origin wins (see 'packstore trust'), then that of \
+      highest priority, then the one installed first. \
       'cat --pack' reads what is hidden. --json prints one object per line.
 
         packstore conflicts Packs

@@ -58,6 +58,7 @@ struct MakeDelta: AsyncParsableCommand {
   var unsigned = false
 
   @OptionGroup var key: KeyOption
+  @OptionGroup var product: ProductOption
 
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
@@ -78,6 +79,7 @@ struct MakeDelta: AsyncParsableCommand {
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
     var options = DeltaOptions()
     if let level { options.level = level.level }
+    if let product = product.product { options.product = product }
 
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }

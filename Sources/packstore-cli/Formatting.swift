@@ -75,6 +75,8 @@ private func oneDecimal(_ value: Double) -> String {
 /// `2025-11-21T10:46:00Z`.
 func formatDate(_ date: Date) -> String { date.formatted(.iso8601) }
 
+func formatDate(nanoseconds: Int64) -> String { formatDate(Date(timeIntervalSince1970: Double(nanoseconds) / 1e9)) }
+
 // MARK: - Names
 
 /// A name on one line, safe to show on a terminal: `\n`, `\t`, `\r`, `\\`, `\x1b` for control characters and for bytes

@@ -9,8 +9,9 @@ struct Import: AsyncParsableCommand {
       Makes the store when there is none. What is stored in the archive is taken as it is, without compressing it again; \
       what the store has already stays. 'packstore package' makes archives.
 
-      At first contact the key that signed archives of this pack is remembered; another one is refused later, and so is \
-      an archive that is older than one that was taken. '--trust' names the key that the publisher gave you.
+      The pack belongs to the key and the product that the archive names: archives of others are refused later, unless \
+      '--adopt' is said, and so are lower versions, unless '--downgrade' is. '--trust' names the key that the publisher \
+      gave you.
 
         packstore import Packs Tutorial.pack
         packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -23,8 +24,14 @@ struct Import: AsyncParsableCommand {
   var file: String
 
   @Option(
-    help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parsePublicKey)
+    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
   var trust: SitePublicKey?
+
+  @Flag(help: "Take the pack over if it is of another origin; their history goes.")
+  var adopt = false
+
+  @Flag(help: "Take a version that is lower than the one that was accepted last.")
+  var downgrade = false
 
   @Flag(help: "Take an archive that nobody signed.")
   var allowUnsigned = false
@@ -52,6 +59,8 @@ struct Import: AsyncParsableCommand {
     var options = PullOptions()
     options.trustedKey = trust
     options.allowsUnsigned = allowUnsigned
+    options.adopts = adopt
+    options.allowsDowngrade = downgrade
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep
     return options
@@ -60,7 +69,7 @@ struct Import: AsyncParsableCommand {
   private func say(_ result: PullResult) throws {
     if !report.quiet, result.isFirstContact, let key = result.key {
       warn(
-        "archives of this pack that the key \(key) signed are trusted from now on; compare it with what the publisher says"
+        "this pack is taken from the key \(key) from now on; compare it with what the publisher says"
       )
     }
     for pack in result.packs where pack.outcome == .held {

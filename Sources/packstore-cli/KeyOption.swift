@@ -44,6 +44,41 @@ func keyFile(_ name: String?) throws -> FilePath {
   return file
 }
 
+/// What packs belong to.
+struct ProductOption: ParsableArguments {
+  @Option(
+    help: .init(
+      "The product that the packs belong to: clients take them from the same key and product alone (default: 'default').",
+      valueName: "name"), transform: parseProduct)
+  var product: Product?
+}
+
+@Sendable private func parseProduct(_ name: String) throws -> Product {
+  do { return try Product(name) } catch { throw ValidationError(error.reason) }
+}
+
+/// For how long clients believe a root.
+struct ExpiryOptions: ParsableArguments {
+  @Option(
+    help: .init(
+      "Days after which clients refuse the site unless it was published or refreshed; kept for later publications.",
+      valueName: "days"))
+  var expires: Int?
+
+  @Flag(help: "The site does not expire any more.")
+  var noExpires = false
+
+  func validate() throws {
+    guard (1...36_500).contains(expires ?? 1) else { throw ValidationError("--expires goes from 1 to 36500 days") }
+    guard expires == nil || !noExpires else { throw ValidationError("--expires and --no-expires exclude each other") }
+  }
+
+  var expiry: PublishOptions.Expiry {
+    if let expires { return .after(.seconds(expires * 86_400)) }
+    return noExpires ? .never : .asBefore
+  }
+}
+
 /// How what is published is encoded.
 struct EncodingOptions: ParsableArguments {
   @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
@@ -52,20 +87,14 @@ struct EncodingOptions: ParsableArguments {
   @Option(help: "How apps will read the assets: at random, or from front to back, which stores them smaller.")
   var layout: InstallOptions.Layout = .random
 
-  @Option(
-    help: .init("Days after which clients refuse the site unless it was published again.", valueName: "days"))
-  var expires: Int?
-
   func validate() throws {
     guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
-    guard (1...36_500).contains(expires ?? 1) else { throw ValidationError("--expires goes from 1 to 36500 days") }
   }
 
   var publishOptions: PublishOptions {
     var options = PublishOptions()
     options.level = level
     options.layout = layout
-    options.expiresAfter = expires.map { .seconds($0 * 86_400) }
     return options
   }
 }

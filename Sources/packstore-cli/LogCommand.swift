@@ -72,13 +72,14 @@ private struct PackReport: Encodable {
     let files, links, folders, bytes: Int
   }
 
-  let pack: String
+  let pack, origin: String
   let priority: Int32
   let held, removed: Bool
   let versions: [Version]
 
   init(_ pack: Pack, _ versions: [PackVersion]) {
     self.pack = pack.id.name
+    origin = pack.origin.id
     priority = pack.priority
     held = pack.isHeld
     removed = pack.isRemoved

@@ -28,6 +28,8 @@ struct Package: AsyncParsableCommand {
   var force = false
 
   @OptionGroup var key: KeyOption
+  @OptionGroup var product: ProductOption
+  @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: EncodingOptions
   @OptionGroup var report: ReportOptions
 
@@ -40,11 +42,14 @@ struct Package: AsyncParsableCommand {
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
+    var options = encoding.publishOptions
+    options.product = product.product
+    options.expiry = expiry.expiry
     let result: ArchiveResult
     do {
-      result = try await source.package(
-        pack, to: file, signedBy: key, options: encoding.publishOptions, replacing: force
-      ) { bar.update(Progress($0)) }
+      result = try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {
+        bar.update(Progress($0))
+      }
     } catch  where error.code == .exists {
       throw existsAlready(output)
     }

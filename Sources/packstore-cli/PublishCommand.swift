@@ -39,6 +39,8 @@ struct Publish: AsyncParsableCommand {
   var packs: [PublishedPack] = []
 
   @OptionGroup var key: KeyOption
+  @OptionGroup var product: ProductOption
+  @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: EncodingOptions
 
   @Option(help: .init("How many versions of these packs stay on the site, the current one included.", valueName: "n"))
@@ -71,6 +73,8 @@ struct Publish: AsyncParsableCommand {
     let key = try key.open(quiet: report.quiet, makesOne: !pathExists(FilePath("\(site)/root")))
     let site = try Site(at: site)
     var options = encoding.publishOptions
+    options.product = product.product
+    options.expiry = expiry.expiry
     options.keptVersionCount = keep
     options.deltaCount = deltas
     if let deltaLevel { options.deltaOptions.level = deltaLevel.level }

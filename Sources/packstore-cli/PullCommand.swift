@@ -18,7 +18,8 @@ struct Pull: AsyncParsableCommand {
       Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
 
       At first contact the key that signed the site is remembered; another one is refused later. '--trust' names the key \
-      that the publisher gave you.
+      that the publisher gave you. A pack of another publisher or product, or one that was added here, is left alone: \
+      '--adopt' takes over those that are named. What a mirror shows that lags behind is left alone, too, and said.
 
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -37,8 +38,18 @@ struct Pull: AsyncParsableCommand {
   var packs: [PackID] = []
 
   @Option(
-    help: .init("Take only what this public key signed, and remember it.", valueName: "key"), transform: parsePublicKey)
+    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
   var trust: SitePublicKey?
+
+  @Flag(help: "Take over packs that are named and of another origin; their history goes.")
+  var adopt = false
+
+  @Flag(help: "Take versions of packs that are named that are lower than what that was accepted last.")
+  var downgrade = false
+
+  @Option(
+    help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
+  var maxAge: Duration?
 
   @Flag(help: "Take a folder that nobody signed.")
   var allowUnsigned = false
@@ -62,6 +73,9 @@ struct Pull: AsyncParsableCommand {
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
+    guard !packs.isEmpty || !(adopt || downgrade) else {
+      throw ValidationError("--adopt and --downgrade are for packs that are named")
+    }
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
@@ -94,6 +108,9 @@ struct Pull: AsyncParsableCommand {
     var options = PullOptions()
     options.trustedKey = trust
     options.allowsUnsigned = allowUnsigned
+    options.adopts = adopt
+    options.allowsDowngrade = downgrade
+    options.maximumAge = maxAge
     options.byteRateLimit = limitRate
     options.usesDeltas = !noDelta
     options.waitsForWriters = !wait.noWait
@@ -105,6 +122,17 @@ struct Pull: AsyncParsableCommand {
 
   private func say(_ result: PullResult, _ duration: Duration) throws {
     if !report.quiet {
+      if result.isStale {
+        warn("the site's root is older than one that was seen there: nothing was changed; the mirror may lag behind")
+      } else if result.age > .seconds(30 * 86_400) {
+        warn("the site's root was made \(Int(result.age / .seconds(86_400))) days ago; '--max-age' refuses old ones")
+      }
+      for pack in result.packs where pack.outcome == .stale && !result.isStale {
+        warn("what the site says of \(pack.pack) is older than what was taken before; it was left as it is")
+      }
+      for pack in result.packs where pack.outcome == .otherOrigin {
+        warn("\(pack.pack) is of another origin and was left alone: name it and say '--adopt' to take it over")
+      }
       for pack in result.packs where pack.outcome == .held {
         warn("\(pack.pack) is held at version \(pack.from ?? 0) and was left there: see 'packstore unpin'")
       }
@@ -122,11 +150,12 @@ struct Pull: AsyncParsableCommand {
       try output.lines(result.packs.flatMap(lines) + [summary(result, duration)])
     }
     try output.flush()
+    if result.packs.contains(where: { $0.outcome == .otherOrigin }) { throw ExitCode.failure }
   }
 
   private func lines(_ pack: PulledPack) -> [String] {
     switch pack.outcome {
-    case .held, .absent: return []
+    case .held, .absent, .otherOrigin, .stale: return []
     case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
     case .updated: break
     }
@@ -174,6 +203,15 @@ private struct PlaceForPull {
   func end() { temporary?.remove() }
 }
 
+/// A time as people write it: a number with `s`, `m`, `h` or `d`.
+@Sendable private func parseDuration(_ text: String) throws -> Duration {
+  let factors: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+  guard let unit = text.last, let factor = factors[unit], let number = Int(text.dropLast()),
+    (1...1_000_000).contains(number)
+  else { throw ValidationError("'\(text)' is no time, such as 12h or 14d") }
+  return .seconds(number * factor)
+}
+
 /// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.
 @Sendable private func parseByteRate(_ text: String) throws -> Int {
   let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
@@ -188,13 +226,23 @@ private struct PlaceForPull {
 private struct PullReport: Encodable {
   let packs: [PackReport]
   let key: String?
-  let firstContact, dryRun: Bool
+  let origin, product: String?
+  let madeAt: String
+  let age: Int
+  let expiresAt: String?
+  let stale, firstContact, dryRun: Bool
   let wireBytes, requests: Int
   let seconds: Double
 
   init(_ result: PullResult, _ duration: Duration, isDryRun: Bool) {
     packs = result.packs.map(PackReport.init)
     key = result.key?.description
+    origin = result.isStale ? nil : result.origin.id
+    product = result.origin.product?.name
+    madeAt = formatDate(result.madeAt)
+    age = Int(result.age / .seconds(1))
+    expiresAt = result.expiresAt.map(formatDate)
+    stale = result.isStale
     firstContact = result.isFirstContact
     dryRun = isDryRun
     wireBytes = result.wireByteCount

@@ -41,7 +41,7 @@ import Testing
         outcomes[version, default: 0] += 1
         wasKilled = random(2) == 0
       }
-      let applied = try playground.packstore("apply", "store", "file.delta", "--allow-unsigned", "-q")
+      let applied = try playground.packstore("apply", "store", "file.delta", "--allow-unsigned", "--adopt", "-q")
       #expect(applied.status == 0, "seed \(seed): \(applied.errors)")
       #expect(try checkedVersion() == "new")
       try playground.packstore("add", "store", "old", "--pack", "Other", "-q")
@@ -68,7 +68,7 @@ import Testing
   /// Applies the delta until the store's folder was seen to change so often, and kills it. `changes` is how often it was.
   private func applyWithKill(after limit: Int) throws -> (wasKilled: Bool, changes: Int) {
     let process = try playground.start(
-      ["apply", "store", "file.delta", "--allow-unsigned", "-q"], output: .nullDevice, errors: .nullDevice)
+      ["apply", "store", "file.delta", "--allow-unsigned", "--adopt", "-q"], output: .nullDevice, errors: .nullDevice)
     var changes = 0, last = files()
     while process.isRunning, changes < limit {
       let now = files()

@@ -209,6 +209,8 @@ import Testing
     try refuses("web/site", "--trust", String(key), saying: "another key")
     try refuses("web/site", "--allow-unsigned", saying: "another")
     try refuses("web/site", "--trust", "xyz", saying: "44 characters", status: 2)
+    let wrong = try playground.packstore("keygen", "key").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
+    try refuses("web/site", "--trust", String(wrong), saying: "packstore trust STORE forget ID")
     let theirs = try playground.packstore("keygen", "other").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
     try refuses("web/site", "--trust", String(theirs), saying: "another key")
   }
@@ -221,7 +223,9 @@ import Testing
     try publish()
     try pull("web/site")
     try playground.write(old, to: "web/site/root")
-    try refuses("web/site", saying: "was seen before")
+    let lagging = try playground.packstore("pull", "store", "web/site", "--json")
+    #expect(try lagging.status == 0 && lagging.json["stale"] as? Bool == true)
+    #expect(try playground.packstore("pull", "store", "web/site").errors.contains("mirror may lag"))
     #expect(try playground.packstore("cat", "store", "a").output == "y")
   }
 

@@ -37,13 +37,20 @@ import Testing
     #expect(delta.signer == key.publicKey && delta.info == made.info)
     #expect("\(delta.info)" == "P@1 to 2" && made.byteCount < delta.info.newByteCount / 10)
 
-    let result = try await target.apply(delta: file, trusting: .key(key.publicKey))
+    let result = try await target.apply(delta: file, trusting: .key(key.publicKey), options: Self.adopting)
     let version = try #require(try source.makeSnapshot().pack("P")?.version)
     #expect(result.version.catalog == version.catalog && result.version.number == 2 && !result.isUnchanged)
     #expect(result.newByteCount == delta.info.newByteCount)
     #expect(try target.contents(of: "folder/small") == Data("version 2".utf8))
     #expect(try await target.verify(deep: true).isSound)
-    #expect(try await target.apply(delta: file, trusting: .anyone).isUnchanged)
+    #expect(try await target.apply(delta: file, trusting: .packOrigin).isUnchanged)
+  }
+
+  /// The pack was added in both stores: the target's has to be taken over.
+  private static var adopting: ApplyOptions {
+    var options = ApplyOptions()
+    options.adopts = true
+    return options
   }
 
   @Test func trust() async throws {
@@ -59,7 +66,17 @@ import Testing
       }
       #expect(error?.code == .untrusted)
     }
+    // Whoever signed it: the pack was added here, and belongs to nobody else.
+    for trust in [DeltaTrust.anyone, .packOrigin, .key(key.publicKey)] {
+      let error = await #expect(throws: PackStoreError.self) { try await target.apply(delta: signed, trusting: trust) }
+      #expect(error?.code == .otherOrigin)
+    }
+    let unsigned = await #expect(throws: PackStoreError.self) {
+      try await target.apply(delta: bare, trusting: .packOrigin)
+    }
+    #expect(unsigned?.code == .untrusted)
     #expect(try target.makeSnapshot().pack("P")?.version.number == 1)
+    #expect(try target.makeSnapshot().pack("P")?.origin == .local)
   }
 
   /// A signature belongs to the header of its delta, and nothing else may follow one.
@@ -72,10 +89,10 @@ import Testing
     _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: bare)
     let delta = try Array(Data(contentsOf: URL(fileURLWithPath: there))), unsigned = delta.prefix(made.info.byteCount)
     #expect(try Array(Data(contentsOf: URL(fileURLWithPath: bare))) == Array(unsigned))
-    let signature = Array(delta.suffix(104)),
-      other = try Array(Data(contentsOf: URL(fileURLWithPath: back)).suffix(104))
+    let signature = Array(delta.suffix(DeltaSignature.byteCount)),
+      other = try Array(Data(contentsOf: URL(fileURLWithPath: back)).suffix(DeltaSignature.byteCount))
     let tails: [[UInt8]] = [
-      other, signature.dropLast(), signature + [0], [0], Array(repeating: 0, count: 104),
+      other, signature.dropLast(), signature + [0], [0], Array(repeating: 0, count: DeltaSignature.byteCount),
     ]
     for tail in tails {
       try Data(unsigned + tail).write(to: URL(fileURLWithPath: there))
@@ -104,7 +121,7 @@ import Testing
     bytes[bytes.count - 1] ^= 1
     try bytes.write(to: URL(fileURLWithPath: file))
     let error = await #expect(throws: PackStoreError.self) {
-      try await target.apply(delta: file, trusting: .anyone)
+      try await target.apply(delta: file, trusting: .anyone, options: Self.adopting)
     }
     #expect(error?.code == .corrupt && error?.file == file)
     #expect(error?.description.contains("publisher") == true, "a damaged delta is no damaged store")

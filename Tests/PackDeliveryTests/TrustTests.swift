@@ -7,15 +7,18 @@ import Testing
 /// Which roots are taken. Each rule has a test that would fail without it.
 @Suite struct TrustTests {
   static let ours = SiteKey().publicKey, theirs = SiteKey().publicKey
-  static let site = SiteID(ID128(copying: [UInt8](repeating: 0xaa, count: 16)))
-  static let otherSite = SiteID(ID128(copying: [UInt8](repeating: 0xbb, count: 16)))
   static let place = "https://example.com/packs", mirror = "https://mirror.example.com/packs"
 
+  static let day: Int64 = 86_400_000_000_000
+  static let other = try! Product("other")
+
   func root(
-    site: SiteID = Self.site, key: SitePublicKey? = Self.ours, sequence: UInt64 = 5, expiresAt: Int64? = nil,
-    content: UInt8 = 0
+    key: SitePublicKey? = Self.ours, product: Product = .standard, sequence: UInt64 = 5, madeAt: Int64 = 0,
+    expiresAt: Int64? = nil, content: UInt8 = 0
   ) -> RootClaims {
-    RootClaims(site: site, key: key, sequence: sequence, expiresAt: expiresAt, digest: Digest256(hashing: [content]))
+    RootClaims(
+      key: key, product: product, sequence: sequence, madeAt: madeAt, expiresAt: expiresAt,
+      digest: Digest256(hashing: [content]))
   }
 
   /// A book after one contact.
@@ -29,9 +32,11 @@ import Testing
   @discardableResult
   func admit(
     _ root: RootClaims, _ book: inout TrustBook, at place: String = Self.place, isLocal: Bool = false,
-    key: SitePublicKey? = nil, allowsUnsigned: Bool = false, now: Int64 = 1000
+    key: SitePublicKey? = nil, allowsUnsigned: Bool = false, maximumAge: Int64? = nil, now: Int64 = 1000
   ) throws -> TrustBook.Verdict {
-    try book.admit(root, at: place, isLocal: isLocal, TrustPolicy(key: key, allowsUnsigned: allowsUnsigned), now: now)
+    try book.admit(
+      root, at: .site(place, isLocal: isLocal),
+      TrustPolicy(key: key, allowsUnsigned: allowsUnsigned, maximumAge: maximumAge), now: now)
   }
 
   func refuses(
@@ -62,37 +67,74 @@ import Testing
     refuses(.otherKey, named) { try admit(root(key: Self.theirs), &$0) }
   }
 
-  @Test func aNamedKeyReplacesThePinnedOne() throws {
+  /// A key that is named does not move a place that is pinned to another one.
+  @Test func aNamedKeyMovesNoPlace() throws {
+    refuses(.otherKey, try book()) { try admit(root(key: Self.theirs, sequence: 9), &$0, key: Self.theirs) }
     var book = try book()
-    #expect(try admit(root(key: Self.theirs, sequence: 1, content: 1), &book, key: Self.theirs) == .known)
-    #expect(try admit(root(key: Self.theirs, sequence: 2, content: 2), &book) == .known)
+    #expect(book.forget(.signed(Self.theirs, .standard)) == 0 && book.forget(.signed(Self.ours, Self.other)) == 0)
+    #expect(book.forget(.signed(Self.ours, .standard)) == 1)
+    #expect(try admit(root(key: Self.theirs, sequence: 1, content: 1), &book) == .pinned)
     refuses(.otherKey, book) { try admit(root(sequence: 9), &$0) }
-    refuses(.olderRoot, book) { try admit(root(key: Self.theirs, sequence: 1, content: 1), &$0, key: Self.theirs) }
   }
 
-  @Test func anotherSiteAtAKnownPlaceIsAChangedKey() throws {
-    let other = root(site: Self.otherSite, key: Self.theirs)
-    refuses(.otherKey, try book()) { try admit(other, &$0) }
-    // Even with the same key: the count of roots would begin anew.
-    refuses(.otherKey, try book()) { try admit(root(site: Self.otherSite), &$0) }
-    var book = try book()
-    #expect(try admit(other, &book, key: Self.theirs) == .known)
-    #expect(try admit(other, &book) == .known)
+  @Test func anotherProductIsAnotherPublisher() throws {
+    refuses(.otherKey, try book()) { try admit(root(product: Self.other, sequence: 9), &$0) }
+    refuses(.otherKey, try book()) { try admit(root(product: Self.other, sequence: 9), &$0, key: Self.ours) }
   }
 
-  @Test func aKnownSiteAtAnotherPlaceHasTheSameKey() throws {
+  /// Each place has its own count, and a mirror may lag behind.
+  @Test func placesAreCountedByThemselves() throws {
     var book = try book()
-    #expect(try admit(root(), &book, at: Self.mirror) == .known)
-    refuses(.otherKey, book) { try admit(root(key: Self.theirs), &$0, at: "https://elsewhere.example.com") }
-    refuses(.olderRoot, book) { try admit(root(sequence: 4), &$0, at: Self.mirror) }
+    #expect(try admit(root(sequence: 3, content: 3), &book, at: Self.mirror) == .pinned)
+    #expect(try admit(root(sequence: 4, content: 4), &book, at: Self.mirror) == .known)
+    #expect(book.places.values.map(\.sequence).sorted() == [4, 5])
   }
 
-  @Test func rootsDoNotGoBack() throws {
+  @Test func olderRootsAreStale() throws {
     var book = try book()
-    refuses(.olderRoot, book) { try admit(root(sequence: 4, content: 4), &$0) }
-    refuses(.olderRoot, book) { try admit(root(content: 1), &$0) }
+    let before = book
+    #expect(try admit(root(sequence: 4, content: 4), &book) == .stale(seen: 5))
+    #expect(book == before)
     try admit(root(sequence: 6, content: 6), &book)
-    refuses(.olderRoot, book) { try admit(root(), &$0) }
+    #expect(try admit(root(), &book) == .stale(seen: 6))
+  }
+
+  @Test func twoRootsOfOneNumberAreAnAlarm() throws {
+    refuses(.forkedRoot, try book()) { try admit(root(content: 1), &$0) }
+  }
+
+  /// Archives come from anywhere: their order is that of the packs' floors.
+  @Test func archivesArePinnedNowhere() throws {
+    var book = try book()
+    let before = book
+    for (key, sequence) in [(Self.theirs, 9), (Self.ours, 1)] as [(SitePublicKey, UInt64)] {
+      let claims = root(key: key, sequence: sequence)
+      #expect(try book.admit(claims, at: .archive(Self.place), TrustPolicy(), now: 1000) == .known)
+    }
+    #expect(book == before)
+    refuses(.otherKey, book) {
+      try $0.admit(root(key: Self.theirs), at: .archive("/a"), TrustPolicy(key: Self.ours), now: 1000)
+    }
+    #expect(
+      try book.admit(root(key: nil), at: .archive("/a"), TrustPolicy(allowsUnsigned: true), now: 1000) == .unsigned)
+  }
+
+  /// A clock that was set back revives nothing, and a root of a wrong clock outlasts nothing.
+  @Test func timeDoesNotGoBack() throws {
+    var book = TrustBook()
+    try admit(root(madeAt: 5 * Self.day), &book, now: 5 * Self.day)
+    refuses(.expired, book) { try admit(root(sequence: 6, expiresAt: 4 * Self.day), &$0, now: 3 * Self.day) }
+    refuses(.fromTheFuture, book) { try admit(root(sequence: 6, madeAt: 6 * Self.day + 1), &$0, now: 0) }
+    #expect(try admit(root(sequence: 6, madeAt: 6 * Self.day), &book, now: 0) == .known)
+    refuses(.fromTheFuture, TrustBook()) { try admit(root(madeAt: .max), &$0) }
+    #expect(try admit(root(madeAt: .min), &book, at: Self.mirror) == .pinned)
+  }
+
+  @Test func oldRootsAreRefusedOnDemand() throws {
+    refuses(.tooOld, TrustBook()) { try admit(root(), &$0, maximumAge: 999) }
+    refuses(.tooOld, TrustBook()) { try admit(root(madeAt: .min), &$0, maximumAge: .max) }
+    var book = TrustBook()
+    #expect(try admit(root(), &book, maximumAge: 1000) == .pinned)
   }
 
   @Test func rootsExpire() throws {
@@ -142,11 +184,14 @@ import Testing
     let file = TrustFile(inStore: FilePath(folder.path))
     let text = try book().text
     let key = Self.ours.description
+    let line = text.split(separator: "\n")[1]
     let damaged = [
-      "", "packstore trust 1\n", String(text.dropLast()), text + "\n", text + "place \(Self.site) \(Self.place)\n",
-      "packstore trust 0\nplace \(Self.site) x\n", text.replacingOccurrences(of: " 5 ", with: " -5 "),
-      text.replacingOccurrences(of: "site aa", with: "site A"), text + "key x y\n",
-      text.replacingOccurrences(of: key, with: String(key.dropFirst())), text + text.split(separator: "\n")[1] + "\n",
+      "", "packstore trust 0.2\n", "packstore trust 0\n", String(text.dropLast()), text + "\n", text + line + "\n",
+      text + "site x\n", text.replacingOccurrences(of: " 5 ", with: " -5 "), text + "key x y\n",
+      text.replacingOccurrences(of: " default ", with: " Default "),
+      text.replacingOccurrences(of: " 0 https", with: " 00 https"),
+      text.replacingOccurrences(of: " 0 https", with: " https"),
+      text.replacingOccurrences(of: key, with: String(key.dropFirst())),
     ]
     for text in damaged {
       try folder.write(text.utf8, to: "trust")

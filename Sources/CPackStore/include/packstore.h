@@ -65,6 +65,10 @@ typedef enum pks_status {
   PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
   PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
 
+  PKS_OTHER_ORIGIN = 120,  ///< the pack is of another origin than what is to change it: `pks_provenance.adopt`
+  PKS_DOWNGRADE = 121,     ///< a lower version than was accepted before: `pks_provenance.downgrade`
+  PKS_STALE = 122,         ///< a root that is older than what was accepted before: no alarm, and nothing to do
+
   PKS_OUT_OF_MEMORY = 200,
   PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno
   PKS_NO_SPACE = 202,  ///< the disk is full; `needed` is a number of bytes that would have been enough for this step
@@ -149,6 +153,43 @@ void pks_store_id(const pks_store *store, uint8_t id[16]);
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
 void pks_store_close(pks_store *store);
 
+// MARK: - Origins
+
+typedef enum pks_origin_kind {
+  PKS_ORIGIN_LOCAL = 0,     ///< what this machine added itself
+  PKS_ORIGIN_SIGNED = 1,    ///< a publisher's product
+  PKS_ORIGIN_UNSIGNED = 2,  ///< a product of a publisher without a key
+  PKS_ORIGIN_UNKNOWN = 3,   ///< what a repair found without a word about where it came from
+} pks_origin_kind;
+
+enum { PKS_PRODUCT_SIZE = 65 };
+
+/// Where a pack comes from. Zeroed, it is the local origin.
+typedef struct pks_origin {
+  pks_origin_kind kind;
+  uint8_t key[32];                 ///< the publisher's first root key, an Ed25519 public key; zeros unless signed
+  char product[PKS_PRODUCT_SIZE];  ///< NUL-terminated: 1 to 64 of `a-z 0-9 - _ .`; empty for local and unknown
+} pks_origin;
+
+typedef enum pks_statement {
+  PKS_STATEMENT_NONE = 0,  ///< the caller's own word: for the local origin
+  PKS_STATEMENT_ROOT,      ///< of a site: it alone may take a version back
+  PKS_STATEMENT_ARCHIVE,
+  PKS_STATEMENT_DELTA,
+  PKS_STATEMENT_COPY,  ///< out of another store
+} pks_statement;
+
+/// By whose word a pack is at a version. The caller checked signatures; the core keeps packs apart by it: a pack is
+/// changed by its own origin alone, and never brought below the version that was last accepted from it, but by a newer
+/// root. Zeroed, it is the caller's own word, which is not numbered.
+typedef struct pks_provenance {
+  pks_origin origin;
+  pks_statement statement;
+  uint64_t sequence;  ///< of the statement: its publisher only raises it
+  bool adopt;         ///< takes the pack over if it is of another origin; its history and its numbers begin again then
+  bool downgrade;     ///< takes a lower version too; what was accepted stays on record, so that an update goes up again
+} pks_provenance;
+
 // MARK: - Snapshots and packs
 
 /// The newest generation, held until `pks_snapshot_close`. Two opens without a commit between them share one view.
@@ -184,9 +225,11 @@ typedef struct pks_pack {
   uint32_t version_count;    ///< kept versions, the current one included
   pks_version current;       ///< of a removed pack, the last one
   uint64_t highest_version;  ///< the highest number that any version of it ever had
+  pks_origin origin;         ///< who may change it
 } pks_pack;
 
-/// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by priority, then first installed first.
+/// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by the order of origins, then by priority,
+/// then first installed first.
 /// Those that were removed but keep their history follow, `pks_snapshot_removed_count` of them.
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot);
 uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot);
@@ -194,6 +237,10 @@ pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< 
 /// A kept version: 0 is the current one, then those that were current before it, the last first. `version` <
 /// version_count (asserted).
 pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version);
+
+/// Origins of the snapshot, in the order in which their packs win. The local one is always among them.
+uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot);
+pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index);  ///< `index` < count (asserted)
 
 #define PKS_ANY_PACK UINT32_MAX
 
@@ -378,6 +425,7 @@ typedef struct pks_add_request {
   bool downgrade;  ///< `version` may be lower than those that the pack had, if it is not kept with other content
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
+  bool adopt;        ///< takes over a pack that is not local, as `pks_provenance.adopt`
   int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
   pks_layout layout;
   uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
@@ -424,7 +472,7 @@ typedef struct pks_add_result {
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
 /// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
 /// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
-/// WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
@@ -434,7 +482,9 @@ typedef struct pks_copy_request {
   uint64_t version;            ///< number of a kept version; 0: the current one
   bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
   int32_t priority;
-  int32_t level;  ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  bool adopt, downgrade;  ///< as in `pks_provenance`
+  bool as_local;          ///< the pack becomes local here, whatever it is there; adopted if need be
+  int32_t level;          ///< these as in `pks_add_request`, for chunks that this store does not have yet
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
@@ -446,7 +496,8 @@ typedef struct pks_copy_request {
 /// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
 /// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
 /// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
-/// transaction stays as it was before the call. Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT,
+/// transaction stays as it was before the call. The pack's origin comes along, with what the source accepted of it last.
+/// Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE,
 /// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
 /// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
 pks_status pks_txn_copy_version(
@@ -477,6 +528,18 @@ pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_err
 /// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such
 /// pack.
 pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
+
+/// Stages that the packs of these origins win first, in this order; the other origins follow as they were. Errors:
+/// INVALID_ARGUMENT (named twice), NOT_FOUND (not listed).
+pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error);
+
+/// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
+/// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
+pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error);
+
+/// Origins as they will be after the commit, as `pks_snapshot_origin`.
+uint32_t pks_txn_origin_count(const pks_txn *txn);
+pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
 
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
@@ -626,6 +689,7 @@ typedef struct pks_delivery_request {
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   bool set_priority;
   int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
+  pks_provenance provenance;
   const pks_site_segment
     *segments;  ///< copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
   uint32_t segment_count;
@@ -637,7 +701,8 @@ typedef struct pks_delivery pks_delivery;
 /// counts as delivered. Relative to what the transaction sees now. A kept version that is not current becomes so again,
 /// without being held; nothing is wanted for it. `*needed` false: the transaction shows this very version as the pack's
 /// current one, and `*out` is NULL. A delivery belongs to one thread at a time, the one of its transaction. It ends before
-/// its transaction does, unless it was staged. Errors: INVALID_ARGUMENT, HELD, EXISTS (the number is that of other
+/// its transaction does, unless it was staged. If the pack is taken over from another origin and has this very content,
+/// that is staged at once, and `*needed` is false. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE, HELD, EXISTS (the number is that of other
 /// content), BUSY (somebody is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY,
 /// CORRUPT.
 pks_status pks_delivery_open(
@@ -747,7 +812,8 @@ pks_status pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source
 typedef struct pks_apply_request {
   pks_delta_source delta;
   const uint8_t *header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
-  bool set_priority;             ///< else a pack that is not current gets 0, and another keeps its own
+  pks_provenance provenance;
+  bool set_priority;  ///< else a pack that is not current gets 0, and another keeps its own
   int32_t priority;
   int32_t level;  ///< these as in `pks_add_request`, for the new chunks
   pks_layout layout;
@@ -763,7 +829,7 @@ typedef struct pks_apply_request {
 /// not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
 /// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On an
 /// error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it begins
-/// with is not kept; `pks_error.file` names it), EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT,
+/// with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT,
 /// NEWER_FORMAT, PURGED.
 pks_status pks_txn_apply_delta(
   pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error

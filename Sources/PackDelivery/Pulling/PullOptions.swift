@@ -2,9 +2,18 @@ public import PackStore
 
 /// How versions are pulled.
 public struct PullOptions: Sendable {
-  /// The key that must have signed the site. By default the one that was pinned at first contact; without any, the one
+  /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that was pinned at first contact; without any, the one
   /// that is found is pinned.
   public var trustedKey: SitePublicKey?
+
+  /// Takes over packs of another origin: those that are named, or the one of an archive. Their history goes then.
+  public var adopts = false
+
+  /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an archive.
+  public var allowsDowngrade = false
+
+  /// How old the site's root may be; by default as old as it is, unless it has expired.
+  public var maximumAge: Duration?
 
   /// Takes a site that is not signed, from a folder or archive only.
   public var allowsUnsigned = false

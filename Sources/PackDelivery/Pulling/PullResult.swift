@@ -1,5 +1,11 @@
 public import PackStore
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// What a pull did, or would do.
 public struct PullResult: Hashable, Sendable {
   /// In order of names.
@@ -10,6 +16,21 @@ public struct PullResult: Hashable, Sendable {
 
   /// The key was pinned now: nobody vouched for it. Compare it with what the publisher says.
   public internal(set) var isFirstContact = false
+
+  /// By whose word packs were changed.
+  public internal(set) var origin = Origin.local
+
+  /// When the site's root was made.
+  public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
+
+  /// How old the root is; negative when it is ahead of this machine's clock.
+  public internal(set) var age = Duration.zero
+
+  /// When the root expires; nil: never.
+  public internal(set) var expiresAt: Date?
+
+  /// The root is older than one that was seen at this place: a mirror lags. Nothing was changed.
+  public internal(set) var isStale = false
 
   /// What came over the wire in all, roots and manifests included, in bytes.
   public internal(set) var wireByteCount = 0
@@ -69,6 +90,10 @@ public struct PulledPack: Hashable, Sendable {
     case held
     /// The site has no such pack any more; it was left alone.
     case absent
+    /// The pack is of another origin, and was left alone.
+    case otherOrigin
+    /// What the site says is older than what was taken before; the pack was left alone.
+    case stale
   }
 
   init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {

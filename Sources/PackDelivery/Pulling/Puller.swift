@@ -21,6 +21,8 @@ final class Puller {
   private let isPlan: Bool
   private let report: (@Sendable (PullProgress) -> Void)?
 
+  /// By whose word packs are changed, once the root is known.
+  private var provenance = Provenance(.unknown, .root, sequence: 0)
   private var result = PullResult()
   private var progress = PullProgress(phase: .connect)
   private var rate = RateMeter()
@@ -80,17 +82,31 @@ final class Puller {
     }
     let verdict = try admit(RootClaims(root))
     result.key = root.publicKey
-    result.isFirstContact = result.isFirstContact || verdict == .pinned
+    result.isFirstContact = try result.isFirstContact || verdict == .pinned || isFirstArchive(of: root)
+    result.isStale = if case .stale = verdict { true } else { false }
+    result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
+    result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
+    result.expiresAt = root.root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
     return root
+  }
+
+  /// Whether nothing of the archive's origin was ever taken here, and nobody vouched for its key.
+  private func isFirstArchive(of root: SignedSiteRoot) throws -> Bool {
+    guard source.isArchive, root.publicKey != nil, options.trustedKey == nil else { return false }
+    let origin = Origin(of: root)
+    return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }
 
   /// A plan trusts by the same rules, and pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
     let file = TrustFile(inStore: store.path)
-    let policy = TrustPolicy(key: options.trustedKey, allowsUnsigned: options.allowsUnsigned)
+    let age = options.maximumAge.map { Int64(min(max($0 / .nanoseconds(1), 0), 9e18)) }
+    let policy = TrustPolicy(key: options.trustedKey, allowsUnsigned: options.allowsUnsigned, maximumAge: age)
+    let place =
+      source.isArchive ? RootPlace.archive(source.location) : .site(source.location, isLocal: source.isLocal)
     let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
-      try book.admit(claims, at: source.location, isLocal: source.isLocal, policy, now: now)
+      try book.admit(claims, at: place, policy, now: now)
     }
     guard isPlan else { return try update(file, admit) }
     var book = try file.read()
@@ -112,6 +128,13 @@ final class Puller {
   /// Pulls what a root names, in one commit. Begins anew while other processes are in the way.
   private func pull(_ root: SignedSiteRoot) async throws -> PullResult {
     let chosen = try choose(root.root)
+    if result.isStale { return try leaveAlone(chosen) }
+    let origin = Origin(of: root)
+    result.origin = origin
+    let isNamed = packs != nil || source.isArchive
+    provenance = Provenance(
+      origin, source.isArchive ? .archive : .root, sequence: root.root.sequence, adopts: isNamed && options.adopts,
+      allowsDowngrade: isNamed && options.allowsDowngrade)
     var conflictCount = 0
     var waiting = Wait(options.clock)
     while true {
@@ -129,6 +152,15 @@ final class Puller {
         guard conflictCount < Self.roundLimit else { throw error }
       }
     }
+  }
+
+  /// What is said of packs when the root is older than one that was seen.
+  private func leaveAlone(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) throws -> PullResult {
+    var result = self.result
+    result.packs = try chosen.map { pack, offer in
+      PulledPack(pack, .stale, from: try version(of: pack)?.number, to: offer?.versions[0].number)
+    }
+    return result
   }
 
   /// What was asked for: nil versions for packs that the site does not have any more.
@@ -181,7 +213,16 @@ final class Puller {
     guard let offer else { return PulledPack(pack, .absent, from: current?.number, to: nil) }
     let version = offer.versions[0]
     var pulled = PulledPack(pack, .unchanged, from: current?.number, to: version.number)
-    if current?.number == version.number, current?.catalog == version.catalog { return pulled }
+    let isSame = current?.number == version.number && current?.catalog == version.catalog
+    if isSame, before?.origin == provenance.origin { return pulled }
+    // The core would say so as well, after the manifest has come.
+    if let before, before.origin != provenance.origin, !provenance.adopts {
+      guard packs == nil, !source.isArchive else {
+        throw PackStoreError(.otherOrigin, "the pack is of another origin", file: pack.name)
+      }
+      pulled.outcome = .otherOrigin
+      return pulled
+    }
     if before?.isHeld == true {
       pulled.outcome = .held
       return pulled
@@ -189,7 +230,20 @@ final class Puller {
     let kept = options.usesDeltas ? transaction.versions(of: pack) : []
     let manifest = try await manifest(of: version, pack)
     while true {
-      guard let delivery = try open(manifest, priority: offer.priority, in: transaction) else { return pulled }
+      let opened: Delivery?
+      do {
+        opened = try open(manifest, priority: offer.priority, in: transaction)
+      } catch let error as PackStoreError where error.code == .stale {
+        pulled.outcome = .stale
+        return pulled
+      } catch let error as PackStoreError where error.code == .otherOrigin && packs == nil && !source.isArchive {
+        pulled.outcome = .otherOrigin
+        return pulled
+      }
+      guard let delivery = opened else {
+        if before?.origin != provenance.origin { pulled.outcome = .updated }  // it was adopted as it is
+        return pulled
+      }
       deliveries.append(delivery)
       do {
         let delta = UsableDelta(to: version, of: offer, from: kept, but: refusedDeltas)
@@ -238,7 +292,7 @@ final class Puller {
     _ manifest: VersionManifest, priority: Int32, in transaction: borrowing Transaction
   ) throws -> Delivery? {
     do {
-      return try Delivery.open(manifest, priority: priority, in: transaction)
+      return try Delivery.open(manifest, priority: priority, by: provenance, in: transaction)
     } catch {
       throw error.code == .busy ? VersionIsBusy() : error
     }
@@ -369,6 +423,14 @@ extension PulledPack {
     deltaByteCount = cost.tally.deltaByteCount
     requestCount = cost.tally.requestCount
     resumedByteCount = cost.resumedByteCount
+  }
+}
+
+extension Origin {
+  /// What the packs of a site are.
+  fileprivate init(of root: SignedSiteRoot) {
+    let product = root.root.product
+    self = root.publicKey.map { .signed($0, product) } ?? .unsigned(product)
   }
 }
 

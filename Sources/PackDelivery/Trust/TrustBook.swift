@@ -2,59 +2,92 @@ package import PackStore
 
 /// What a root says of itself, as far as trust goes. Its signature was checked.
 package struct RootClaims: Hashable, Sendable {
-  package var site: SiteID
   /// Nil: the root is not signed.
   package var key: SitePublicKey?
+  package var product: Product
   package var sequence: UInt64
+  /// In nanoseconds since 1970.
+  package var madeAt: Int64
   /// In nanoseconds since 1970; nil: never.
   package var expiresAt: Int64?
   /// The SHA-256 of the whole root.
   package var digest: Digest256
 
-  package init(site: SiteID, key: SitePublicKey?, sequence: UInt64, expiresAt: Int64?, digest: Digest256) {
-    self.site = site
+  package init(
+    key: SitePublicKey?, product: Product = .standard, sequence: UInt64, madeAt: Int64 = 0, expiresAt: Int64?,
+    digest: Digest256
+  ) {
     self.key = key
+    self.product = product
     self.sequence = sequence
+    self.madeAt = madeAt
     self.expiresAt = expiresAt
     self.digest = digest
   }
 
   package init(_ signed: SignedSiteRoot) {
     self.init(
-      site: signed.root.site, key: signed.publicKey, sequence: signed.root.sequence, expiresAt: signed.root.expiresAt,
-      digest: signed.digest)
+      key: signed.publicKey, product: signed.root.product, sequence: signed.root.sequence, madeAt: signed.root.madeAt,
+      expiresAt: signed.root.expiresAt, digest: signed.digest)
   }
 }
 
 /// Which roots whoever pulls wants to trust.
 package struct TrustPolicy: Hashable, Sendable {
-  /// Only this key, whatever is pinned; it becomes the pinned one.
+  /// Only this key. A place stays pinned to what it is pinned to.
   package var key: SitePublicKey?
   /// Takes a site that is not signed, if its place in a file system was given.
   package var allowsUnsigned = false
+  /// How old a root may be, in nanoseconds; nil: however old.
+  package var maximumAge: Int64?
 
-  package init(key: SitePublicKey? = nil, allowsUnsigned: Bool = false) {
+  package init(key: SitePublicKey? = nil, allowsUnsigned: Bool = false, maximumAge: Int64? = nil) {
     self.key = key
     self.allowsUnsigned = allowsUnsigned
+    self.maximumAge = maximumAge
   }
 }
 
-/// The keys that a store trusts, and how new the roots were that it saw.
+/// Where a root was found.
+package enum RootPlace: Hashable, Sendable {
+  /// A URL or folder, which is pinned to the key and the product that were found there first.
+  case site(String, isLocal: Bool)
+  /// A file that may come from anywhere: nothing is pinned to it.
+  case archive(String)
+
+  package var name: String {
+    switch self {
+    case .site(let name, _), .archive(let name): name
+    }
+  }
+
+  fileprivate var mayBeUnsigned: Bool {
+    switch self {
+    case .site(_, let isLocal): isLocal
+    case .archive: true
+    }
+  }
+}
+
+/// The places that a store was pulled from: whose they are, and how new the roots were that it saw there.
 ///
-/// A key is pinned at first contact, to the site's id and to the place where it was found: neither another key for the
-/// site nor another site at the place is taken afterwards, unless whoever pulls names the key.
+/// A place is pinned to a key and a product at first contact, and nothing but ``forget(_:)`` takes that back. Its roots are
+/// counted by their sequences, whatever site they name: a publisher who lost a site makes another in its place.
 package struct TrustBook: Hashable, Sendable {
-  package struct Site: Hashable, Sendable {
+  package struct Place: Hashable, Sendable {
     package var key: SitePublicKey
+    package var product: Product
     /// The highest that was seen.
     package var sequence: UInt64
     /// Of the root with that sequence.
     package var digest: Digest256
+    /// The latest of all roots that were taken, in nanoseconds since 1970.
+    package var madeAt: Int64
+
+    package var origin: Origin { .signed(key, product) }
   }
 
-  package private(set) var sites: [SiteID: Site] = [:]
-  /// Which site is at a URL or folder.
-  package private(set) var places: [String: SiteID] = [:]
+  package private(set) var places: [String: Place] = [:]
 
   package init() {}
 
@@ -63,99 +96,120 @@ package struct TrustBook: Hashable, Sendable {
     /// The first contact: the key is pinned now.
     case pinned
     case unsigned
+    /// Older than a root that was seen at the place: it is to be left alone. A mirror lags.
+    case stale(seen: UInt64)
   }
 
-  /// Decides whether to take a root that was found at `place`, and remembers it.
+  /// A root of tomorrow is one of a clock that is wrong, or a trick: it would outlast all that come after it.
+  private static let clockTolerance: Int64 = 86_400_000_000_000
+
+  /// Decides whether to take a root, and remembers it.
   ///
-  /// - Parameter now: in nanoseconds since 1970.
-  /// - Throws: `badSignature`, `otherKey`, `expired`, `olderRoot`; the book is as it was then.
+  /// - Parameter now: what the clock says, in nanoseconds since 1970.
+  /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was then.
   package mutating func admit(
-    _ root: RootClaims, at place: String, isLocal: Bool, _ policy: TrustPolicy, now: Int64
+    _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws(DeliveryError) -> Verdict {
-    if let end = root.expiresAt, end <= now { throw DeliveryError(.expired, "the site's root has expired", at: place) }
+    // A clock that was set back revives nothing.
+    let now = max(now, places[place.name]?.madeAt ?? 0)
+    try checkTime(root, at: place, policy, now: now)
     guard let key = root.key else {
-      try admitUnsigned(at: place, isLocal: isLocal, policy)
+      try admitUnsigned(at: place, policy)
       return .unsigned
     }
-    let verdict = try admit(key, of: root.site, at: place, policy)
-    // A key that was named by hand instead of the pinned one begins its own count.
-    if let seen = sites[root.site], seen.key == key {
-      guard root.sequence >= seen.sequence else {
-        throw DeliveryError(
-          .olderRoot, "the site's root has number \(root.sequence), and \(seen.sequence) was seen before", at: place)
-      }
-      guard root.sequence > seen.sequence || root.digest == seen.digest else {
-        throw DeliveryError(
-          .olderRoot, "the site's root has number \(root.sequence) like one that was seen and is another", at: place)
-      }
+    guard policy.key == nil || policy.key == key else {
+      throw DeliveryError(.otherKey, "this is signed by another key than the one that was named", at: place.name)
     }
-    sites[root.site] = Site(key: key, sequence: root.sequence, digest: root.digest)
-    places[place] = root.site
-    return verdict
+    guard case .site(let name, _) = place else { return .known }
+    guard let known = places[name] else {
+      places[name] = Place(
+        key: key, product: root.product, sequence: root.sequence, digest: root.digest, madeAt: root.madeAt)
+      return policy.key == nil ? .pinned : .known
+    }
+    guard known.origin == .signed(key, root.product) else {
+      let what = known.key == key ? "of another product" : "signed by another key"
+      throw DeliveryError(.otherKey, "the site is \(what) than what is trusted at this place", at: name)
+    }
+    guard root.sequence >= known.sequence else { return .stale(seen: known.sequence) }
+    guard root.sequence > known.sequence || root.digest == known.digest else {
+      throw DeliveryError(
+        .forkedRoot, "the site's root has number \(root.sequence) like one that was seen, and is another", at: name)
+    }
+    places[name] = Place(
+      key: key, product: root.product, sequence: root.sequence, digest: root.digest,
+      madeAt: max(known.madeAt, root.madeAt))
+    return .known
   }
 
-  private func admitUnsigned(at place: String, isLocal: Bool, _ policy: TrustPolicy) throws(DeliveryError) {
-    guard policy.key == nil, places[place] == nil else {
-      throw DeliveryError(.otherKey, "the site is not signed, and a key is trusted for it", at: place)
+  private func checkTime(
+    _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
+  ) throws(DeliveryError) {
+    if let end = root.expiresAt, end <= now {
+      throw DeliveryError(.expired, "the site's root has expired", at: place.name)
     }
-    guard isLocal else {
-      throw DeliveryError(.badSignature, "the site is not signed: only folders and archives may be", at: place)
+    let (age, overflows) = now.subtractingReportingOverflow(root.madeAt)
+    guard overflows ? root.madeAt < 0 : age >= -Self.clockTolerance else {
+      throw DeliveryError(
+        .fromTheFuture, "the site's root says that it was made more than a day from now", at: place.name)
+    }
+    if let limit = policy.maximumAge, overflows || age > limit {
+      throw DeliveryError(.tooOld, "the site's root is older than it may be", at: place.name)
+    }
+  }
+
+  private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws(DeliveryError) {
+    guard policy.key == nil, places[place.name] == nil else {
+      throw DeliveryError(.otherKey, "this is not signed, and a key is trusted for it", at: place.name)
+    }
+    guard place.mayBeUnsigned else {
+      throw DeliveryError(.badSignature, "the site is not signed: only folders and archives may be", at: place.name)
     }
     guard policy.allowsUnsigned else {
-      throw DeliveryError(.badSignature, "the site is not signed (--allow-unsigned takes it)", at: place)
+      throw DeliveryError(.badSignature, "this is not signed (--allow-unsigned takes it)", at: place.name)
     }
   }
 
-  private func admit(
-    _ key: SitePublicKey, of site: SiteID, at place: String, _ policy: TrustPolicy
-  ) throws(DeliveryError) -> Verdict {
-    if let trusted = policy.key {
-      guard key == trusted else {
-        throw DeliveryError(.otherKey, "the site is signed by another key than the one that was named", at: place)
-      }
-      return .known
-    }
-    if let known = places[place], known != site {
-      throw DeliveryError(.otherKey, "another site is at this place than before", at: place)
-    }
-    guard let known = sites[site] else { return .pinned }
-    guard known.key == key else {
-      throw DeliveryError(.otherKey, "the site is signed by another key than before", at: place)
-    }
-    return .known
+  /// Forgets the places of an origin: the next contact counts as the first.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  package mutating func forget(_ origin: Origin) -> Int {
+    let before = places.count
+    places = places.filter { $0.value.origin != origin }
+    return before - places.count
   }
 }
 
 // MARK: - As text
 
 extension TrustBook {
-  private static let title = "packstore trust 0"
+  /// What it is, and which draft of the format of these files.
+  private static let title = "packstore trust 0.1"
 
-  /// What is kept in the store: a line for each site and each place, in order.
+  /// What is kept in the store: a line for each place, in order.
   package var text: String {
-    var sites = sites.map { "site \($0) \($1.key) \($1.sequence) \($1.digest.hex)" }
-    var places = places.map { "place \($1) \(Self.escaped($0))" }
-    sites.sort()
-    places.sort()
-    return ([Self.title] + sites + places).map { $0 + "\n" }.joined()
+    var lines = places.map { name, place in
+      "place \(place.key) \(place.product) \(place.sequence) \(place.digest.hex) \(place.madeAt) \(Self.escaped(name))"
+    }
+    lines.sort()
+    return ([Self.title] + lines).map { $0 + "\n" }.joined()
+  }
+
+  /// Whether a text was written in another draft of the format.
+  package static func isOtherDraft(_ text: String) -> Bool {
+    text.hasPrefix("packstore trust 0\n") || (text.hasPrefix("packstore trust ") && !text.hasPrefix(title + "\n"))
   }
 
   /// Nil: this is not what `text` writes.
   package init?(text: String) {
     // By bytes: as characters, a line feed is one with a carriage return before it, and a space with an accent behind it.
     for line in text.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() {
-      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 6, omittingEmptySubsequences: false)
         .map(Substring.init)
-      guard fields.count == 3, let id = ID128(hex: fields[1]).map(SiteID.init) else { return nil }
-      switch fields[0] {
-      case "site":
-        guard let site = Site(fields[2]) else { return nil }
-        sites[id] = site
-      case "place": places[Self.unescaped(fields[2])] = id
-      default: return nil
-      }
+      guard fields.count == 7, fields[0] == "place", let place = Place(fields[1...5]) else { return nil }
+      places[Self.unescaped(fields[6])] = place
     }
-    guard places.values.allSatisfy({ sites[$0] != nil }), self.text.utf8.elementsEqual(text.utf8) else { return nil }
+    guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 
   /// A place goes to the end of its line; only a line break has to be hidden in it.
@@ -180,12 +234,12 @@ extension TrustBook {
   }
 }
 
-extension TrustBook.Site {
-  fileprivate init?(_ text: Substring) {
-    let fields = text.split(separator: " ", omittingEmptySubsequences: false)
-    guard fields.count == 3, let key = SitePublicKey(String(fields[0])), let sequence = UInt64(fields[1]),
-      let digest = Digest256(hex: fields[2])
+extension TrustBook.Place {
+  fileprivate init?(_ fields: ArraySlice<Substring>) {
+    let fields = Array(fields)
+    guard fields.count == 5, let key = SitePublicKey(String(fields[0])), let product = try? Product(fields[1]),
+      let sequence = UInt64(fields[2]), let digest = Digest256(hex: fields[3]), let madeAt = Int64(fields[4])
     else { return nil }
-    self.init(key: key, sequence: sequence, digest: digest)
+    self.init(key: key, product: product, sequence: sequence, digest: digest, madeAt: madeAt)
   }
 }

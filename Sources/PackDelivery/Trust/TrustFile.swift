@@ -21,7 +21,13 @@ package struct TrustFile: Sendable {
       guard error.code == .notFound else { throw error }
       return TrustBook()
     }
-    guard let text = String(validating: bytes, as: UTF8.self), let book = TrustBook(text: text) else {
+    let text = String(validating: bytes, as: UTF8.self)
+    if let text, TrustBook.isOtherDraft(text) {
+      throw DeliveryError(
+        .otherDraft, "the file of trusted keys is of another draft of the format; without it, contacts count as first",
+        at: store.appending(Self.name).string)
+    }
+    guard let text, let book = TrustBook(text: text) else {
       throw DeliveryError(
         .corrupt, "the file of trusted keys is damaged; without it, the next contact counts as the first",
         at: store.appending(Self.name).string)

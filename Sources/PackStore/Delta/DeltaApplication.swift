@@ -6,6 +6,12 @@ public struct ApplyOptions: Hashable, Sendable {
   /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority.
   public var priority: Int32?
 
+  /// Takes over a pack of another origin. Its history goes then.
+  public var adopts = false
+
+  /// Takes a version that is lower than the one that was accepted last.
+  public var allowsDowngrade = false
+
   /// The zstd level of the new chunks, 1 to 22. Nil: 3, or 4 with the sequential layout.
   public var level: Int32?
 
@@ -22,7 +28,7 @@ extension Transaction {
   /// staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was interrupted.
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `untrusted`; `notFound` when the version that it begins with is not kept here; `exists` when another
+  /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept here; `exists` when another
   ///   content has its number; `held`; `cancelled` when the surrounding task is; `corrupt`, `purged`, `noSpace`,
   ///   `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
@@ -51,6 +57,7 @@ private func withRequest<Result>(
   _ body: (UnsafePointer<pks_apply_request>) -> Result
 ) -> Result {
   var request = pks_apply_request()
+  request.provenance = delta.provenance(options).core
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0

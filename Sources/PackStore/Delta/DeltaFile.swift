@@ -11,7 +11,12 @@ public final class DeltaFile: Sendable {
   public let info: DeltaInfo
 
   /// Who signed it, if that is true. Nil when nobody did.
-  public let signer: SitePublicKey?
+  public var signer: SitePublicKey? { signature?.publicKey }
+
+  /// By whose word its version comes.
+  public var origin: Origin { signature.map { .signed($0.publicKey, $0.product) } ?? .unsigned(.standard) }
+
+  private let signature: DeltaSignature?
 
   /// Opens a delta and checks its header and its signature.
   ///
@@ -20,7 +25,7 @@ public final class DeltaFile: Sendable {
   public init(_ path: FilePath) throws(PackStoreError) {
     file = try InputFile(path)
     info = try Self.inspect(file, path)
-    signer = try Self.signer(file, path, info)
+    signature = try Self.signature(file, path, info)
     self.path = path
   }
 
@@ -29,11 +34,23 @@ public final class DeltaFile: Sendable {
 
   /// Refuses what nobody who is trusted signed.
   func check(_ trust: DeltaTrust) throws(PackStoreError) {
-    guard case .key(let key) = trust, signer != key else { return }
+    let isTrusted =
+      switch trust {
+      case .anyone: true
+      case .packOrigin: signer != nil
+      case .key(let key): signer == key
+      }
+    guard !isTrusted else { return }
     let reason = signer == nil ? "nobody signed the delta" : "the delta is signed by another key"
     var error = PackStoreError(.untrusted, reason, file: path.string)
     error.remedy = signer.map { "it is \($0): ask the publisher whose that is" } ?? "get it from its publisher"
     throw error
+  }
+
+  func provenance(_ options: ApplyOptions) -> Provenance {
+    Provenance(
+      origin, .delta, sequence: signature?.sequence ?? 0, adopts: options.adopts,
+      allowsDowngrade: options.allowsDowngrade)
   }
 
   /// What is wrong with a delta is nothing that is wrong with the store.
@@ -96,24 +113,21 @@ extension DeltaFile {
     }
   }
 
-  /// Whose signature follows the delta. What follows is a signature of its header, or nothing.
-  private static func signer(
+  /// The signature that follows the delta. What follows is a signature of its header, or nothing.
+  private static func signature(
     _ file: InputFile, _ path: FilePath, _ info: DeltaInfo
-  ) throws(PackStoreError) -> SitePublicKey? {
+  ) throws(PackStoreError) -> DeltaSignature? {
     let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCount + 2)
     guard !last.isEmpty else {
       throw explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
     }
     let rest = Array(last.dropFirst())
     if rest.isEmpty { return nil }
-    let header = try file.bytes(upTo: info.headerByteCount)
-    guard let signature = DeltaSignature(rest), signature.isOf(header),
-      Digest256(hashing: header) == info.headerDigest
-    else {
+    guard let signature = DeltaSignature(rest), signature.isOf(info.headerDigest) else {
       var error = PackStoreError(.untrusted, "the delta's signature is not right", file: path.string)
       error.remedy = "get it from its publisher once more"
       throw error
     }
-    return signature.publicKey
+    return signature
   }
 }

@@ -56,6 +56,15 @@ package struct ByteReader {
     do { return try PackID(validating: name) } catch { throw corrupt("no pack can have the name", at: begin) }
   }
 
+  /// The name of a product: its length, then its bytes.
+  package mutating func product() throws(PackStoreError) -> Product {
+    let begin = offset
+    let byteCount = Int(try integer(UInt32.self))
+    guard byteCount <= Product.byteCountLimit else { throw corrupt("no product can have the name", at: begin) }
+    let name = String(decoding: try take(byteCount), as: UTF8.self)
+    do { return try Product(name) } catch { throw corrupt("no product can have the name", at: begin) }
+  }
+
   /// The first 12 bytes of a file: what it is, and its format.
   package mutating func header(_ magic: StaticString) throws(PackStoreError) {
     let expected = magic.withUTF8Buffer(Array.init)

@@ -39,9 +39,11 @@ extension SiteRoot {
     writer.append(UInt32(clamping: packs.count))
     writer.append(sequence)
     writer.append(madeAt)
-    writer.append(expiresAt ?? 0)
+    writer.append(expiresAfter ?? 0)
     writer.append(key?.publicKey.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount))
     writer.append(site.id.bytes)
+    writer.append(UInt32(product.name.utf8.count))
+    writer.append(product.name.utf8)
     for pack in packs { pack.encode(to: &writer) }
     guard packs.count <= Self.packLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
@@ -88,10 +90,11 @@ extension SiteRoot {
     guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
     madeAt = try reader.integer()
     let expiry: Int64 = try reader.integer()
-    guard expiry >= 0 else { throw reader.corrupt("no root expires before 1970", at: reader.offset - 8) }
-    expiresAt = expiry == 0 ? nil : expiry
+    guard expiry >= 0 else { throw reader.corrupt("no root expires before it is made", at: reader.offset - 8) }
+    expiresAfter = expiry == 0 ? nil : expiry
     _ = try reader.take(SitePublicKey.byteCount)
     site = SiteID(try reader.id128())
+    product = try reader.product()
     packs = []
     packs.reserveCapacity(packCount)
     for _ in 0..<packCount {

@@ -1,25 +1,40 @@
 /// What a site offers: the versions of its packs. The one file of a site that changes, and the one that is signed; all
 /// else is named by its SHA-256, directly or by way of something that is.
 package struct SiteRoot: Hashable, Sendable {
-  /// Rises with each root that is published.
+  /// Rises with each root that is published: ``nextSequence(after:at:)``.
   package var sequence: UInt64
 
   /// Nanoseconds since 1970.
   package var madeAt: Int64
 
-  /// Nanoseconds since 1970; nil when it never expires.
-  package var expiresAt: Int64?
+  /// How long each root of the site counts, in nanoseconds: above 0; nil when it never expires.
+  package var expiresAfter: Int64?
 
+  /// Nanoseconds since 1970; nil when it never expires.
+  package var expiresAt: Int64? {
+    expiresAfter.map { after in
+      let (end, overflows) = madeAt.addingReportingOverflow(after)
+      return overflows ? .max : end
+    }
+  }
+
+  /// Tells the files of sites apart; nobody is trusted for it.
   package var site: SiteID
+
+  /// What all packs of the site belong to.
+  package var product: Product
 
   /// In order of their names.
   package var packs: [Pack]
 
-  package init(sequence: UInt64, madeAt: Int64, expiresAt: Int64?, site: SiteID, packs: [Pack]) {
+  package init(
+    sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Product, packs: [Pack]
+  ) {
     self.sequence = sequence
     self.madeAt = madeAt
-    self.expiresAt = expiresAt
+    self.expiresAfter = expiresAfter
     self.site = site
+    self.product = product
     self.packs = packs
   }
 
@@ -79,10 +94,14 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// Whether its time is over.
+  /// The sequence of the next statement: above the last one, and ahead of all that were made before by a publisher who lost
+  /// count.
   ///
   /// - Parameter time: nanoseconds since 1970.
-  package func isExpired(at time: Int64) -> Bool { expiresAt.map { time >= $0 } ?? false }
+  package static func nextSequence(after last: UInt64?, at time: Int64) -> UInt64 {
+    let (next, overflows) = (last ?? 0).addingReportingOverflow(1)
+    return max(overflows ? .max : next, UInt64(max(time, 0)) / 1_000_000)
+  }
 }
 
 extension SiteRoot.Version {

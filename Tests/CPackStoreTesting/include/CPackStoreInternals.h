@@ -5,6 +5,7 @@
 #include "../../../Sources/CPackStore/bytes.h"
 #include "../../../Sources/CPackStore/cache.h"
 #include "../../../Sources/CPackStore/catalog.h"
+#include "../../../Sources/CPackStore/change.h"
 #include "../../../Sources/CPackStore/checksum.h"
 #include "../../../Sources/CPackStore/chunker.h"
 #include "../../../Sources/CPackStore/codec.h"

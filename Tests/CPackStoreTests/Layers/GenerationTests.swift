@@ -172,7 +172,10 @@ extension Core {
         pks__generation_sort(&generation)
       }
       #expect(Self.names(generation) == ["c", "d", "b", "a"])
-      try attempt { pks__origins_order(&generation.origins, [numbers[1], numbers[0]], 2, $0) }
+      for (place, number) in [numbers[1], numbers[0]].enumerated() {
+        let rank = pks__origins_rank(&generation.origins, number)
+        try attempt { pks__origins_move(&generation.origins, rank, UInt32(place), $0) }
+      }
       pks__generation_sort(&generation)
       #expect(Self.names(generation) == ["a", "d", "b", "c"])
     }

@@ -21,7 +21,8 @@ enum SiteFormatSamples {
 
   static var root: SiteRoot {
     SiteRoot(
-      sequence: 17, madeAt: 1_700_000_000_000_000_000, expiresAt: 1_800_000_000_000_000_000, site: SiteID(id(20)),
+      sequence: 17, madeAt: 1_700_000_000_000_000_000, expiresAfter: 100_000_000_000_000_000, site: SiteID(id(20)),
+      product: .standard,
       packs: [
         .init(id: "A", priority: -3, versions: [version(1, 21)], deltas: []),
         .init(

@@ -16,7 +16,8 @@ import Testing
   }
 
   @Test func anEmptySiteIsOne() throws {
-    let root = SiteRoot(sequence: 1, madeAt: 0, expiresAt: nil, site: SiteID(SiteFormatSamples.id(1)), packs: [])
+    let root = SiteRoot(
+      sequence: 1, madeAt: 0, expiresAfter: nil, site: SiteID(SiteFormatSamples.id(1)), product: .standard, packs: [])
     #expect(try SignedSiteRoot(decoding: try root.encode(signedBy: key), file: "root").root == root)
   }
 
@@ -25,10 +26,11 @@ import Testing
     #expect(bytes[12] == 2 && bytes[16] == 17)
     #expect(Array(bytes[40..<72]) == key.publicKey.bytes)
     #expect(Array(bytes[72..<88]) == SiteFormatSamples.id(20).bytes)
-    #expect(Array(bytes[88..<105]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[105..<113]) == [1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[113..<145]) == SiteFormatSamples.catalog(21).bytes)
-    #expect(bytes.count == 88 + 17 + 76 + 17 + 2 * 76 + 108 + 64)
+    #expect(Array(bytes[88..<99]) == [7, 0, 0, 0] + Array("default".utf8))
+    #expect(Array(bytes[99..<116]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[116..<124]) == [1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[124..<156]) == SiteFormatSamples.catalog(21).bytes)
+    #expect(bytes.count == 99 + 17 + 76 + 17 + 2 * 76 + 108 + 64)
   }
 
   /// Every bit counts: a root that was changed anywhere is not the publisher's any more.
@@ -51,18 +53,22 @@ import Testing
     try expectCorrupt(UInt32.max, at: 12)
     try expectCorrupt(UInt64(0), at: 16)  // sequence
     try expectCorrupt(Int64(-1), at: 32)  // expiry
-    try expectCorrupt(UInt32.max, at: 88)  // the first pack's name
-    try expectCorrupt(UInt8(ascii: "/"), at: 92)
-    try expectCorrupt(UInt8(ascii: "C"), at: 92)  // not before the next one
-    try expectCorrupt(UInt8(ascii: "B"), at: 92)  // the next one's
-    try expectCorrupt(UInt32(0), at: 97)  // versions
-    try expectCorrupt(UInt32(1_001), at: 97)
-    try expectCorrupt(UInt32.max, at: 97)
-    try expectCorrupt(UInt32.max, at: 101)  // deltas
-    try expectCorrupt(UInt64(0), at: 105)  // number of the version
-    try expectCorrupt(UInt32(0), at: 177)  // length of the manifest
-    try expectCorrupt(UInt32.max, at: 177)
-    let second = 181 + 17
+    try expectCorrupt(UInt32.max, at: 88)  // the product's name
+    try expectCorrupt(UInt32(0), at: 88)
+    try expectCorrupt(UInt8(ascii: "D"), at: 92)
+    try expectCorrupt(UInt8(ascii: "-"), at: 92)
+    try expectCorrupt(UInt32.max, at: 99)  // the first pack's name
+    try expectCorrupt(UInt8(ascii: "/"), at: 103)
+    try expectCorrupt(UInt8(ascii: "C"), at: 103)  // not before the next one
+    try expectCorrupt(UInt8(ascii: "B"), at: 103)  // the next one's
+    try expectCorrupt(UInt32(0), at: 108)  // versions
+    try expectCorrupt(UInt32(1_001), at: 108)
+    try expectCorrupt(UInt32.max, at: 108)
+    try expectCorrupt(UInt32.max, at: 112)  // deltas
+    try expectCorrupt(UInt64(0), at: 116)  // number of the version
+    try expectCorrupt(UInt32(0), at: 188)  // length of the manifest
+    try expectCorrupt(UInt32.max, at: 188)
+    let second = 192 + 17
     try expectCorrupt(UInt64(2), at: second + 76)  // two versions of one number
     let delta = second + 2 * 76
     try expectCorrupt(SiteFormatSamples.catalog(22).bytes, at: delta)  // from a version to itself
@@ -106,10 +112,18 @@ import Testing
 
   @Test func expires() {
     var root = SiteFormatSamples.root
-    #expect(root.isExpired(at: 1_800_000_000_000_000_000))
-    #expect(!root.isExpired(at: 1_799_999_999_999_999_999))
-    root.expiresAt = nil
-    #expect(!root.isExpired(at: .max))
+    #expect(root.expiresAt == 1_800_000_000_000_000_000)
+    root.expiresAfter = .max
+    #expect(root.expiresAt == .max, "as late as can be said")
+    root.expiresAfter = nil
+    #expect(root.expiresAt == nil)
+  }
+
+  @Test func sequencesRiseWhateverTheClock() {
+    #expect(SiteRoot.nextSequence(after: nil, at: 1_700_000_000_000_999_999) == 1_700_000_000_000)
+    #expect(SiteRoot.nextSequence(after: 1_800_000_000_000, at: 1_700_000_000_000_000_000) == 1_800_000_000_001)
+    #expect(SiteRoot.nextSequence(after: nil, at: -5) == 1)
+    #expect(SiteRoot.nextSequence(after: .max, at: 0) == .max)
   }
 
   private func expectCorrupt(_ integer: some FixedWidthInteger, at offset: Int) throws {

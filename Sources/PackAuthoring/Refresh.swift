@@ -1,0 +1,34 @@
+public import PackStore
+import SystemPackage
+
+extension Site {
+  /// Opens a site that is there already.
+  ///
+  /// - Throws: `notAStore` where there is none; what ``Store/init(at:options:)`` throws.
+  public convenience init(existingAt path: String) throws(PackStoreError) {
+    let folder = SiteFolder(path: FilePath(path))
+    guard try folder.byteCount(of: .root) != nil else {
+      throw PackStoreError(.notAStore, "there is no site", file: path)
+    }
+    try self.init(at: path)
+  }
+
+  /// Signs the site's root again, with a new date and number, and puts off the time at which it expires. Nothing else is
+  /// written.
+  ///
+  /// - Parameters:
+  ///   - key: the one that signed the site before.
+  ///   - options: of these, expiry, product, and whether to wait.
+  /// - Throws: `untrusted` when the site is signed by another key; `invalidArgument` when it is of another product; `busy`;
+  ///   `noSpace`, `ioError`, `corrupt`.
+  @discardableResult
+  public func refresh(
+    signedBy key: SiteKey, options: PublishOptions = .init()
+  ) async throws(PackStoreError) -> PublishResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      // The source is not looked at: nothing is wanted of it.
+      var publication = Publication(site: self, source: self.store, key: key, options: options, progress: nil)
+      return try publication.refresh()
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+import SystemPackage
+
+/// Whose packs are here, and who is believed at which place.
+struct Trust: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show whose packs a store has; forget a publisher, or change who wins.",
+    discussion: """
+      Every pack has an origin: a publisher's key and product, 'local' for what was added here, or 'unknown' for what a \
+      repair found. Only its origin changes a pack. Origins are listed in the order in which their packs win; priorities \
+      count within an origin. Places are the sites that were pulled from, each with the number of its newest root.
+
+        packstore trust Packs
+        packstore trust Packs order 3f2a9c0d local
+        packstore trust Packs forget 3f2a9c0d
+
+      'order' puts the origins that are named first. 'forget' takes the places of an origin back, so that another key is \
+      accepted there, and the origin itself if no pack of it is here. An origin is named by the first digits of its id, \
+      four at least.
+      """
+  )
+
+  enum Action: String, ExpressibleByArgument, CaseIterable { case list, forget, order }
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "What to do: list, forget or order.")
+  var action = Action.list
+
+  @Argument(help: .init("Ids of origins.", valueName: "id"))
+  var ids: [String] = []
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    switch action {
+    case .list: guard ids.isEmpty else { throw ValidationError("'list' takes no ids") }
+    case .forget: guard ids.count == 1 else { throw ValidationError("'forget' takes one id") }
+    case .order: guard !ids.isEmpty else { throw ValidationError("'order' takes the ids of those that come first") }
+    }
+  }
+
+  func run() async throws {
+    let store = try Store(at: store.store, options: action == .list ? .readOnly : .existing)
+    let file = TrustFile(inStore: FilePath(self.store.store))
+    let snapshot = try store.makeSnapshot()
+    let book = try file.read()
+    let origins = try ids.map { try find($0, among: snapshot.origins + book.places.values.map(\.origin)) }
+    switch action {
+    case .list: break
+    case .order:
+      try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
+        try transaction.setOrder(of: origins)
+      }
+    case .forget: try await forget(origins[0], in: store, file)
+    }
+    try show(try store.makeSnapshot(), try file.read())
+  }
+
+  private func forget(_ origin: Origin, in store: Store, _ file: TrustFile) async throws {
+    let count = try file.update { $0.forget(origin) }
+    let snapshot = try store.makeSnapshot()
+    let packs = (snapshot.packs + snapshot.removedPacks).filter { $0.origin == origin }.map(\.id)
+    guard packs.isEmpty else {
+      guard count > 0 else {
+        throw Failure("packs of \(origin.id) are here, \(packs[0]) for one: remove them first")
+      }
+      return
+    }
+    guard snapshot.origins.contains(origin) else { return }
+    try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
+      try transaction.forget(origin)
+    }
+  }
+
+  private func find(_ id: String, among origins: [Origin]) throws -> Origin {
+    let isWord = id == Origin.local.id || id == Origin.unknown.id
+    guard isWord || id.count >= 4 else { throw ValidationError("'\(id)' is too short: four digits at least") }
+    let found = Set(origins.filter { $0.id.hasPrefix(id) })
+    guard let origin = found.first else { throw Failure("there is no origin '\(escaped(id))': see 'packstore trust'") }
+    guard found.count == 1 else { throw Failure("several origins begin with '\(escaped(id))': say more of it") }
+    return origin
+  }
+
+  // MARK: - Report
+
+  private func show(_ snapshot: borrowing Snapshot, _ book: TrustBook) throws {
+    let packs = snapshot.packs
+    let list = TrustReport(
+      origins: snapshot.origins.map { origin in
+        TrustReport.Source(
+          origin, packs: packs.filter { $0.origin == origin }.map(\.id.name),
+          removed: snapshot.removedPacks.filter { $0.origin == origin }.map(\.id.name))
+      },
+      places: book.places.sorted { $0.key < $1.key }.map(TrustReport.Place.init))
+    let output = Output()
+    if report.json {
+      try output.json(list)
+    } else if report.isTalkative {
+      try output.lines(text(list))
+    }
+    try output.flush()
+  }
+
+  private func text(_ list: TrustReport) -> [String] {
+    var origins = Table(("ORIGIN", .left), ("PRODUCT", .left), ("KEY", .left), ("PACKS", .left))
+    for origin in list.origins {
+      origins.add([origin.id, origin.product ?? "", origin.key ?? "", origin.packs.joined(separator: ", ")])
+    }
+    guard !list.places.isEmpty else { return origins.lines }
+    var places = Table(("PLACE", .left), ("ORIGIN", .left), ("ROOT", .right), ("MADE", .left))
+    for place in list.places { places.add([escaped(place.place), place.origin, "\(place.sequence)", place.madeAt]) }
+    return origins.lines + [""] + places.lines
+  }
+}
+
+private struct TrustReport: Encodable {
+  struct Source: Encodable {
+    let id, kind: String
+    let key, product: String?
+    let packs, removedPacks: [String]
+
+    init(_ origin: Origin, packs: [String], removed: [String]) {
+      id = origin.id
+      kind =
+        switch origin {
+        case .local: "local"
+        case .signed: "signed"
+        case .unsigned: "unsigned"
+        case .unknown: "unknown"
+        }
+      key = origin.key?.description
+      product = origin.product?.name
+      self.packs = packs
+      removedPacks = removed
+    }
+  }
+
+  struct Place: Encodable {
+    let place, origin, key, product: String
+    let sequence: UInt64
+    let madeAt: String
+
+    init(_ place: (key: String, value: TrustBook.Place)) {
+      self.place = place.key
+      origin = place.value.origin.id
+      key = place.value.key.description
+      product = place.value.product.name
+      sequence = place.value.sequence
+      madeAt = formatDate(nanoseconds: place.value.madeAt)
+    }
+  }
+
+  let origins: [Source]
+  let places: [Place]
+}

@@ -1,0 +1,271 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+/// Who may change a pack, and to which version, on generations in memory.
+@Suite struct ProvenanceTests {
+  /// A generation without files: statements are judged by what it says alone.
+  final class World {
+    var generation = pks__generation()
+    private var runs: UInt64 = 0
+
+    init() { generation.next_pack_number = 1 }
+    deinit { pks__generation_free(&generation) }
+
+    /// One statement: that `version`, with content `content`, is current. OK, or why it is refused; then nothing changes.
+    @discardableResult
+    func say(
+      _ by: pks_provenance, _ version: UInt64, of pack: String = "p", content: UInt8? = nil, priority: Int32 = 0
+    ) throws -> pks_status {
+      runs += 1
+      var change = pks__staged_change()
+      change.kind = PKS__CHANGE_ADD
+      change.provenance = by
+      change.version.number = version
+      change.version.catalog.bytes.0 = content ?? UInt8(truncatingIfNeeded: version)
+      change.run.name = runs
+      change.set_priority = priority != 0
+      change.priority = priority
+      return try apply(&change, pack)
+    }
+
+    @discardableResult
+    func apply(_ change: inout pks__staged_change, _ pack: String = "p") throws -> pks_status {
+      withUnsafeMutableBytes(of: &change.pack) { $0.copyBytes(from: pack.utf8) }
+      var next = pks__generation()
+      try attempt { pks__generation_copy(&generation, &next, $0) }
+      let status = pks__change_apply(&change, &next, 2, nil)
+      if status != PKS_OK {
+        pks__generation_free(&next)
+        return status
+      }
+      pks__generation_free(&generation)
+      generation = next
+      return status
+    }
+
+    func remove(_ pack: String = "p", keepHistory: Bool = false) throws {
+      var change = pks__staged_change()
+      change.kind = PKS__CHANGE_REMOVE
+      change.keep_history = keepHistory
+      #expect(try apply(&change, pack) == PKS_OK)
+    }
+
+    struct Pack: Equatable {
+      var name: String
+      var origin: String
+      var versions: [UInt64]
+      var contents: [UInt8]
+    }
+
+    /// In the order in which they win.
+    var packs: [Pack] {
+      (0..<Int(generation.pack_count)).map { index in
+        let state = generation.packs[index], shown = pks__generation_pack(&generation, UInt32(index))
+        let versions = (0..<Int(state.version_count)).map { state.versions[$0] }
+        return Pack(
+          name: String(cString: shown.name), origin: ProvenanceTests.name(shown.origin),
+          versions: versions.map(\.number), contents: versions.map(\.catalog.bytes.0))
+      }
+    }
+
+    func version(_ pack: String = "p") -> UInt64? { packs.first { $0.name == pack }?.versions[0] }
+  }
+
+  static func by(
+    _ key: UInt8, _ product: String = "default", _ statement: pks_statement = PKS_STATEMENT_ROOT, q: UInt64 = 1,
+    adopt: Bool = false, downgrade: Bool = false
+  ) -> pks_provenance {
+    var by = pks_provenance()
+    by.origin.kind = key == 0 ? PKS_ORIGIN_UNSIGNED : PKS_ORIGIN_SIGNED
+    by.origin.key.0 = key
+    withUnsafeMutableBytes(of: &by.origin.product) { $0.copyBytes(from: product.utf8) }
+    by.statement = statement
+    by.sequence = q
+    by.adopt = adopt
+    by.downgrade = downgrade
+    return by
+  }
+
+  static func local(adopt: Bool = false) -> pks_provenance {
+    var by = pks_provenance()
+    by.adopt = adopt
+    return by
+  }
+
+  static func name(_ origin: pks_origin) -> String {
+    let product = withUnsafeBytes(of: origin.product) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    return "\(origin.kind.rawValue):\(origin.key.0):\(product)"
+  }
+
+  @Test func onlyItsOriginChangesAPack() throws {
+    let owners = [Self.by(1), Self.by(2), Self.by(1, "other"), Self.by(0), Self.local()]
+    for (index, owner) in owners.enumerated() {
+      let world = World()
+      try world.say(owner, 1)
+      for (other, statement) in owners.enumerated() {
+        var statement = statement
+        statement.sequence = 9
+        let result = try world.say(statement, 2)
+        #expect(result == (other == index ? PKS_OK : PKS_OTHER_ORIGIN), "\(index) \(other)")
+      }
+      #expect(world.version() == 2)
+      try world.remove(keepHistory: true)
+      for (other, statement) in owners.enumerated() where other != index {
+        #expect(try world.say(statement, 3) == PKS_OTHER_ORIGIN, "the history is another's")
+      }
+    }
+  }
+
+  @Test func adoptionBeginsThePackAgain() throws {
+    let world = World()
+    try world.say(Self.by(1), 5)
+    try world.say(Self.by(1, q: 2), 1 << 52)
+    #expect(try world.say(Self.by(2, q: 7, adopt: true), 3) == PKS_OK)
+    #expect(world.packs == [.init(name: "p", origin: "1:2:default", versions: [3], contents: [3])])
+    #expect(world.generation.packs[0].highest_version == 3)
+    #expect(try world.say(Self.by(1, q: 9), 1 << 53) == PKS_OTHER_ORIGIN)
+    // Back again: what was accepted before of this origin does not count any more.
+    #expect(try world.say(Self.by(1, q: 1, adopt: true), 2) == PKS_OK)
+    #expect(world.version() == 2)
+    #expect(try world.say(Self.by(1, q: 1), 1) == PKS_STALE)
+    #expect(try world.say(Self.local(adopt: true), 1) == PKS_OK)
+    #expect(world.packs[0].origin == "0:0:")
+  }
+
+  /// Every statement after version 3 by a root of sequence 30.
+  @Test func lowerVersionsComeByANewerRootAlone() throws {
+    let cases: [(pks_statement, UInt64, UInt64, pks_status)] = [
+      (PKS_STATEMENT_ROOT, 4, 31, PKS_OK), (PKS_STATEMENT_ROOT, 4, 29, PKS_OK), (PKS_STATEMENT_ROOT, 3, 30, PKS_OK),
+      (PKS_STATEMENT_ROOT, 2, 31, PKS_OK), (PKS_STATEMENT_ROOT, 2, 30, PKS_STALE),
+      (PKS_STATEMENT_ROOT, 2, 29, PKS_STALE),
+      (PKS_STATEMENT_ARCHIVE, 4, 29, PKS_OK), (PKS_STATEMENT_ARCHIVE, 2, 31, PKS_DOWNGRADE),
+      (PKS_STATEMENT_ARCHIVE, 2, 29, PKS_DOWNGRADE), (PKS_STATEMENT_DELTA, 4, 31, PKS_OK),
+      (PKS_STATEMENT_DELTA, 2, 31, PKS_DOWNGRADE), (PKS_STATEMENT_COPY, 2, 31, PKS_DOWNGRADE),
+    ]
+    for key in [0, 1] as [UInt8] {
+      for isRemoved in [false, true] {
+        for (statement, version, sequence, expected) in cases {
+          let world = World()
+          try world.say(Self.by(key, q: 10), 1)
+          try world.say(Self.by(key, q: 30), 3)
+          if isRemoved { try world.remove() }
+          #expect(
+            try world.say(Self.by(key, "default", statement, q: sequence), version) == expected,
+            "\(statement) \(version) \(sequence) removed \(isRemoved)")
+          #expect(
+            try world.say(Self.by(key, "default", statement, q: sequence, downgrade: true), version) == PKS_OK)
+        }
+      }
+    }
+  }
+
+  @Test func whatWasTakenBackDoesNotReturnByAnOlderStatement() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30), 3)
+    #expect(try world.say(Self.by(1, q: 40), 2) == PKS_OK)
+    #expect(try world.say(Self.by(1, q: 30), 3) == PKS_STALE)
+    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 35), 3) == PKS_DOWNGRADE)
+    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_DELTA, q: 40), 4) == PKS_DOWNGRADE)
+    #expect(world.version() == 2)
+    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 41), 3) == PKS_OK)
+  }
+
+  /// An old archive of a higher version must not let an old root look new.
+  @Test func sequencesOnlyRise() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30), 3)
+    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 5), 4) == PKS_OK)
+    #expect(try world.say(Self.by(1, q: 20), 2) == PKS_STALE)
+    #expect(world.version() == 4)
+  }
+
+  @Test func aWishedDowngradeLeavesTheFloor() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30), 3)
+    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 10, downgrade: true), 1) == PKS_OK)
+    #expect(world.version() == 1)
+    #expect(try world.say(Self.by(1, q: 29), 2) == PKS_STALE)
+    #expect(try world.say(Self.by(1, q: 30), 3) == PKS_OK, "the next pull goes up again")
+  }
+
+  @Test func floorsOutliveThePackButNotTheOrigin() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30), 3)
+    var forget = pks__staged_change()
+    forget.kind = PKS__CHANGE_FORGET_ORIGIN
+    forget.provenance = Self.by(1)
+    #expect(try world.apply(&forget, "") == PKS_INVALID_ARGUMENT, "a pack of it is here")
+    try world.remove(keepHistory: true)
+    #expect(try world.apply(&forget, "") == PKS_INVALID_ARGUMENT, "its history is")
+    try world.remove()
+    #expect(try world.say(Self.by(1, q: 29), 2) == PKS_STALE)
+    #expect(try world.apply(&forget, "") == PKS_OK)
+    #expect(try world.apply(&forget, "") == PKS_NOT_FOUND)
+    #expect(try world.say(Self.by(1, q: 29), 2) == PKS_OK)
+    forget.provenance = pks_provenance()
+    #expect(try world.apply(&forget, "") == PKS_INVALID_ARGUMENT, "the local one stays")
+  }
+
+  @Test func originsThatMakeNoSense() throws {
+    var wrong: [pks_provenance] = [Self.by(1, ""), Self.by(1, "Upper"), Self.by(1, "-x"), Self.by(1, "a/b")]
+    wrong += [Self.by(1, "default", PKS_STATEMENT_ROOT)].map { by in
+      var by = by
+      by.origin.key.0 = 0
+      return by
+    }
+    var local = Self.local()
+    local.statement = PKS_STATEMENT_ROOT
+    var unknown = Self.local()
+    unknown.origin.kind = PKS_ORIGIN_UNKNOWN
+    var endless = Self.by(1)
+    withUnsafeMutableBytes(of: &endless.origin.product) { $0.copyBytes(from: [UInt8](repeating: 97, count: 65)) }
+    wrong += [local, unknown, endless]
+    for (index, statement) in wrong.enumerated() {
+      #expect(try World().say(statement, 1) == PKS_INVALID_ARGUMENT, "\(index)")
+    }
+  }
+
+  /// Packs of a later origin stay below, whatever their priorities; an order of the app's counts.
+  @Test func ordersWinOverPriorities() throws {
+    let world = World()
+    try world.say(Self.local(), 1, of: "mine")
+    try world.say(Self.by(1), 1, of: "first")
+    try world.say(Self.by(2), 1, of: "evil", priority: .max)
+    #expect(world.packs.map(\.name) == ["mine", "first", "evil"])
+    var order = pks__staged_change()
+    order.kind = PKS__CHANGE_ORDER
+    order.provenance = Self.by(2)
+    #expect(try world.apply(&order, "") == PKS_OK)
+    #expect(world.packs.map(\.name) == ["evil", "mine", "first"])
+    order.place = 1
+    #expect(try world.apply(&order, "") == PKS_INVALID_ARGUMENT, "it has a place before that")
+    order.provenance = Self.by(3)
+    #expect(try world.apply(&order, "") == PKS_NOT_FOUND)
+  }
+
+  /// No row of statements of others changes what an earlier origin's packs are, or puts a pack before them.
+  @Test func statementsOfOthersChangeNothing() throws {
+    var random = Random(77)
+    for _ in 0..<60 {
+      let world = World()
+      let names = ["p", "q", "r", "s"]
+      for (index, name) in names.prefix(3).enumerated() {
+        try world.say(Self.by(1, q: UInt64(index + 1)), 5, of: name, priority: .random(in: -5...5, using: &random))
+      }
+      if Bool.random(using: &random) { try world.remove("r", keepHistory: true) }
+      let before = world.packs
+      for _ in 0..<40 {
+        let key = UInt8.random(in: 0...3, using: &random), kind = UInt32.random(in: 1...4, using: &random)
+        let product = key == 1 || Bool.random(using: &random) ? "other" : "default"
+        var by = Self.by(
+          key, product, pks_statement(rawValue: kind), q: .random(in: 1...UInt64.max, using: &random),
+          downgrade: Bool.random(using: &random))
+        if Int.random(in: 0..<8, using: &random) == 0 { by.origin.product.0 = 0 }
+        let number = ([1, 5, 6, 1 << 53, .max] as [UInt64]).randomElement(using: &random)!
+        try world.say(by, number, of: names.randomElement(using: &random)!, priority: .max)
+        #expect(Array(world.packs.prefix(before.count)) == before)
+      }
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+
+/// Whose packs are here: what publishers may do to a device, and what its owner may.
+@Suite struct TrustTests {
+  let playground = try! Playground()
+
+  private func add(_ content: String, to store: String, pack: String = "P", _ options: String...) throws {
+    try playground.write(content, to: "folder/file")
+    let run = try playground.packstore(["add", store, "folder", "--pack", pack, "-q"] + options)
+    try #require(run.status == 0, "\(run.errors)")
+  }
+
+  private func publish(_ store: String, _ site: String, key: String = "key", _ options: String...) throws {
+    let run = try playground.packstore(["publish", store, site, "--key", key, "-q"] + options)
+    try #require(run.status == 0, "\(run.errors)")
+  }
+
+  private func pull(_ site: String, _ options: String...) throws -> Run {
+    try playground.packstore(["pull", "device", site] + options)
+  }
+
+  private func file(_ pack: String? = nil) throws -> String {
+    try playground.packstore(["cat", "device", "file"] + (pack.map { ["--pack", $0] } ?? [])).output
+  }
+
+  private func origins() throws -> [NSDictionary] {
+    try #require(playground.packstore("trust", "device", "--json").json["origins"] as? [NSDictionary])
+  }
+
+  /// Nothing is left of the site's folder but what its publisher knows: key and product.
+  @Test func aLostSiteGoesOn() throws {
+    try add("one", to: "author")
+    try publish("author", "site")
+    #expect(try pull("site", "-q").status == 0)
+    try playground.remove("site")
+    try add("two", to: "author")
+    try publish("author", "site")
+    let run = try pull("site")
+    #expect(run.status == 0 && run.lines.first == "P is at version 2, from 1", "\(run.errors)")
+  }
+
+  /// A site's version 1 does not take the place of what was added here, and nobody's priority hides it.
+  @Test func whatWasAddedHereStays() throws {
+    try add("theirs", to: "author", "--priority", "2147483647")
+    try add("also theirs", to: "author", pack: "Q", "--priority", "2147483647")
+    try publish("author", "site")
+    try add("mine", to: "device", "--version", "6")
+    let run = try pull("site")
+    #expect(run.status == 1 && run.errors.contains("P is of another origin and was left alone"), "\(run.errors)")
+    #expect(try file() == "mine" && file("Q") == "also theirs")
+    let named = try pull("site", "P")
+    #expect(named.status == 1 && named.errors.contains("--adopt"))
+    #expect(try pull("site", "--adopt").status == 2, "for packs that are named")
+    #expect(try pull("site", "P", "--adopt").status == 0)
+    #expect(try file("P") == "theirs")
+    #expect(try playground.packstore("add", "device", "folder", "--pack", "P").errors.contains("--adopt"))
+    try add("mine again", to: "device", "--adopt")
+    #expect(try file("P") == "mine again")
+  }
+
+  @Test func ordersAndForgets() throws {
+    try add("one", to: "first")
+    try publish("first", "site-1", key: "key-1")
+    try add("two", to: "second", pack: "Q")
+    try publish("second", "site-2", key: "key-2", "--product", "levels")
+    #expect(try pull("site-1", "-q").status == 0 && pull("site-2", "-q").status == 0)
+    #expect(try file() == "one", "who came first")
+    let list = try origins()
+    #expect(list.map { $0["kind"] as? String } == ["local", "signed", "signed"])
+    #expect(list.map { $0["product"] as? String } == [nil, "default", "levels"])
+    let ids = try list.map { try #require($0["id"] as? String) }
+    #expect(ids[1].count == 16)
+    let places = try #require(playground.packstore("trust", "device", "--json").json["places"] as? [NSDictionary])
+    #expect(places.map { $0["origin"] as? String } == [ids[1], ids[2]])
+
+    #expect(try playground.packstore("trust", "device", "order", String(ids[2].prefix(4)), "-q").status == 0)
+    #expect(try file() == "two")
+    #expect(try origins().map { $0["id"] as? String } == [ids[2], "local", ids[1]])
+    #expect(try playground.packstore("trust", "device", "order", String(ids[2].prefix(3))).status == 2)
+    #expect(try playground.packstore("trust", "device", "order", "ffffffffffffffff").status == 1)
+    #expect(try playground.packstore("trust", "device", "order", ids[1], ids[1]).status != 0)
+
+    // Another key at a place: only once the place is forgotten, whatever is named.
+    try playground.remove("site-1")
+    try publish("first", "site-1", key: "key-3")
+    let key = try playground.packstore("keygen", "key-3").lines[0]
+    let refused = try pull("site-1", "--trust", key)
+    #expect(refused.status == 1 && refused.errors.contains("packstore trust STORE forget ID"), "\(refused.errors)")
+    #expect(try playground.packstore("trust", "device", "forget", ids[1], "-q").status == 0)
+    #expect(try pull("site-1").status == 1, "the pack is still the first key's")
+    #expect(try playground.packstore("remove", "device", "P", "-q").status == 0)
+    #expect(try playground.packstore("trust", "device", "forget", ids[1], "-q").status == 0)
+    #expect(try pull("site-1").status == 0)
+    #expect(try origins().contains { $0["id"] as? String == ids[1] } == false)
+    #expect(try playground.packstore("trust", "device", "forget", "local").status != 0)
+  }
+
+  /// One publisher's other site, with the same key, is no substitute for this one.
+  @Test func anotherProductOfTheSamePublisher() throws {
+    try add("one", to: "author")
+    try publish("author", "site", "--product", "game")
+    #expect(try pull("site", "-q").status == 0)
+    let key = try playground.packstore("keygen", "key").lines[0]
+    _ = try playground.shell("mv site old")
+    try add("other", to: "author")
+    try publish("author", "site", "--product", "editor")
+    for options in [[], ["--trust", key]] {
+      let run = try playground.packstore(["pull", "device", "site"] + options)
+      #expect(run.status == 1 && run.errors.contains("another product"), "\(run.errors)")
+    }
+    let moved = try pull("old", "-q")
+    #expect(moved.status == 0, "the same origin at another place: \(moved.errors)")
+    #expect(try file() == "one")
+    let changed = try playground.packstore("publish", "author", "old", "--key", "key", "--product", "editor")
+    #expect(changed.status == 2 && changed.errors.contains("'game'"), "\(changed.errors)")
+    #expect(try playground.packstore("publish", "author", "old", "--key", "key", "--product", "A B").status == 2)
+  }
+
+  /// A delta from 1 to 2 by the right key, on a device that was at 3.
+  @Test func aDeltaIsNotReplayed() throws {
+    for content in ["one", "two", "three"] { try add(content, to: "author", "--keep", "9") }
+    try publish("author", "site", "P@1")
+    let made = try playground.packstore("delta", "author", "P", "1", "2", "-o", "1-2.delta", "--key", "key", "-q")
+    try #require(made.status == 0)
+    #expect(try pull("site", "-q").status == 0)
+    try publish("author", "site", "P@3")
+    #expect(try pull("site", "-q").status == 0)
+    let replayed = try playground.packstore("apply", "device", "1-2.delta")
+    #expect(replayed.status == 1 && replayed.errors.contains("--downgrade"), "\(replayed.errors)")
+    #expect(try file() == "three")
+    #expect(try playground.packstore("apply", "device", "1-2.delta", "--downgrade", "-q").status == 0)
+    #expect(try file() == "two")
+    #expect(try pull("site", "-q").status == 0)
+    #expect(try file() == "three", "the next pull goes up again")
+  }
+
+  // MARK: - Age
+
+  @Test func agesAreSaid() throws {
+    try add("one", to: "author")
+    try publish("author", "site", "--expires", "3")
+    let first = try pull("site", "--json").json
+    #expect(first["age"] as? Int != nil && first["made_at"] as? String != nil && first["expires_at"] as? String != nil)
+    #expect(first["stale"] as? Bool == false && first["product"] as? String == "default")
+    let old = try playground.read("site/root")
+    let refreshed = try playground.packstore("refresh", "site", "--key", "key", "--json")
+    #expect(refreshed.status == 0, "\(refreshed.errors)")
+    #expect(try refreshed.json["expires"] as? String != nil, "it is a property of the site")
+    #expect(try pull("site", "--json").json["stale"] as? Bool == false)
+    try playground.write(old, to: "site/root")
+    #expect(try pull("site", "--json").json["stale"] as? Bool == true)
+    let endless = try playground.packstore("refresh", "site", "--key", "key", "--no-expires", "--json")
+    #expect(try endless.json["expires"] as? String == nil)
+    #expect(try pull("site", "--json", "--max-age", "1d").json["expires_at"] as? String == nil)
+    #expect(try pull("site", "--max-age", "soon").status == 2)
+    #expect(try playground.packstore("refresh", "nowhere", "--key", "key").status == 1)
+    #expect(!playground.exists("nowhere"))
+  }
+}

@@ -1,0 +1,242 @@
+#if Delivery
+  import Foundation
+  import PackAuthoring
+  import PackDelivery
+  import PackStore
+  import SystemPackage
+  import Testing
+
+  /// Who may change a pack, by every way in which a version comes: each cell is tried, printed and compared.
+  @Suite struct OriginMatrixTests {
+    /// Who speaks. The device has version 3 of the pack, and 1 before it.
+    enum Speaker: String, CaseIterable {
+      case newer, same, older, withdrawal, otherKey, otherProduct, unsigned, toUnknown, toLocal
+    }
+
+    enum Way: String, CaseIterable { case http, folder, archive, delta, add, copy, rollback, repair }
+
+    let folder = TestFolder()
+    let key = SiteKey(), stranger = SiteKey()
+    static let pack: PackID = "P"
+
+    private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+
+    // MARK: - What speakers say
+
+    /// A publisher's store with versions 1 to 4, all kept.
+    private func makeAuthor() throws -> Store {
+      let author = try Store(at: path("author"))
+      for version in 1...4 {
+        try folder.write(noise(30_000, seed: UInt64(version)) + Array("version \(version)".utf8), to: "source/file")
+        var transaction = try author.makeTransaction(options: .init(keptVersionCount: 9))
+        try transaction.install(folder: path("source"), as: Self.pack)
+        try transaction.commit()
+      }
+      return author
+    }
+
+    private func options(_ product: String = "default") throws -> PublishOptions {
+      var options = PublishOptions()
+      options.level = 1
+      options.deltaCount = 0
+      options.product = try Product(product)
+      return options
+    }
+
+    /// Site, archive and delta that say the same: `name`, `name.pack`, `name.delta`.
+    private func speak(
+      _ name: String, _ version: UInt64, _ author: Store, _ key: SiteKey, product: String = "default",
+      signsDelta: Bool = true
+    ) async throws {
+      let options = try options(product), published = [PublishedPack(Self.pack, version: version)]
+      try await Site(at: path(name)).publish(published, from: author, signedBy: key, options: options)
+      _ = try await author.package(published[0], to: path("\(name).pack"), signedBy: key, options: options)
+      var delta = DeltaOptions()
+      delta.level = DeltaOptions.fastLevel
+      delta.product = try Product(product)
+      _ = try await author.makeDelta(
+        of: Self.pack, from: version == 3 ? 1 : 3, to: version, file: path("\(name).delta"),
+        signedBy: signsDelta ? key : nil, options: delta)
+    }
+
+    /// Takes the signature off a site's root and off that of an archive, where it is the first member.
+    private func unsign(_ name: String) throws {
+      for (file, offset) in [("\(name)/root", 0), ("\(name).pack", 512)] {
+        var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path(file))))
+        let length =
+          offset == 0 ? bytes.count : try #require(Int(String(decoding: bytes[124..<135], as: UTF8.self), radix: 8))
+        let signed = try SignedSiteRoot(decoding: Array(bytes[offset..<offset + length]), file: file)
+        bytes.replaceSubrange(offset..<offset + length, with: try signed.root.encode(signedBy: nil))
+        try Data(bytes).write(to: URL(fileURLWithPath: path(file)))
+      }
+    }
+
+    /// All speakers' words; the device as it is before each cell, and another for each speaker that heard it alone.
+    private func prepare() async throws {
+      let author = try makeAuthor()
+      try await speak("first", 1, author, key)
+      try await speak("older", 2, author, key)
+      try await speak("same", 3, author, key)
+      try await speak("newer", 4, author, key)
+      try await speak("withdrawal", 2, author, key)
+      try await speak("otherKey", 4, author, stranger)
+      try await speak("otherProduct", 4, author, key, product: "other")
+      try await speak("unsigned", 4, author, key, signsDelta: false)
+      try unsign("unsigned")
+      for device in ["device", "unknown"] {
+        let store = try Store(at: path(device))
+        try await store.pull(from: path("first"), options: pulling())
+        try await store.pull(from: path("same"), options: pulling())
+      }
+      for name in try FileManager.default.contentsOfDirectory(atPath: path("unknown/index")) {
+        try FileManager.default.removeItem(atPath: path("unknown/index/\(name)"))
+      }
+      _ = try await Store.repair(at: path("unknown"))
+      let local = try Store(at: path("local"))
+      for version in [1, 3] as [UInt64] {
+        try folder.write(noise(30_000, seed: version) + Array("version \(version)".utf8), to: "source/file")
+        var options = InstallOptions()
+        options.version = version
+        try await local.install(folder: path("source"), as: Self.pack, options: options)
+      }
+      for name in ["older", "same", "newer", "withdrawal", "otherKey", "otherProduct", "unsigned"] {
+        try await Store(at: path("heard-\(name)")).pull(from: path(name), options: pulling())
+      }
+    }
+
+    private func pulling(adopts: Bool = false) -> PullOptions {
+      var options = PullOptions()
+      options.allowsUnsigned = true
+      options.environment = [:]
+      options.adopts = adopts
+      return options
+    }
+
+    // MARK: - A cell
+
+    private func device(_ speaker: Speaker) -> String {
+      switch speaker {
+      case .toUnknown: "unknown"
+      case .toLocal: "local"
+      default: "device"
+      }
+    }
+
+    private func words(_ speaker: Speaker) -> String {
+      [.toUnknown, .toLocal].contains(speaker) ? "newer" : speaker.rawValue
+    }
+
+    /// What becomes of a fresh copy of the device: the version that it has then, `=` when nothing had to be done, or the
+    /// reason why nothing was.
+    private func cell(_ speaker: Speaker, _ way: Way, adopts: Bool = false) async throws -> String {
+      let copy = path("cell"), words = words(speaker)
+      try? FileManager.default.removeItem(atPath: copy)
+      try FileManager.default.copyItem(atPath: path(device(speaker)), toPath: copy)
+      let store = try Store(at: copy)
+      let before = try #require(try store.packs().first)
+      var outcome: String
+      do {
+        outcome = try await hear(words, way, store, adopts: adopts)
+      } catch let error as PackStoreError {
+        outcome = "\(error.code)"
+      } catch let error as DeliveryError {
+        outcome = "\(error.code)"
+      }
+      let snapshot = try Store(at: copy).makeSnapshot()
+      guard let after = snapshot.pack(Self.pack) else { return "gone" }
+      if !adopts { #expect(after.origin == before.origin, "\(speaker) \(way)") }
+      if outcome == "ok" { outcome = after.version == before.version ? "=" : "\(after.version.number)" }
+      let isUntouched = after.version.catalog == before.version.catalog
+      #expect(isUntouched || outcome == "\(after.version.number)", "\(speaker) \(way): what is refused changes nothing")
+      return outcome
+    }
+
+    private func hear(_ words: String, _ way: Way, _ store: Store, adopts: Bool) async throws -> String {
+      switch way {
+      case .http:
+        let server = try await FaultServer(try files(of: words))
+        defer { Task { await server.close() } }
+        // No unsigned site is taken from a server.
+        let result = try await store.pull(from: server.url, packs: [Self.pack], options: pulling(adopts: adopts))
+        return result.packs[0].outcome == .stale ? "stale" : "ok"
+      case .folder, .archive:
+        let source = way == .folder ? path(words) : path("\(words).pack")
+        let result = try await store.pull(from: source, packs: [Self.pack], options: pulling(adopts: adopts))
+        return result.packs[0].outcome == .stale ? "stale" : "ok"
+      case .delta:
+        var options = ApplyOptions()
+        options.adopts = adopts
+        try await store.apply(delta: path("\(words).delta"), trusting: .anyone, options: options)
+      case .add:
+        try folder.write(noise(30_000, seed: 9), to: "source/file")
+        var options = InstallOptions()
+        options.adopts = adopts
+        try await store.install(folder: path("source"), as: Self.pack, options: options)
+      case .copy:
+        let source = try Store(at: path("heard-\(words)")).makeSnapshot()
+        var options = CopyOptions()
+        options.adopts = adopts
+        var transaction = try store.makeTransaction()
+        try transaction.copy(Self.pack, from: source, options: options)
+        try transaction.commit()
+      case .rollback:
+        var transaction = try store.makeTransaction()
+        try transaction.rollBack(Self.pack)
+        try transaction.commit()
+      case .repair:
+        _ = try await Store.repair(at: store.path.string, from: [path("heard-\(words)")])
+      }
+      return "ok"
+    }
+
+    private func files(of site: String) throws -> [String: [UInt8]] {
+      var files: [String: [UInt8]] = [:]
+      for name in try FileManager.default.subpathsOfDirectory(atPath: path(site)) {
+        if let data = FileManager.default.contents(atPath: "\(path(site))/\(name)") { files[name] = Array(data) }
+      }
+      return files
+    }
+
+    // MARK: - The matrix
+
+    static let other = "other origin", low = "downgrade"
+    static let expected: [Speaker: [String]] = [
+      //              http            folder   archive  delta    add      copy     rollback repair
+      .newer: ["4", "4", "4", "4", other, "4", "1", "="],
+      .same: ["=", "=", "=", "=", other, "=", "1", "="],
+      .older: ["stale", "stale", low, low, other, low, "1", "="],
+      .withdrawal: ["2", "2", low, low, other, low, "1", "="],
+      .otherKey: [other, other, other, other, other, other, "1", "="],
+      .otherProduct: [other, other, other, other, other, other, "1", "="],
+      .unsigned: ["badSignature", other, other, other, other, other, "1", "="],
+      .toUnknown: [other, other, other, other, other, other, "1", "="],
+      .toLocal: [other, other, other, other, "4", other, "1", "="],
+    ]
+
+    @Test func theMatrix() async throws {
+      try await prepare()
+      var text = "\n" + "speaker".padding(toLength: 14, withPad: " ", startingAt: 0)
+      for way in Way.allCases { text += way.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0) }
+      for speaker in Speaker.allCases {
+        text += "\n" + speaker.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0)
+        for (index, way) in Way.allCases.enumerated() {
+          let outcome = try await cell(speaker, way)
+          text += outcome.padding(toLength: 14, withPad: " ", startingAt: 0)
+          #expect(outcome == Self.expected[speaker]![index], "\(speaker) by \(way)")
+        }
+      }
+      print(text)
+      // Who is told to takes the pack over, by whatever way; and an older version is none of another origin's.
+      for speaker in [Speaker.otherKey, .otherProduct, .unsigned, .toUnknown, .toLocal] {
+        for way in [Way.folder, .archive, .delta, .copy] {
+          #expect(try await cell(speaker, way, adopts: true) == "4", "\(speaker) adopted by \(way)")
+        }
+      }
+      #expect(try await cell(.newer, .add, adopts: true) == "1", "numbers begin again")
+      for way in [Way.folder, .archive, .delta, .copy] {
+        let outcome = try await cell(.older, way, adopts: true)
+        #expect(outcome == (way == .folder ? "stale" : Self.low), "an adoption is no downgrade")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import PackStore
+
+/// Names of products, ids of origins, and the signatures of deltas that name both.
+@Suite struct OriginTests {
+  @Test func productsHaveNames() throws {
+    for name in ["default", "a", "0", "a.b-c_d", String(repeating: "x", count: 64)] {
+      #expect(try Product(name).name == name)
+    }
+    for name in ["", "A", "-a", ".a", "_a", "a b", "a/b", "ä", String(repeating: "x", count: 65)] {
+      #expect(throws: PackStoreError.self, "\(name)") { try Product(name) }
+    }
+  }
+
+  @Test func idsTellOriginsApart() throws {
+    let one = SiteKey().publicKey, two = SiteKey().publicKey
+    let origins: [Origin] = [
+      .local, .unknown, .unsigned(.standard), .unsigned(try Product("other")), .signed(one, .standard),
+      .signed(two, .standard), .signed(one, try Product("other")),
+    ]
+    #expect(Set(origins.map(\.id)).count == origins.count)
+    #expect(origins[0].id == "local" && origins[1].id == "unknown")
+    #expect(origins.dropFirst(2).allSatisfy { $0.id.utf8.count == 16 })
+    for origin in origins { #expect(Origin(origin.core) == origin) }
+  }
+
+  @Test func everyByteOfADeltasSignatureCounts() throws {
+    let key = SiteKey(), header = Digest256(hashing: [1, 2, 3])
+    let signature = try DeltaSignature(of: header, by: key, product: try Product("levels"), sequence: 17)
+    let bytes = signature.bytes
+    let read = try #require(DeltaSignature(bytes))
+    #expect(bytes.count == DeltaSignature.byteCount && read == signature && read.isOf(header))
+    #expect(read.publicKey == key.publicKey && read.sequence == 17 && read.product.name == "levels")
+    #expect(!read.isOf(Digest256(hashing: [1, 2])))
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] ^= 1
+      #expect(DeltaSignature(changed)?.isOf(header) != true, "byte \(index)")
+    }
+    for count in 0..<bytes.count { #expect(DeltaSignature(Array(bytes.prefix(count))) == nil) }
+    #expect(DeltaSignature(bytes + [0]) == nil)
+  }
+}
