@@ -1,7 +1,7 @@
 /// Collection of whole files: what no generation that may still be opened refers to.
 ///
 /// Live are: the current generation, the one in the slot that the coming commit leaves alone, every generation that
-/// somebody has pinned, and the versions that are about to be committed. Their files in `index/` stay, and so do the
+/// somebody has pinned, the versions that are about to be committed, and segments that the transaction names. Their files in `index/` stay, and so do the
 /// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
 /// stays whole while any kept version needs any of it.
 ///
@@ -25,6 +25,7 @@ typedef struct collection {
   pks__needs live;    ///< files to keep
   pks__scratch dead;  ///< names to unlink, NUL-terminated
   bool any_stuck;     ///< a file could not be unlinked
+  bool any_named;     ///< a segment is kept for no other reason than that the caller named it
   pks_status status;  ///< of a listing under way
   pks_error found;    ///< the last failure
 } collection;
@@ -100,6 +101,18 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   return status;
 }
 
+/// Keeps what the caller named.
+static pks_status keep_named(collection *collection, const pks_txn *txn) {
+  uint64_t before = collection->live.names.length;
+  uint32_t count = collection->with_segments ? pks__segment_set_count(&txn->kept) : 0;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < count; i++) {
+    status = pks__needs_add_segment(&collection->live, pks__segment_set_at(&txn->kept, i), &collection->found);
+  }
+  collection->any_named = collection->live.names.length > before;
+  return status;
+}
+
 /// Keeps what pinned generations in [first, end) need. Their index files are there as long as they are pinned, unless
 /// they were collected before: then the reader will see that its generation is no longer named, and take a newer one
 /// (`store.h`, invariant 2).
@@ -164,9 +177,10 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   if (!status && spared != current->generation.number) { status = keep_number(&collection, spared); }
   if (!status) { status = keep_staged(&collection, txn); }
   if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
+  if (!status) { status = keep_named(&collection, txn); }  // last: to tell what nothing else keeps
   if (!status && collection.with_index) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
   if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }
-  bool keeps_all = any_pinned || collection.any_stuck || collection.is_blind;
+  bool keeps_all = any_pinned || collection.any_stuck || collection.any_named || collection.is_blind;
   *complete = !keeps_all && spared == current->generation.number;
   if (status && error) { *error = collection.found; }
   pks__needs_free(&collection.live);

@@ -34,6 +34,7 @@ static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
 /// Applies the staged changes to the generation that is current now.
 static pks_status apply_changes(commit *commit, const pks__view *current, pks_error *error) {
   const pks_txn *txn = commit->txn;
+  if (current->generation.is_site && !txn->options.publication) { return pks__fail_is_site(error); }
   pks_status status = pks__generation_copy(&current->generation, &commit->next, error);
   bool moved_on = current->generation.number != txn->base->generation.number;
   // What is reused may be what the repair left behind.
@@ -61,6 +62,7 @@ static pks_status apply_changes(commit *commit, const pks__view *current, pks_er
   }
   commit->next.number = current->generation.number + 1;
   commit->next.predecessor = pks__control_spared(&commit->control)->generation;
+  commit->next.is_site = txn->options.publication;  // for good: the mark lets publications through alone
   return status;
 }
 
@@ -385,13 +387,18 @@ static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error 
   return status;
 }
 
+/// Whether there is anything that a commit would change.
+static bool has_work(const pks_txn *txn) {
+  return txn->changes.length > 0 || txn->collects || (txn->options.publication && !txn->base->generation.is_site);
+}
+
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
   commit commit = {.txn = txn, .store = txn->store, .sync = txn->options.durability == PKS_DURABLE};
   uint64_t number = txn->base->generation.number;
   pks_status status = pks__store_check_process(txn->store, error);
-  if (!status && txn->changes.length > 0) {
+  if (!status && has_work(txn)) {
     // Runs that cannot be joined stay as they are: the commit does not depend on it.
-    (void)pks__merge_runs(&commit.merged, txn->view, &txn->session, commit.sync, NULL);
+    (void)pks__merge_runs(&commit.merged, pks__txn_view(txn), &txn->session, commit.sync, NULL);
     status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error);
     if (!status) {
       status = commit_locked(&commit, &number, error);
@@ -447,7 +454,7 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
 pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error) {
   commit commit = {.txn = txn, .store = txn->store, .sync = true, .next = with->generation};
   with->generation = (pks__generation){0};
-  (void)pks__merge_runs(&commit.merged, txn->view ? txn->view : txn->base, &txn->session, true, NULL);
+  (void)pks__merge_runs(&commit.merged, pks__txn_view(txn), &txn->session, true, NULL);
   pks_status status = PKS_OK;
   if (commit.merged.run_count > 0) {
     status = pks__generation_replace_runs(

@@ -29,7 +29,7 @@ static pks_status add(pks__needs *needs, const char *name, pks_error *error) {
   return status ? status : pks__map_insert(&needs->by_name, pks__map_key(&needs->by_name, name, length), offset, error);
 }
 
-static pks_status add_segment(pks__needs *needs, const pks__segment_id *id, pks_error *error) {
+pks_status pks__needs_add_segment(pks__needs *needs, const pks__segment_id *id, pks_error *error) {
   char name[PKS__SEGMENT_NAME];
   pks__segment_name(id, name);
   return add(needs, name, error);
@@ -52,10 +52,10 @@ pks_status pks__needs_add_version(pks__needs *needs, pks__view *view, const pks_
   pks__layout_root layout;
   pks__scratch segments = {0};
   pks_status status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, error);
-  if (!status && found) { status = add_segment(needs, &ref.segment->id, error); }
+  if (!status && found) { status = pks__needs_add_segment(needs, &ref.segment->id, error); }
   if (!status) { status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
-    status = add_segment(needs, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
+    status = pks__needs_add_segment(needs, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
   }
   pks__scratch_free(&segments);
   return status;
@@ -80,7 +80,7 @@ pks_status pks__needs_add_listed(pks__needs *needs, const pks__view *view, pks_e
     for (uint32_t at = 0; !status && at < run->segment_count; at++) {
       pks__run_segment_info info;
       status = pks__run_segment_at(run, at, &info, error);
-      if (!status) { status = add_segment(needs, &info.id, error); }
+      if (!status) { status = pks__needs_add_segment(needs, &info.id, error); }
     }
   }
   return status;

@@ -19,6 +19,8 @@ bool pks__needs_has(const pks__needs *needs, const char *name, size_t length);
 /// Adds a generation's file and its runs.
 pks_status pks__needs_add_index(pks__needs *needs, const pks__generation *generation, pks_error *error);
 
+pks_status pks__needs_add_segment(pks__needs *needs, const pks__segment_id *id, pks_error *error);
+
 /// Adds the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot list
 /// itself. CORRUPT when damage hides them.
 pks_status pks__needs_add_version(pks__needs *needs, pks__view *view, const pks__version *version, pks_error *error);

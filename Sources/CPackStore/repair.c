@@ -208,7 +208,7 @@ static pks_status make_generation(pks__repair *repair, pks__generation *out, pks
   if (status) { return status; }
   pks__origins_free(&out->origins);
   status = pks__origins_copy(&plan->origins, &out->origins, error);
-  out->is_site = plan->is_site;
+  out->is_site = plan->is_site || repair->request->publication;
   for (uint32_t i = 0; !status && i < plan->pack_count + plan->removed_count; i++) {
     const pks__pack_state *planned = pks__generation_any_pack(plan, i);
     uint32_t index = pks__generation_find_pack(out, planned->name);
@@ -241,6 +241,18 @@ static pks_status commit(pks__repair *repair, pks_error *error) {
   return status;
 }
 
+/// A site is repaired by its publisher. Where no generation says whether this is one, its first folder does.
+static pks_status check_site(pks__repair *repair, pks_error *error) {
+  const pks_vfs *vfs = repair->old->vfs;
+  const pks_repair_request *request = repair->request;
+  pks__file_info info;
+  if (repair->plan.number == 0 && !vfs->info(vfs->context, repair->old->root, PKS__SITE_FOLDER, false, &info)) {
+    repair->plan.is_site = info.kind == PKS__KIND_FOLDER;
+  }
+  bool is_allowed = request->publication || request->dry_run || !repair->plan.is_site;
+  return is_allowed ? PKS_OK : pks__fail_is_site(error);
+}
+
 // MARK: - All of it
 
 static pks_status restore(pks__repair *repair, pks_error *error) {
@@ -248,6 +260,7 @@ static pks_status restore(pks__repair *repair, pks_error *error) {
   pks_status status = open_donors(repair, error);
   if (!status) { status = open_transaction(repair, error); }
   if (!status) { status = pks__repair_find_plan(repair, error); }
+  if (!status) { status = check_site(repair, error); }
   if (!status) {
     status = pks__survey_open(survey, repair->old, &repair->txn->session.scratch, show_survey, repair, error);
   }

@@ -24,6 +24,8 @@
 #include "salvage.h"
 #include "transaction.h"
 
+#define PKS__SITE_FOLDER "versions"  ///< what every site has beside its store
+
 typedef struct pks__repair {
   pks__patient patient;
   pks_options options;  ///< whose seam is the patient one

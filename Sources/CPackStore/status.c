@@ -58,6 +58,10 @@ pks_status pks__fail_forked(pks_error *error) {
   );
 }
 
+pks_status pks__fail_is_site(pks_error *error) {
+  return pks__fail(error, PKS_IS_SITE, "the store is a site's, and only publications change it", NULL, PKS_NO_OFFSET);
+}
+
 const char *pks_status_name(pks_status status) {
   switch (status) {
     case PKS_OK: return "ok";
@@ -79,6 +83,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_OTHER_ORIGIN: return "other origin";
     case PKS_DOWNGRADE: return "downgrade";
     case PKS_STALE: return "stale";
+    case PKS_IS_SITE: return "is site";
     case PKS_OUT_OF_MEMORY: return "out of memory";
     case PKS_IO_ERROR: return "input/output error";
     case PKS_NO_SPACE: return "no space";

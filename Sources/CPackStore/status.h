@@ -19,5 +19,6 @@ pks_status pks__fail_system(pks_error *error, int system_error, const char *text
 
 pks_status pks__fail_memory(pks_error *error);
 pks_status pks__fail_forked(pks_error *error);
+pks_status pks__fail_is_site(pks_error *error);
 
 #endif

@@ -36,12 +36,15 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   status = pks__session_open(&txn->session, store, error);
   if (!status) { pks__incoming_sweep(store); }
   if (!status) { status = pks__view_open_current(&txn->base, store, error); }
+  // The commit decides, under the lock; to say it now spares the work.
+  if (!status && txn->base->generation.is_site && !txn->options.publication) { status = pks__fail_is_site(error); }
   if (status) {
     pks_txn_abort(txn);
     return status;
   }
   pks__scratch_init(&txn->changes, &txn->session.scratch);
   pks__scratch_init(&txn->segments, &txn->session.scratch);
+  pks__segment_set_init(&txn->kept, &txn->session.scratch);
   *out = txn;
   return PKS_OK;
 }
@@ -56,6 +59,7 @@ void pks_txn_abort(pks_txn *txn) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
     pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
+  pks__segment_set_free(&txn->kept);
   pks__scratch_free(&txn->segments);
   pks__scratch_free(&txn->changes);
   pks__view_release(txn->base);
@@ -135,6 +139,13 @@ pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_erro
   return stage_named(txn, &change, pack, error);
 }
 
+pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error) {
+  pks__segment_id id;
+  memcpy(id.bytes, segment, sizeof id.bytes);
+  return pks__segment_set_add(&txn->kept, &id, error);
+}
+
+void pks_txn_collect(pks_txn *txn) { txn->collects = true; }
 // MARK: - Origins
 
 uint32_t pks_txn_origin_count(const pks_txn *txn) {

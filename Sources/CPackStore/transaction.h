@@ -24,6 +24,7 @@
 
 #include "change.h"
 #include "ingest.h"
+#include "segment_set.h"
 #include "session.h"
 #include "store.h"
 
@@ -35,6 +36,8 @@ struct pks_txn {
   pks__session session;
   pks__scratch changes;   ///< pks__staged_change
   pks__scratch segments;  ///< pks__staged_segment: one reference each
+  pks__segment_set kept;  ///< segments that the commit must not collect
+  bool collects;          ///< commits even if nothing is staged
 };
 
 /// What the transaction sees: its base and what is staged.

@@ -537,6 +537,7 @@ uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot) {
 pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index) {
   return pks__origins_at(&snapshot->generation.origins, index);
 }
+bool pks_snapshot_is_site(const pks_snapshot *snapshot) { return snapshot->generation.is_site; }
 
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }
 

@@ -32,6 +32,13 @@ public struct PublishOptions: Hashable, Sendable {
     case after(Duration)
   }
 
+  /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that are a
+  /// few days behind. With zero it is removed at once.
+  public var gracePeriod: Duration = defaultGracePeriod
+
+  /// A week.
+  public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
+
   /// Waits while somebody else publishes to the site; otherwise that is `busy`.
   public var waitsForOthers = true
 

@@ -26,6 +26,19 @@ public struct PublishResult: Hashable, Sendable {
   /// Versions that the site had and has no longer.
   public let droppedVersions: [PackVersion]
 
+  /// Versions that the site's store had lost, and that were copied once more.
+  public let restoredVersions: [PackVersion]
+
+  /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them any
+  /// more.
+  public let lostVersions: [LostVersion]
+
+  /// Bytes of files that left the site and can still be fetched, until their grace period is over.
+  public let retiredByteCount: Int
+
+  /// When the first of them may go; a publication after that removes them. Nil when there are none.
+  public let retiredUntil: Date?
+
   /// Deltas that were made.
   public let deltas: [DeltaInfo]
 
@@ -37,6 +50,14 @@ public struct PublishResult: Hashable, Sendable {
 
   /// Bytes of all files that clients may fetch from the site.
   public let byteCount: Int
+
+  public struct LostVersion: Hashable, Sendable, CustomStringConvertible {
+    public let pack: PackID
+    public let number: UInt64
+
+    /// `Tutorial@3`.
+    public var description: String { "\(pack)@\(number)" }
+  }
 
   public struct MissingDelta: Hashable, Sendable {
     /// To which it would lead.
@@ -68,4 +89,28 @@ public struct PublishResult: Hashable, Sendable {
     /// An older version is current again.
     public var isWithdrawal: Bool { previous.map { $0.number > version.number } ?? false }
   }
+}
+
+extension PublishResult {
+  init(
+    _ change: SiteChange, isUnchanged: Bool, packs: [Pack], droppedVersions: [PackVersion],
+    restoredVersions: [PackVersion] = [], deltas: [DeltaInfo] = [], missingDeltas: [MissingDelta] = [],
+    newByteCount: UInt64
+  ) {
+    let restored = Set(restoredVersions.map { LostVersion(pack: $0.pack, number: $0.number) })
+    self.init(
+      sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged, publicKey: change.key.publicKey,
+      expiresAt: change.root?.expiresAt.map(Date.init(nanosecondsSince1970:)), packs: packs,
+      droppedVersions: droppedVersions, restoredVersions: restoredVersions,
+      lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.version.number) }
+        .filter { !restored.contains($0) },
+      retiredByteCount: Int(clamping: change.retired.byteCount),
+      retiredUntil: change.retired.firstEnd(grace: change.options.gracePeriod.nanoseconds).map(Date.init(nanosecondsSince1970:)), deltas: deltas,
+      missingDeltas: missingDeltas, newByteCount: Int(clamping: newByteCount),
+      byteCount: Int(clamping: change.files.values.reduce(change.rootByteCount) { $0.addingClamped($1) }))
+  }
+}
+
+extension Date {
+  init(nanosecondsSince1970 nanoseconds: Int64) { self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
 }

@@ -26,9 +26,13 @@ extension Site {
     signedBy key: SiteKey, options: PublishOptions = .init()
   ) async throws(PackStoreError) -> PublishResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
-      // The source is not looked at: nothing is wanted of it.
-      var publication = Publication(site: self, source: self.store, key: key, options: options, progress: nil)
-      return try publication.refresh()
+      let lock = try self.folder.lock(waits: options.waitsForOthers)
+      defer { withExtendedLifetime(lock) {} }
+      var change = try SiteChange(
+        of: self.store, named: self.store.id, in: self.folder, signedBy: key, options: options,
+        now: nanosecondsSince1970(), progress: nil)
+      try change.renew()
+      return PublishResult(change, isUnchanged: false, newByteCount: change.newByteCount)
     }
   }
 }

@@ -28,13 +28,23 @@ public final class Site: Sendable {
   public init(at path: FilePath) throws(PackStoreError) {
     store = try Store(at: path)
     folder = SiteFolder(path: path)
-    if try !folder.isSite {
-      let snapshot = try store.makeSnapshot()
+    let snapshot = try store.makeSnapshot()
+    if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
         throw PackStoreError(.notAStore, "the folder is a store of its own, and no site", file: path.string)
       }
       try folder.makeFolders()
     }
+  }
+
+  /// Opens the site in the directory `path`, which is there.
+  ///
+  /// - Throws: `notAStore` when the directory holds something else, or there is none; what ``Store/init(at:options:)`` throws.
+  public convenience init(existingAt path: FilePath) throws(PackStoreError) {
+    guard Self.exists(at: path) else {
+      throw PackStoreError(.notAStore, "there is no site", file: path.string)
+    }
+    try self.init(at: path)
   }
 
   /// Opens the site in the directory `path`, or makes one there.
@@ -60,7 +70,7 @@ public final class Site: Sendable {
     progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws(PackStoreError) -> PublishResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
-      var publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
+      let publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
       return try publication.run(packs)
     }
   }

@@ -12,6 +12,7 @@ struct SiteDescription {
   private(set) var newByteCount: UInt64 = 0
 
   private let folder: SiteFolder
+  private let checksFiles: Bool
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
 
   /// Describes every kept version of every pack of `snapshot`, and makes the frame tables and manifests that are missing.
@@ -19,13 +20,16 @@ struct SiteDescription {
   ///
   /// - Parameters:
   ///   - current: the root until now. What it says of a version that has not moved is so.
+  ///   - checksFiles: reads the frame tables and deltas that are there, rather than believe those that are as long as they
+  ///     should be.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
-    of snapshot: borrowing Snapshot, in folder: SiteFolder, current: SiteRoot?,
+    of snapshot: borrowing Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws(PackStoreError) {
     self.folder = folder
-    let known = Self.knownManifests(current, in: folder)
+    self.checksFiles = checksFiles
+    let known = knownManifests(current)
     var versions: [(PackVersion, VersionManifest?)] = []
     for pack in snapshot.packs {
       for version in snapshot.versions(of: pack.id) {
@@ -42,19 +46,22 @@ struct SiteDescription {
   }
 
   /// Manifests of the root until now, by catalog, of which all files are there.
-  private static func knownManifests(_ root: SiteRoot?, in folder: SiteFolder) -> [CatalogID: [VersionManifest]] {
+  private func knownManifests(_ root: SiteRoot?) -> [CatalogID: [VersionManifest]] {
     var known: [CatalogID: [VersionManifest]] = [:]
     for pack in root?.packs ?? [] {
       for version in pack.versions {
         // One that cannot be read is made anew.
-        guard let bytes = try? folder.read(.version(version.manifest), limit: VersionManifest.byteCountLimit),
-          let manifest = try? version.openManifest(bytes, of: pack.id),
-          manifest.segments.allSatisfy({ (try? folder.byteCount(of: .frames($0.id))) == UInt64($0.tableByteCount) })
+        guard let manifest = try? folder.manifest(of: version, in: pack.id), manifest.segments.allSatisfy(hasTable)
         else { continue }
         known[version.catalog, default: []].append(manifest)
       }
     }
     return known
+  }
+
+  private func hasTable(_ segment: VersionManifest.Segment) -> Bool {
+    guard !checksFiles else { return folder.holdsTable(of: segment) }
+    return (try? folder.byteCount(of: .frames(segment.id))) == UInt64(segment.tableByteCount)
   }
 
   // MARK: - Segments
@@ -111,7 +118,8 @@ struct SiteDescription {
     var kept: [SiteRoot.Delta] = []
     for delta in deltas where catalogs.contains(delta.from) && delta.to == described[0].catalog {
       // A delta spares bytes; one that is not there spares none.
-      guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount else { continue }
+      guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount, !checksFiles || folder.holds(delta)
+      else { continue }
       files[.delta(delta.header)] = delta.byteCount
       kept.append(delta)
     }

@@ -17,15 +17,23 @@ struct SiteFolder: Sendable {
   /// Whose lock the one publisher holds that may be at work.
   var lockFile: FilePlace { place("root.lock") }
 
+  /// The lock that one publisher of the site holds at a time.
+  func lock(waits: Bool) throws(PackStoreError) -> FileLock {
+    try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site")
+  }
+
   private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }
 
   private func place(of file: SitePath) -> FilePlace { place(file.description) }
 
   private func draftPlace(of file: SitePath) -> FilePlace { place(file.description + Self.draftSuffix) }
 
-  /// Whether the folder was made to be a site.
+  /// Whether the folder was made to be a site, though it may have lost a part.
   var isSite: Bool {
-    get throws(PackStoreError) { try namesInFolder(path).contains(SitePath.folders[0]) }
+    get throws(PackStoreError) {
+      let names = try namesInFolder(path)
+      return names.contains(SitePath.folders[0]) || names.contains(SitePath.root.description)
+    }
   }
 
   func makeFolders() throws(PackStoreError) {
@@ -49,6 +57,23 @@ struct SiteFolder: Sendable {
   func writeRoot(_ bytes: [UInt8]) throws(PackStoreError) {
     try write(.root) { file throws(PackStoreError) in try file.write(bytes) }
     try syncFolder(path)
+  }
+
+  // MARK: - What was retired
+
+  /// - Throws: `corrupt` when the file is damaged: without it nobody knows what may go.
+  func readRetired() throws(PackStoreError) -> RetiredFiles {
+    do {
+      let file = try InputFile(RetiredFiles.fileName, in: path)
+      return try RetiredFiles(decoding: try file.contents(limit: RetiredFiles.byteCountLimit), file: file.place.text)
+    } catch  where error.code == .notFound { return RetiredFiles() }
+  }
+
+  /// Replaces what is known of retired files, durably.
+  func writeRetired(_ retired: RetiredFiles) throws(PackStoreError) {
+    try checkpoint("write retired")
+    let name = RetiredFiles.fileName
+    try replaceFile(name, in: path, by: retired.encode(), draft: name + Self.draftSuffix)
   }
 
   // MARK: - Immutable files
@@ -99,6 +124,11 @@ struct SiteFolder: Sendable {
     for folder in SitePath.folders { try syncFolder(place(folder)) }
   }
 
+  /// The segments that are there.
+  func segments() throws(PackStoreError) -> [SitePath] {
+    try namesInFolder(place("segments")).compactMap { SitePath("segments/\($0)") }
+  }
+
   /// Removes all files of the site's own folders but those of `needed`.
   func removeAll(but needed: some Collection<SitePath>) throws(PackStoreError) {
     let needed = Set(needed)
@@ -110,6 +140,6 @@ struct SiteFolder: Sendable {
         try removeFile(place("\(folder)/\(name)"))
       }
     }
-    try removeFile(draftPlace(of: .root))
+    for name in [SitePath.root.description, RetiredFiles.fileName] { try removeFile(place(name + Self.draftSuffix)) }
   }
 }

@@ -99,6 +99,8 @@ extension PackStoreError {
     public static let downgrade = Self(PKS_DOWNGRADE)
     /// A root that is older than what was accepted before: no alarm, and nothing to do.
     public static let stale = Self(PKS_STALE)
+    /// The store is a site's: only publications change it.
+    public static let isSite = Self(PKS_IS_SITE)
 
     /// There is no memory left.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
@@ -160,6 +162,8 @@ extension PackStoreError: CustomStringConvertible {
     case .otherOrigin: "see 'packstore trust'; --adopt takes the pack over"
     case .downgrade: "--downgrade takes it all the same"
     case .stale: "try again later"
+    case .isSite:
+      "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged"
     case .corrupt: "run 'packstore verify', then 'packstore repair'"
     case .newerFormat: "update PackStore"
     case .otherDraft:

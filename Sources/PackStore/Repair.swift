@@ -134,7 +134,7 @@ extension Store {
   /// - Parameters:
   ///   - isDryRun: find out what would be done, and leave the store as it is.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
-  /// - Throws: `notAStore`, also for a donor; `newerFormat`, `readOnly`, `busy`, `cancelled`, `noSpace`, `ioError`,
+  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs; `newerFormat`, `readOnly`, `busy`, `cancelled`, `noSpace`, `ioError`,
   ///   `outOfMemory`; `corrupt` when a donor cannot be opened. The store is as it was then. What is lost is not thrown:
   ///   it is the result.
   /// - Complexity: O(*n*) in stored bytes.
@@ -144,12 +144,16 @@ extension Store {
     progress: (@Sendable (RepairProgress) -> Void)? = nil
   ) async throws(PackStoreError) -> RepairResult {
     try await BlockingExecutor.run { () throws(PackStoreError) in
-      try repairNow(path, donors, isDryRun, waitsForWriters, progress)
+      try repairNow(
+        path, donors, isDryRun: isDryRun, waitsForWriters: waitsForWriters, isPublication: false, progress)
     }
   }
 
-  private static func repairNow(
-    _ path: String, _ donors: [String], _ isDryRun: Bool, _ waitsForWriters: Bool,
+  /// The same on this thread, which may block.
+  ///
+  /// - Parameter isPublication: the store is a site's, and the caller describes it in the root.
+  package static func repairNow(
+    _ path: String, _ donors: [String], isDryRun: Bool, waitsForWriters: Bool, isPublication: Bool,
     _ progress: ((RepairProgress) -> Void)?
   ) throws(PackStoreError) -> RepairResult {
     var observer = RepairObserver(progress: progress)
@@ -162,6 +166,7 @@ extension Store {
           request.donor_count = UInt32(donors.count)
           request.dry_run = isDryRun
           request.no_wait = !waitsForWriters
+          request.publication = isPublication
           request.context = context
           request.fault = RepairObserver.onFault
           request.note = RepairObserver.onNote

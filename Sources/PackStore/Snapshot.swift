@@ -23,6 +23,9 @@ public struct Snapshot: ~Copyable, Sendable {
 
   /// Which generation this is.
   public var generation: Generation { Generation(rawValue: pks_snapshot_generation(pointer)) }
+
+  /// Whether the store is a site's: it takes no commits but those of publications.
+  public var isSite: Bool { pks_snapshot_is_site(pointer) }
 }
 
 /// The core's snapshot, closed before its store; shared by a snapshot and its walks.

@@ -159,7 +159,8 @@ extension Store {
   ///
   /// ``write(options:_:)`` is simpler: it commits at the end.
   ///
-  /// - Throws: `readOnly`, `ioError`, `noSpace`, `outOfMemory`.
+  /// - Throws: `readOnly`; `isSite` when the store is a site's, which changes by publications alone; `ioError`, `noSpace`,
+  ///   `outOfMemory`.
   public func makeTransaction(options: Transaction.Options = .init()) throws(PackStoreError) -> Transaction {
     Transaction(try TransactionHold(of: self, options: options))
   }

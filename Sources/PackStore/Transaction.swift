@@ -132,6 +132,16 @@ public struct Transaction: ~Copyable {
     try check { pks_txn_set_priority(pointer, pack.name, priority, $0) }
   }
 
+  /// Keeps a segment from being collected by this commit, though no version may need it.
+  ///
+  /// - Throws: `outOfMemory`, `ioError`, `noSpace`.
+  package mutating func keep(_ segment: SegmentID) throws(PackStoreError) {
+    try check { pks_txn_keep_segment(pointer, segment.id.bytes, $0) }
+  }
+
+  /// Makes the commit happen even when nothing is staged, so that it collects what nothing needs any more.
+  package mutating func collect() { pks_txn_collect(pointer) }
+
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Pack] { (0..<pks_txn_pack_count(pointer)).map { Pack(pks_txn_pack(pointer, $0)) } }
 
@@ -147,7 +157,7 @@ public struct Transaction: ~Copyable {
 
   /// Commits everything as one atomic switch; a durable one waits until it is on disk.
   ///
-  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `noSpace`, `ioError`,
+  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `isSite`; `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.
   /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
   @discardableResult
@@ -165,6 +175,9 @@ extension Transaction {
     /// How many versions are kept of each pack that is touched, the current one included. By default 2.
     public var keptVersionCount: Int?
 
+    /// Part of a publication: the one kind of commit that the store of a site takes.
+    package var isPublication = false
+
     public init(durability: Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
       self.durability = durability
       self.waitsForWriters = waitsForWriters
@@ -175,7 +188,8 @@ extension Transaction {
       pks_txn_options(
         durability: durability.core,
         no_wait: !waitsForWriters,
-        keep_versions: keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0
+        keep_versions: keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
+        publication: isPublication
       )
     }
   }

@@ -24,7 +24,8 @@ struct Publish: AsyncParsableCommand {
 
       Clients take the site's key at their first contact, or the one that you give them: 'packstore keygen' prints it. \
       Copy to a server segments/, frames/, versions/ and deltas/ first, and root last; remove there afterwards what is \
-      gone here.
+      gone here. Files that left the site stay for the grace period, for clients that are fetching them, and go with the \
+      first publication after it. Nothing but 'publish', 'unpublish' and 'repair' with the key changes a site's folder.
       """
   )
 
@@ -55,6 +56,8 @@ struct Publish: AsyncParsableCommand {
   @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
   var deltaLevel: DeltaLevel?
 
+  @OptionGroup var grace: GraceOption
+
   @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
   var noWait = false
 
@@ -78,6 +81,7 @@ struct Publish: AsyncParsableCommand {
     options.keptVersionCount = keep
     options.deltaCount = deltas
     if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
+    options.gracePeriod = grace.duration
     options.waitsForOthers = !noWait
 
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -90,6 +94,9 @@ struct Publish: AsyncParsableCommand {
     let duration = clock.now - start
     bar.finish()
     if !report.quiet {
+      for lost in result.lostVersions {
+        warn("the site had lost \(lost), and the store does not keep it: the site does not offer it any more")
+      }
       for missing in result.missingDeltas {
         warn("there is no delta to \(missing.version) from \(missing.from): \(missing.reason)")
       }
@@ -107,15 +114,18 @@ struct Publish: AsyncParsableCommand {
   private func summary(_ result: PublishResult, _ duration: Duration) -> [String] {
     let packs = result.packs.map(line)
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
-    guard !result.isUnchanged else { return packs + ["nothing is new: the site stays at root \(result.sequence)"] }
+    let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
+    guard !result.isUnchanged else {
+      return packs + ["nothing is new: the site stays at root \(result.sequence)"] + retiredLines(result)
+    }
     let expiry = result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []
     let deltas = result.deltas.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" }
-    return packs + dropped + deltas + [
+    return restored + packs + dropped + deltas + [
       "the site is at root \(result.sequence)",
       "  new    \(formatBytes(result.newByteCount))",
       "  size   \(formatBytes(result.byteCount))",
       "  key    \(result.publicKey)",
-    ] + expiry + ["  time   \(formatDuration(duration))"]
+    ] + expiry + ["  time   \(formatDuration(duration))"] + retiredLines(result)
   }
 
   private func line(_ pack: PublishResult.Pack) -> String {
@@ -193,7 +203,9 @@ private struct PublishReport: Encodable {
   let packs: [Version]
   let dropped: [Dropped]
   let deltas: [Delta]
-  let newBytes, bytes: Int
+  let restored, lost: [Dropped]
+  let newBytes, bytes, retiredBytes: Int
+  let retiredUntil: String?
   let seconds: Double
 
   init(_ result: PublishResult, _ duration: Duration) {
@@ -211,8 +223,12 @@ private struct PublishReport: Encodable {
     deltas = result.deltas.map {
       Delta(pack: $0.pack.name, from: $0.fromVersion, to: $0.toVersion, bytes: $0.byteCount)
     }
+    restored = result.restoredVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
+    lost = result.lostVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
     newBytes = result.newByteCount
     bytes = result.byteCount
+    retiredBytes = result.retiredByteCount
+    retiredUntil = result.retiredUntil.map(formatDate)
     seconds = duration / .seconds(1)
   }
 }

@@ -8,6 +8,8 @@ struct Remove: AsyncParsableCommand {
       All of them in one commit, or none when one of them is not there. Processes that are reading go on reading. Their \
       history goes with them unless it is to be kept; then 'packstore rollback' brings a pack back.
 
+      From a site's folder 'packstore unpublish' takes packs.
+
         packstore remove Packs Tutorial Level1
         packstore remove Packs Tutorial --keep-history
       """

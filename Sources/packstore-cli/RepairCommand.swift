@@ -1,5 +1,7 @@
 import ArgumentParser
+import PackAuthoring
 import PackStore
+import SystemPackage
 
 struct Repair: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -11,8 +13,12 @@ struct Repair: AsyncParsableCommand {
       had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
       back what was lost. The exit status is 0 when the store is whole, 1 when something is lost.
 
+      The folder of a site is repaired with the key that signed it: manifests and frame tables are made anew as well, and a \
+      new root says what is whole. Publish afterwards to get back what was lost.
+
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
+        packstore repair public/packs --key site.key
       """
   )
 
@@ -30,23 +36,61 @@ struct Repair: AsyncParsableCommand {
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
+  @Option(
+    help: .init(
+      "Of a site: the file with the secret key that signed it (default: ~/.config/packstore/site.key).",
+      valueName: "file"),
+    completion: .file())
+  var key: String?
+
   func run() async throws {
+    let path = FilePath(store.store)
+    let isSite = Site.exists(at: path)
+    guard isSite || key == nil else { throw Failure("'\(escaped(store.store))' is no site: leave out --key") }
+    let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    let result = try await Store.repair(
-      at: store.store, from: donors, isDryRun: dryRun, waitsForWriters: !wait.noWait
-    ) { bar.update(Progress($0)) }
+    var result: RepairResult
+    var site: SiteRepairResult?
+    if isSite {
+      var options = PublishOptions()
+      options.waitsForOthers = !wait.noWait
+      let repaired = try await Site.repair(at: path, from: donors, signedBy: key, options: options) {
+        bar.update(Progress($0))
+      }
+      (site, result) = (repaired, repaired.store)
+    } else {
+      result = try await Store.repair(
+        at: store.store, from: donors, isDryRun: dryRun, waitsForWriters: !wait.noWait
+      ) { bar.update(Progress($0)) }
+    }
 
     bar.finish()
     let output = Output()
     if report.json {
-      try output.json(RepairReport(result, isDryRun: dryRun))
+      try output.json(RepairReport(result, site, isDryRun: dryRun))
     } else {
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
-      if report.isTalkative { try output.lines(text(result)) }
+      if report.isTalkative { try output.lines(text(result) + (site.map(text) ?? [])) }
     }
     try output.flush()
     if !result.isWhole { throw ExitCode.failure }
+  }
+
+  /// The key that signed the site; none is made, for clients would refuse it.
+  private func siteKey() throws -> SiteKey {
+    let file = try keyFile(key)
+    guard pathExists(file) else {
+      throw Failure(
+        "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))': name the one that signed it, "
+          + "'packstore repair \(escaped(store.store)) --key FILE'")
+    }
+    return try SiteKey.readOrMake(file).key
+  }
+
+  private func text(_ result: SiteRepairResult) -> [String] {
+    let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made anew, or left out"): \($0)" }
+    return damaged + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
   }
 
   private func text(_ result: RepairResult) -> [String] {
@@ -110,8 +154,13 @@ private struct RepairReport: Encodable {
   let lostAssets, lostVersions, lostPacks, healedAssets, storedBytes: Int
   let lost: [Loss]
   let healed: [Healing]
+  /// Of a site: files beside its store that were missing or damaged, and the number of its root.
+  let damagedFiles: [String]?
+  let sequence: UInt64?
 
-  init(_ result: RepairResult, isDryRun: Bool) {
+  init(_ result: RepairResult, _ site: SiteRepairResult?, isDryRun: Bool) {
+    damagedFiles = site?.damagedFiles
+    sequence = site?.sequence
     wasWhole = result.wasWhole
     whole = result.isWhole
     rebuilt = result.isRebuilt

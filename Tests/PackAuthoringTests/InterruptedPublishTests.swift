@@ -1,6 +1,7 @@
 import Foundation
 import PackStore
 import Synchronization
+import SystemPackage
 import Testing
 
 @testable import PackAuthoring
@@ -49,19 +50,35 @@ private final class Fuse: Sendable {
   }
 
   /// Publishes until a certain step; says at which it ended, or nil when it came to its own end.
-  private func publish(endingAt end: Fuse.Length = .endless) throws -> String? {
+  private func publish(endingAt end: Fuse.Length = .endless, grace: Duration = .zero, now: Int64? = nil) throws -> String? {
     var options = PublishOptions()
     options.level = 1
     options.deltaOptions.level = DeltaOptions.fastLevel
     options.keptVersionCount = 2
+    options.gracePeriod = grace
     var publication = Publication(
       site: try Site(at: folder.path("site")), source: store, key: key, options: options, progress: nil)
+    if let now { publication.now = now }
+    return try Self.end(end, of: publication.folder) { folder throws(PackStoreError) in
+      var publication = publication
+      publication.folder = folder
+      _ = try publication.run(nil)
+    }
+  }
+
+  private static let day: Int64 = 86_400 * 1_000_000_000
+
+  /// Ends something at a certain step; says at which, or nil when it came to its own end.
+  private static func end(
+    _ end: Fuse.Length, of folder: SiteFolder, _ body: (SiteFolder) throws(PackStoreError) -> Void
+  ) throws -> String? {
     let fuse = Fuse(end)
-    publication.folder.checkpoint = { step throws(PackStoreError) in
+    var folder = folder
+    folder.checkpoint = { step throws(PackStoreError) in
       if fuse.burns(at: step) { throw PackStoreError(.cancelled, "the publisher died") }
     }
     do throws(PackStoreError) {
-      _ = try publication.run(nil)
+      try body(folder)
     } catch {
       guard fuse.end == nil else { return fuse.end }
       throw error
@@ -70,26 +87,32 @@ private final class Fuse: Sendable {
   }
 
   /// Tries every step, each from the same beginning; `before` and `after` are the versions that may show.
-  private func tryEveryStep(before: [String: [UInt64]]?, after: [String: [UInt64]]) throws -> [String] {
+  private func tryEveryStep(
+    before: [String: [UInt64]]?, after: [String: [UInt64]], act: ((Fuse.Length) throws -> String?)? = nil
+  ) throws -> [String] {
+    let act = act ?? { try publish(endingAt: $0) }
     let files = FileManager.default
     let start = folder.path("start"), site = folder.path("site")
+    try? files.removeItem(atPath: start)
     if files.fileExists(atPath: site) { try files.copyItem(atPath: site, toPath: start) }
     var ends: [String] = []
     while true {
       try? files.removeItem(atPath: site)
       if files.fileExists(atPath: start) { try files.copyItem(atPath: start, toPath: site) }
-      guard let end = try publish(endingAt: .steps(ends.count)) else { break }
+      guard let end = try act(.steps(ends.count)) else { break }
       ends.append(end)
       let shown = files.fileExists(atPath: site + "/root") ? try ServedSite(folder, exactly: false).versions : nil
       #expect(shown == before || shown == after, "after '\(end)'")
-      try checkRecovery(after, "after '\(end)'")
+      try checkRecovery(after, "after '\(end)'", act)
     }
-    try checkRecovery(after, "undisturbed")
+    try checkRecovery(after, "undisturbed", act)
     return ends
   }
 
-  private func checkRecovery(_ after: [String: [UInt64]], _ when: Comment) throws {
-    #expect(try publish() == nil)
+  private func checkRecovery(
+    _ after: [String: [UInt64]], _ when: Comment, _ act: ((Fuse.Length) throws -> String?)? = nil
+  ) throws {
+    #expect(try (act ?? { try publish(endingAt: $0) })(.endless) == nil)
     let served = try ServedSite(folder)
     #expect(served.versions == after, when)
     #expect(try Store(at: folder.path("site"), options: .readOnly).read { try $0.verify(deep: true).isSound }, when)
@@ -113,6 +136,99 @@ private final class Fuse: Sendable {
     #expect(ends.contains { $0.hasPrefix("remove versions/") } && ends.contains("collect"))
   }
 
+  /// With a grace period, nothing that the root before named goes, whenever the publisher dies; and what is due goes.
+  @Test func retiredFiles() async throws {
+    try await install(0)
+    _ = try publish(grace: .seconds(86_400), now: Self.day)
+    try await install(1)
+    try await install(2)
+    _ = try publish(grace: .seconds(86_400), now: 2 * Self.day)
+    let old = try ServedSite(folder)
+    try await install(3)
+    let ends = try tryEveryStep(before: ["P": [3, 1]], after: ["P": [4, 3]]) {
+      let end = try publish(endingAt: $0, grace: .seconds(86_400), now: 5 * Self.day)
+      let names = Set(folder.files("site").keys)
+      #expect(names.isSuperset(of: old.files), "after '\(end ?? "all")'")
+      return end
+    }
+    #expect(ends.contains("write retired"))
+    let due = try tryEveryStep(before: ["P": [4, 3]], after: ["P": [4, 3]]) {
+      try publish(endingAt: $0, grace: .seconds(86_400), now: 9 * Self.day)
+    }
+    #expect(due.contains { $0.hasPrefix("remove versions/") } && due.contains("collect"))
+    let segments = folder.files("site").keys.filter { $0.hasPrefix("segments/") }
+    #expect(try Set(segments).isSubset(of: ServedSite(folder).files))
+  }
+
+  @Test func unpublishing() async throws {
+    try await install(0)
+    try await install(5, as: "Q")
+    _ = try publish()
+    let files = FileManager.default
+    for grace: Duration in [.zero, .seconds(86_400)] {
+      let ends = try tryEveryStep(before: ["P": [1], "Q": [1]], after: ["P": [1]]) { end in
+        var options = PublishOptions()
+        options.gracePeriod = grace
+        let site = try Site(existingAt: FilePath(folder.path("site")))
+        return try Self.end(end, of: site.folder) { folder throws(PackStoreError) in
+          guard try folder.readRoot()?.root.packs.contains(where: { $0.id == "Q" }) == true else {
+            _ = try Publication(site: site, source: store, key: key, options: options, progress: nil).run([.init("P")])
+            return
+          }
+          var change = Unpublication(site: site, key: key, options: options)
+          change.folder = folder
+          _ = try change.run(["Q"])
+        }
+      }
+      #expect(ends.contains("commit") && ends.contains("committed") && ends.contains("rename root"))
+      try files.removeItem(atPath: folder.path("site"))
+      try files.moveItem(atPath: folder.path("start"), toPath: folder.path("site"))
+    }
+  }
+
+  /// A segment, a frame table and a manifest are damaged: whenever the repair ends, no more than these is.
+  @Test func repairing() async throws {
+    try await install(0)
+    try await install(5, as: "Q")
+    _ = try publish()
+    let before = folder.files("site")
+    let served = try ServedSite(folder)
+    let site = folder.path("site")
+    var damaged: Set<String> = []
+    for prefix in ["segments/", "frames/", "versions/"] {
+      let name = try #require(served.files.sorted().first { $0.hasPrefix(prefix) })
+      var bytes = try #require(before[name])
+      for index in 100..<140 where index < bytes.count { bytes[index] ^= 0xff }
+      try bytes.write(to: URL(fileURLWithPath: "\(site)/\(name)"))
+      damaged.insert(name)
+    }
+    let start = folder.path("start"), files = FileManager.default
+    try files.copyItem(atPath: site, toPath: start)
+    var ends: [String] = []
+    while true {
+      try files.removeItem(atPath: site)
+      try files.copyItem(atPath: start, toPath: site)
+      var repair = SiteRepair(of: FilePath(site), from: [store.path.string], options: .init(), progress: nil)
+      let end = try Self.end(.steps(ends.count), of: repair.folder) { folder throws(PackStoreError) in
+        repair.folder = folder
+        _ = try repair.run(signedBy: key)
+      }
+      guard let end else { break }
+      ends.append(end)
+      let root = try #require(try SiteFolder(path: FilePath(site)).readRoot()?.root)
+      let now = folder.files("site")
+      for name in root.files(in: SiteFolder(path: FilePath(site))).keys.map(\.description) where !damaged.contains(name) {
+        #expect(now[name] != nil && (before[name] == nil || now[name] == before[name]), "\(name) after '\(end)'")
+      }
+      repair.folder = SiteFolder(path: FilePath(site))
+      _ = try repair.run(signedBy: key)
+      #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]], "after '\(end)'")
+    }
+    #expect(ends.contains("repaired") && ends.contains("rename root"))
+    #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
+    #expect(try SiteRepair(of: FilePath(site), from: [], options: .init(), progress: nil).plan().wasWhole)
+  }
+
   /// Two deaths in a row: a commit whose root was never written, and then another.
   @Test func againAndAgain() async throws {
     for change in 0..<2 as Range<UInt64> {
@@ -131,9 +247,7 @@ private final class Fuse: Sendable {
     try await install(0)
     _ = try publish()
     for name in ["frames", "versions", "deltas"] { try folder.remove("site/\(name)") }
-    // Without its folders it is a store like any other.
-    #expect(await failure { _ = try publish() } == .notAStore)
-    try folder.makeFolder("site/versions", [:])
+    // The store's mark says that it is a site.
     try checkRecovery(["P": [1]], "made anew")
   }
 

@@ -30,6 +30,7 @@ import Testing
     var options = PublishOptions()
     options.level = 1
     options.keptVersionCount = keep
+    options.gracePeriod = .zero
     options.deltaCount = 0
     options.deltaOptions.level = DeltaOptions.fastLevel
     adjust(&options)

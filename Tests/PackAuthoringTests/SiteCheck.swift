@@ -1,4 +1,5 @@
 import Foundation
+import SystemPackage
 import Testing
 
 @testable import PackAuthoring
@@ -13,7 +14,7 @@ struct ServedSite {
   let files: [String]
 
   /// All that the root leads to, without itself, is there and is what the root says; frames included. Nothing else is in the
-  /// site's own folders.
+  /// site's own folders but what is retired.
   init(_ folder: TemporaryFolder, _ site: String = "site", exactly: Bool = true) throws {
     func bytes(_ path: SitePath) throws -> [UInt8] {
       Array(try #require(FileManager.default.contents(atPath: folder.path("\(site)/\(path)")), "\(path) is missing"))
@@ -40,7 +41,9 @@ struct ServedSite {
     guard exactly else { return }
     let own = folder.files(site).keys.filter { name in SitePath.folders.contains { name.hasPrefix($0 + "/") } }
     let segments = named.filter { if case .segment = $0 { true } else { false } }
-    #expect(Set(own) == Set(named.subtracting(segments).map(\.description)))
+    let retired = try SiteFolder(path: FilePath(folder.path(site))).readRetired().entries.keys.filter { !$0.isSegment }
+    #expect(Set(own) == Set(named.subtracting(segments).union(retired).map(\.description)))
+    #expect(named.isDisjoint(with: retired))
   }
 
   /// Every frame of the table lies in the segment.

@@ -63,6 +63,7 @@ typedef enum pks_status {
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
   PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
   PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
+  PKS_IS_SITE = 115,         ///< the store is a site's, which only publications change: `pks_txn_options.publication`
   PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
 
   PKS_OTHER_ORIGIN = 120,  ///< the pack is of another origin than what is to change it: `pks_provenance.adopt`
@@ -203,6 +204,9 @@ pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_erro
 
 /// The generation's number: 1 for an empty new store, rising by 1 with each commit.
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
+
+/// Whether the store is a site's: it takes no commits but those of publications.
+bool pks_snapshot_is_site(const pks_snapshot *snapshot);
 
 /// A pack version, by its numbers.
 typedef struct pks_version {
@@ -372,10 +376,14 @@ typedef struct pks_txn_options {
   pks_durability durability;
   bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
   uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
+  /// Part of a publication: the caller holds the site's lock, describes in the site's root what it commits, and names with
+  /// `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for good. A store
+  /// that is marked takes no other commits: PKS_IS_SITE.
+  bool publication;
 } pks_txn_options;
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the
-/// store was opened without `pks_options.sha256`), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// store was opened without `pks_options.sha256`), IS_SITE, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
 
 typedef enum pks_layout {
@@ -540,6 +548,13 @@ pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_err
 /// Origins as they will be after the commit, as `pks_snapshot_origin`.
 uint32_t pks_txn_origin_count(const pks_txn *txn);
 pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
+/// Keeps a segment file from being collected by this commit, though no version may need it. It binds this commit alone:
+/// what is to stay longer is named to each. The segment need not be there.
+pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error);
+
+/// Makes the commit happen even when nothing is staged, so that it collects. A segment goes with the second commit after
+/// the last version that needed it, or later while a reader of that version is open.
+void pks_txn_collect(pks_txn *txn);
 
 /// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
@@ -548,8 +563,8 @@ pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
 pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
 
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
-/// or the base one when nothing was staged. Errors: BUSY, CONFLICT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old
-/// generation stays.
+/// or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY,
+/// CORRUPT: the old generation stays.
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
 
 /// Ends the transaction without a trace. NULL is fine.
@@ -886,7 +901,10 @@ typedef struct pks_repair_request {
   /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where
   /// they are missing, and what others left in tmp/ may be swept.
   bool dry_run;
-  bool no_wait;   ///< PKS_BUSY, rather than waiting, when another writer holds the lock
+  bool no_wait;  ///< PKS_BUSY, rather than waiting, when another writer holds the lock
+  /// Part of a publication, as in `pks_txn_options`; the repaired store is marked as a site's. Without it the repair of a
+  /// store that is marked is PKS_IS_SITE, unless nothing has to be done or it is a dry run.
+  bool publication;
   void *context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
   void (*fault)(void *context, const pks_fault *fault);  ///< as `pks_snapshot_verify` calls it
   void (*note)(void *context, const pks_repair_note *note);
@@ -932,7 +950,7 @@ typedef struct pks_repair_totals {
 ///
 /// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. Returns OK when the
 /// store is usable afterwards, be something lost or not: `totals` says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a
-/// donor), NEWER_FORMAT, READ_ONLY, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be
+/// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be
 /// opened): the store is as it was.
 pks_status pks_store_repair(
   const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,

@@ -49,6 +49,10 @@ final class Puller {
 
   /// Reads the root once more when the site turns out to have changed.
   func run() async throws -> PullResult {
+    // The commit would be refused. To say it first leaves no trace of another site in the folder.
+    guard try isPlan || !store.makeSnapshot().isSite else {
+      throw PackStoreError(.isSite, "a site cannot pull: only publications change it", file: store.path.string)
+    }
     let root = try await readRoot()
     do {
       return try await pull(root)

@@ -10,6 +10,8 @@ package enum SitePath: Hashable, Sendable {
   /// A delta, by the SHA-256 of its header.
   case delta(Digest256)
 
+  package var isSegment: Bool { if case .segment = self { true } else { false } }
+
   /// The folders that a site has beside those of a store.
   package static let folders = ["versions", "frames", "deltas"]
 }

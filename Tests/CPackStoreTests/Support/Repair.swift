@@ -28,7 +28,7 @@ extension Disk {
   /// Repairs the store at a path, with others as donors.
   @discardableResult
   func repair(
-    _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, seam: Seam? = nil
+    _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, publication: Bool = false, seam: Seam? = nil
   ) throws -> RepairReport {
     final class Box { var report = RepairReport() }
     let box = Box()
@@ -37,6 +37,7 @@ extension Disk {
     options.thread_count = 1
     options.vfs = seam?.vfs ?? vfs
     request.dry_run = dryRun
+    request.publication = publication
     request.context = Unmanaged.passUnretained(box).toOpaque()
     request.fault = { context, fault in
       Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().report.faults.append(Fault(fault!.pointee))

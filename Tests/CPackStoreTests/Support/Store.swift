@@ -64,16 +64,21 @@ final class Store: @unchecked Sendable {
     get throws { try status { try attempt { pks_store_check_control(raw, $0) } } == PKS_CORRUPT }
   }
 
-  func begin(_ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0) throws -> Transaction {
-    try Transaction(self, pks_txn_options(durability: durability, no_wait: noWait, keep_versions: keep))
+  func begin(
+    _ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0, publication: Bool = false
+  ) throws -> Transaction {
+    try Transaction(
+      self,
+      pks_txn_options(durability: durability, no_wait: noWait, keep_versions: keep, publication: publication))
   }
 
   /// One transaction: begin, stage, commit.
   @discardableResult
-  func commit(_ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, _ stage: (Transaction) throws -> Void)
-    throws -> UInt64
-  {
-    let transaction = try begin(durability, keep: keep)
+  func commit(
+    _ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, publication: Bool = false,
+    _ stage: (Transaction) throws -> Void
+  ) throws -> UInt64 {
+    let transaction = try begin(durability, keep: keep, publication: publication)
     try stage(transaction)
     return try transaction.commit()
   }
@@ -147,6 +152,14 @@ final class Transaction {
     try attempt { pks_txn_set_priority(raw, pack, priority, $0) }
   }
 
+  /// Keeps a segment, named as its file is.
+  func keep(_ segment: String) throws {
+    let digits = Array(segment.utf8)
+    let id = stride(from: 0, to: digits.count, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)! }
+    try attempt { pks_txn_keep_segment(raw, id, $0) }
+  }
+  func collect() { pks_txn_collect(raw) }
+
   var packs: [String: Int32] {
     let packs = (0..<pks_txn_pack_count(raw)).map { pks_txn_pack(raw, $0) }
     return Dictionary(uniqueKeysWithValues: packs.map { (String(cString: $0.name), $0.priority) })
@@ -180,6 +193,7 @@ final class Snapshot: @unchecked Sendable {
   deinit { pks_snapshot_close(raw) }
 
   var generation: UInt64 { pks_snapshot_generation(raw) }
+  var isSite: Bool { pks_snapshot_is_site(raw) }
   var packs: [pks_pack] { (0..<pks_snapshot_pack_count(raw)).map { pks_snapshot_pack(raw, $0) } }
   var packNames: [String] { packs.map { String(cString: $0.name) } }
   var removedPacks: [pks_pack] {

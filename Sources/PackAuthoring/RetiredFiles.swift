@@ -1,0 +1,110 @@
+import PackStore
+
+/// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching them.
+/// They stay until their grace period is over.
+///
+/// As a file, `retired`, it is text that people can read; `Docs/FORMAT.md`, section 21. What it says is checked like all
+/// that comes from outside, for it decides what is removed.
+struct RetiredFiles: Hashable, Sendable {
+  struct Entry: Hashable, Sendable {
+    /// When the last root that named the file was replaced: nanoseconds since 1970.
+    var since: Int64
+
+    var byteCount: UInt64
+  }
+
+  private(set) var entries: [SitePath: Entry] = [:]
+
+  static let fileName = "retired"
+  static let byteCountLimit = 64 << 20
+  private static let title = 
+    "packstore retired \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  func contains(_ file: SitePath) -> Bool { entries[file] != nil }
+
+  var byteCount: UInt64 { entries.values.reduce(0) { $0.addingClamped($1.byteCount) } }
+
+  /// When the first of them goes, in nanoseconds since 1970.
+  func firstEnd(grace: Int64) -> Int64? { entries.values.map { $0.since.addingClamped(grace) }.min() }
+
+  // MARK: - Changes
+
+  /// Notes that `named` was replaced by `files`: what only the former has is retired from `now` on, and what the latter
+  /// has is not retired any more.
+  mutating func replace(_ named: [SitePath: UInt64], by files: [SitePath: UInt64], now: Int64) {
+    for (file, byteCount) in named { entries[file] = Entry(since: now, byteCount: byteCount) }
+    for file in files.keys { entries[file] = nil }
+  }
+
+  /// Forgets what was retired for longer than the grace period. A date in the future counts as now: a clock that was wrong
+  /// once must not keep files for ever, nor take any away early.
+  mutating func dropDue(now: Int64, grace: Int64) {
+    entries = entries.mapValues { Entry(since: min($0.since, now), byteCount: $0.byteCount) }
+      .filter { $0.value.since.addingClamped(grace) > now }
+  }
+
+  // MARK: - As a file
+
+  func encode() -> [UInt8] {
+    let lines = entries.map { (path: $0.key.description, entry: $0.value) }.sorted { $0.path < $1.path }
+    return Array((Self.title + "\n").utf8)
+      + lines.flatMap { Array("\($0.entry.since) \($0.entry.byteCount) \($0.path)\n".utf8) }
+  }
+
+  init() {}
+
+  /// - Throws: `corrupt`; `otherDraft`, `newerFormat`.
+  init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard lines.popLast()?.isEmpty == true, let title = lines.first else { throw Self.damage(file, line: 1) }
+    try Self.checkTitle(String(decoding: title, as: UTF8.self), file)
+    var last = ""
+    for (index, line) in lines.enumerated().dropFirst() {
+      guard let (path, entry) = Self.entry(String(decoding: line, as: UTF8.self)), last < path.description else {
+        throw Self.damage(file, line: index + 1)
+      }
+      last = path.description
+      entries[path] = entry
+    }
+  }
+
+  private static func checkTitle(_ title: String, _ file: String) throws(PackStoreError) {
+    let words = title.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 4, words[0...1].elementsEqual(["packstore", "retired"]), let version = UInt16(words[2]),
+      let draft = UInt16(words[3]), "packstore retired \(version) \(draft)" == title
+    else { throw damage(file, line: 1) }
+    try SiteFormat.check(UInt32(version) | UInt32(draft) << 16, file: file)
+  }
+
+  private static func entry(_ line: String) -> (SitePath, Entry)? {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, let since = Int64(words[0]), since >= 0, let byteCount = UInt64(words[1]),
+      let path = SitePath(String(words[2])), path != .root, "\(since) \(byteCount) \(path)" == line
+    else { return nil }
+    return (path, Entry(since: since, byteCount: byteCount))
+  }
+
+  private static func damage(_ file: String, line: Int) -> PackStoreError {
+    var error = PackStoreError(.corrupt, "line \(line) is not as the site wrote it", file: file)
+    error.remedy = "remove the file: what it lists then goes with the next publication"
+    return error
+  }
+}
+
+extension FixedWidthInteger {
+  func addingClamped(_ other: Self) -> Self {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? (other < 0 ? .min : .max) : sum
+  }
+}
+
+extension Duration {
+  /// In nanoseconds, at most 292 years, at least none.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? (seconds < 0 ? 0 : .max) : max(product.addingClamped(attoseconds / 1_000_000_000), 0)
+  }
+}

@@ -1,0 +1,271 @@
+import PackStore
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What publishing, unpublishing and repairing have in common: how the site's store, its root and its files come to agree.
+/// The publisher's lock is held.
+///
+/// Invariants:
+/// - Whatever the root names is there. A commit of the site's store collects; so each is told which segments clients may
+///   still fetch: those that the root leads to and those that are retired, whatever the store's versions need.
+/// - What leaves the root is written to `retired` before the root is replaced. It goes when its grace period is over. A file
+///   that is listed and that the root still names is in use: its period begins when the root is replaced.
+/// - A version that is dropped is written to `retired` before the commit. So one that the root names and the store lacks was
+///   dropped by a publisher that died if it is listed, and is a loss otherwise.
+///
+/// Order: ``settle(checksFiles:)``, commits, ``finish()``, ``collect()``.
+struct SiteChange {
+  let store: Store
+  let key: SiteKey
+
+  /// Of these, the grace period, the product and when the site expires.
+  let options: PublishOptions
+
+  /// In which tests end a change where they want.
+  let folder: SiteFolder
+
+  /// What the root calls the site.
+  let siteID: SiteID
+
+  /// Nanoseconds since 1970; never before the root was made, whatever the clock says.
+  private(set) var now: Int64
+
+  private let progress: (@Sendable (PublishProgress) -> Void)?
+
+  private(set) var root: SiteRoot?
+  private(set) var rootByteCount: UInt64 = 0
+
+  /// Bytes of files beside those of the store that were made.
+  private(set) var newByteCount: UInt64 = 0
+
+  /// The files that the root leads to, without itself, and their lengths.
+  private(set) var files: [SitePath: UInt64] = [:]
+
+  private(set) var retired: RetiredFiles
+
+  /// The same as the file says it.
+  private var writtenRetired: RetiredFiles
+
+  /// Versions that the root named and the store lacks, and that no publisher dropped; the root does not name them any more.
+  private(set) var missing: [MissingVersion] = []
+
+  struct MissingVersion {
+    let pack: PackID
+    let version: SiteRoot.Version
+  }
+
+  /// Reads what the site is. Writes nothing but folders that are missing.
+  ///
+  /// - Parameter rebuildsRoot: a root that is damaged counts as none. Otherwise that is `corrupt`.
+  init(
+    of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: PublishOptions,
+    now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (PublishProgress) -> Void)?
+  ) throws(PackStoreError) {
+    self.store = store
+    self.siteID = siteID
+    self.folder = folder
+    self.key = key
+    self.options = options
+    self.progress = progress
+    try folder.makeFolders()
+    root = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
+    rootByteCount = root == nil ? 0 : try folder.byteCount(of: .root) ?? 0
+    self.now = max(now, root?.madeAt ?? 0, 0)
+    files = root?.files(in: folder) ?? [:]
+    retired = try folder.readRetired()
+    writtenRetired = retired
+  }
+
+  // MARK: - Root
+
+  /// Brings the root up to date with the store as it is.
+  ///
+  /// - Parameter checksFiles: reads all that the root names, and makes anew what is damaged.
+  mutating func settle(checksFiles: Bool = false) throws(PackStoreError) {
+    let snapshot = try store.makeSnapshot()
+    guard root != nil || !snapshot.packs.isEmpty else { return }
+    missing = findMissing(in: snapshot)
+    try describe(snapshot, renews: false, checksFiles: checksFiles)
+  }
+
+  /// Describes what was committed, and removes what nothing leads to any more.
+  mutating func finish() throws(PackStoreError) {
+    try describe(try store.makeSnapshot(), renews: true)
+    try folder.removeAll(but: Set(files.keys).union(retired.entries.keys))
+  }
+
+  private func findMissing(in snapshot: borrowing Snapshot) -> [MissingVersion] {
+    var missing: [MissingVersion] = []
+    for pack in root?.packs ?? [] {
+      for version in pack.versions where !retired.contains(.version(version.manifest)) {
+        guard snapshot.version(version.number, of: pack.id)?.catalog != version.catalog else { continue }
+        missing.append(MissingVersion(pack: pack.id, version: version))
+      }
+    }
+    return missing
+  }
+
+  /// How long roots count from now on, in nanoseconds; nil: for ever.
+  private var expiresAfter: Int64? {
+    switch options.expiry {
+    case .asBefore: root?.expiresAfter
+    case .never: nil
+    case .after(let duration): max(1, duration.nanoseconds)
+    }
+  }
+
+  /// Signs the root again, with a new date and number, and puts off its end.
+  mutating func renew() throws(PackStoreError) {
+    guard var next = root else {
+      throw PackStoreError(.notFound, "the site has no root yet", file: folder.path.string)
+    }
+    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
+    next.expiresAfter = expiresAfter
+    next.madeAt = now
+    try write(next)
+  }
+
+  /// Writes a root that describes a generation of the store, unless there is one, and retires what it leads to no more.
+  ///
+  /// - Parameter renews: puts the root's end off, too, if it has one.
+  private mutating func describe(
+    _ snapshot: borrowing Snapshot, renews: Bool, checksFiles: Bool = false
+  ) throws(PackStoreError) {
+    let description = try SiteDescription(of: snapshot, in: folder, current: root, checksFiles: checksFiles) {
+      [progress] done, total in
+      progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
+    }
+    newByteCount += description.newByteCount
+    let expiresAfter = renews ? expiresAfter : root?.expiresAfter
+    let isDue = renews && expiresAfter != nil && root?.madeAt != now
+    let isCurrent = root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue
+    try retire(for: description.files)
+    guard !isCurrent else { return }
+    try write(
+      SiteRoot(
+        sequence: SiteRoot.nextSequence(after: root?.sequence, at: now), madeAt: now, expiresAfter: expiresAfter,
+        site: siteID, product: root?.product ?? options.product ?? .standard, packs: description.packs))
+  }
+
+  /// Notes that a root which leads to `next` is about to be written, and forgets what is due.
+  private mutating func retire(for next: [SitePath: UInt64]) throws(PackStoreError) {
+    retired.replace(files.filter { next[$0.key] == nil }, by: next, now: now)
+    retired.dropDue(now: now, grace: options.gracePeriod.nanoseconds)
+    files = next
+    try writeRetired()
+  }
+
+  private mutating func writeRetired() throws(PackStoreError) {
+    guard retired != writtenRetired else { return }
+    try folder.writeRetired(retired)
+    writtenRetired = retired
+  }
+
+  /// Replaces the root. All that it names is durable.
+  private mutating func write(_ next: SiteRoot) throws(PackStoreError) {
+    let bytes = try next.encode(signedBy: key)
+    progress?(.commit)
+    try folder.writeRoot(bytes)
+    root = next
+    rootByteCount = UInt64(bytes.count)
+    newByteCount += rootByteCount
+  }
+
+  /// Names deltas in the root that were made.
+  mutating func name(_ deltas: [DeltaInfo]) throws(PackStoreError) {
+    guard !deltas.isEmpty, var next = root else { return }
+    try folder.syncNames()
+    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
+    next.madeAt = now
+    var named = files
+    for delta in deltas {
+      guard let index = next.packs.firstIndex(where: { $0.id == delta.pack }) else { continue }
+      next.packs[index].deltas.append(SiteRoot.Delta(delta))
+      named[.delta(delta.headerDigest)] = UInt64(delta.byteCount)
+      newByteCount += UInt64(delta.byteCount)
+    }
+    try retire(for: named)
+    try write(next)
+  }
+
+  // MARK: - Store
+
+  /// A transaction of the site's store; ``commit(_:dropping:)`` commits it.
+  func makeTransaction() throws(PackStoreError) -> Transaction {
+    // What is kept is decided by whoever drops versions.
+    var options = Transaction.Options(keptVersionCount: Int(Int32.max))
+    options.isPublication = true
+    return try store.makeTransaction(options: options)
+  }
+
+  /// Commits, and keeps the segments that clients may be fetching.
+  ///
+  /// - Parameter dropped: versions that the transaction drops.
+  mutating func commit(
+    _ transaction: consuming Transaction, dropping dropped: [PackVersion] = []
+  ) throws(PackStoreError) {
+    var dropping: [SitePath: UInt64] = [:]
+    for version in dropped {
+      guard let named = root?.version(version.number, of: version.pack) else { continue }
+      dropping[.version(named.manifest)] = UInt64(named.manifestByteCount)
+    }
+    retired.replace(dropping, by: [:], now: now)
+    try writeRetired()
+    for file in Set(files.keys).union(retired.entries.keys) {
+      if case .segment(let id) = file { try transaction.keep(id) }
+    }
+    progress?(.commit)
+    try folder.checkpoint("commit")
+    try transaction.commit()
+    try folder.checkpoint("committed")
+  }
+
+  /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
+  /// generation that it may fall back to does, and none that is read.
+  mutating func collect() throws(PackStoreError) {
+    for _ in 0..<2 {
+      guard try hasStraySegments() else { return }
+      try folder.checkpoint("collect")
+      var transaction = try makeTransaction()
+      transaction.collect()
+      try commit(transaction)
+    }
+  }
+
+  /// Whether there are segments that neither the root leads to nor clients may be fetching.
+  private func hasStraySegments() throws(PackStoreError) -> Bool {
+    try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
+  }
+}
+
+extension SiteFolder {
+  /// The site's root, which this key must have signed. Nil when there is none.
+  ///
+  /// - Parameter product: what the site must be of, if that is known.
+  func readRoot(
+    signedBy key: SiteKey, of product: Product?, acceptsDamage: Bool
+  ) throws(PackStoreError) -> SiteRoot? {
+    let signed: SignedSiteRoot?
+    do {
+      signed = try readRoot()
+    } catch  where error.code == .corrupt && acceptsDamage { return nil }
+    guard let signed else { return nil }
+    guard signed.publicKey == key.publicKey else {
+      var error = PackStoreError(.untrusted, "the site is signed by another key", file: path.string)
+      error.remedy = "use the key that signed it: its clients would refuse any other"
+      throw error
+    }
+    guard product == nil || product == signed.root.product else {
+      var error = PackStoreError(
+        .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
+      error.remedy = "publish other products to sites of their own: clients would refuse this one"
+      throw error
+    }
+    return signed.root
+  }
+}

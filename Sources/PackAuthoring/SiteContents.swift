@@ -1,0 +1,70 @@
+import PackStore
+
+extension SiteRoot {
+  /// The files that the root leads to, without itself, and how long they are. What a manifest leads to is left out if it
+  /// cannot be read: then no client finds it either.
+  func files(in folder: SiteFolder) -> [SitePath: UInt64] {
+    var files: [SitePath: UInt64] = [:]
+    for pack in packs {
+      for delta in pack.deltas { files[.delta(delta.header)] = delta.byteCount }
+      for version in pack.versions {
+        files[.version(version.manifest)] = UInt64(version.manifestByteCount)
+        for segment in (try? folder.manifest(of: version, in: pack.id))?.segments ?? [] {
+          files[.frames(segment.id)] = UInt64(segment.tableByteCount)
+          files[.segment(segment.id)] = segment.byteCount
+        }
+      }
+    }
+    return files
+  }
+
+  func version(_ number: UInt64, of pack: PackID) -> Version? {
+    packs.first { $0.id == pack }?.versions.first { $0.number == number }
+  }
+}
+
+extension SiteFolder {
+  /// Reads a manifest and checks it against the root that names it.
+  func manifest(of version: SiteRoot.Version, in pack: PackID) throws(PackStoreError) -> VersionManifest {
+    try version.openManifest(try read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack)
+  }
+
+  /// Whether the frame table is the one that a manifest means, to the last bit.
+  func holdsTable(of segment: VersionManifest.Segment) -> Bool {
+    guard let bytes = try? read(.frames(segment.id), limit: Int(segment.tableByteCount)) else { return false }
+    return bytes.count == Int(segment.tableByteCount) && Digest256(hashing: bytes) == segment.table
+  }
+
+  /// Whether the delta is what the root means, to the last bit: its header, and the blocks of which it has the SHA-256.
+  func holds(_ delta: SiteRoot.Delta) -> Bool { (try? check(delta)) != nil }
+
+  private func check(_ delta: SiteRoot.Delta) throws(PackStoreError) {
+    let file = try open(.delta(delta.header))
+    let header = try file.bytes(upTo: Int(delta.headerByteCount))
+    var reader = ByteReader(header[...], file: "\(SitePath.delta(delta.header))")
+    guard try file.byteCount == delta.byteCount, Digest256(hashing: header) == delta.header else {
+      throw reader.corrupt("the delta is not what the site's root names")
+    }
+    _ = try reader.take(Self.deltaCountsOffset)
+    let blockCount = Int(try reader.integer(UInt32.self)) + Int(try reader.integer(UInt32.self))
+    guard blockCount <= reader.remaining / Self.deltaRowByteCount else { throw reader.corrupt("too many blocks") }
+    _ = try reader.take(reader.remaining - blockCount * Self.deltaRowByteCount)
+    var offset = UInt64(delta.headerByteCount)
+    for _ in 0..<blockCount {
+      let storedByteCount = Int(try reader.integer(UInt32.self))
+      _ = try reader.integer(UInt32.self)  // the raw length
+      let digest = try reader.digest()
+      guard UInt64(storedByteCount) <= delta.byteCount - min(offset, delta.byteCount),
+        Digest256(hashing: try file.bytes(at: offset, upTo: storedByteCount)) == digest
+      else {
+        throw reader.corrupt("a block is damaged")
+      }
+      offset += UInt64(storedByteCount)
+    }
+  }
+
+  /// Where a delta's header says how many parts and groups it has, and the size of the row of each: `Docs/FORMAT.md`,
+  /// section 23.
+  private static let deltaCountsOffset = 148
+  private static let deltaRowByteCount = 40
+}

@@ -1,0 +1,134 @@
+public import PackStore
+public import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What the repair of a site did, or would do.
+public struct SiteRepairResult: Sendable {
+  /// What became of the site's store.
+  public let store: RepairResult
+
+  /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site, in
+  /// order; and `root` itself.
+  public let damagedFiles: [String]
+
+  /// The number of the site's root now; nil after a dry run.
+  public let sequence: UInt64?
+
+  /// Nothing was damaged, and nothing was written.
+  public var wasWhole: Bool { store.wasWhole && damagedFiles.isEmpty }
+}
+
+/// One repair of a site: its store, the files beside it, and a root that describes what is there.
+///
+/// A repair of the store unlinks nothing, and files beside it are replaced by renaming. So whatever the root leads to is as
+/// whole as before, at any moment, until a root that leads to whole files takes its place.
+struct SiteRepair {
+  let path: FilePath
+  let donors: [String]
+  let options: PublishOptions
+
+  /// The site's, in which tests end a repair where they want.
+  var folder: SiteFolder
+
+  /// Nanoseconds since 1970.
+  var now = nanosecondsSince1970()
+  let progress: (@Sendable (RepairProgress) -> Void)?
+
+  init(
+    of path: FilePath, from donors: [String], options: PublishOptions,
+    progress: (@Sendable (RepairProgress) -> Void)?
+  ) {
+    self.path = path
+    self.donors = donors
+    self.options = options
+    self.progress = progress
+    folder = SiteFolder(path: path)
+  }
+
+  /// Finds out what would be done. Needs no key.
+  func plan() throws(PackStoreError) -> SiteRepairResult {
+    try checkSite()
+    let store = try repairStore(isDryRun: true)
+    return SiteRepairResult(store: store, damagedFiles: findDamage(), sequence: nil)
+  }
+
+  func run(signedBy key: SiteKey) throws(PackStoreError) -> SiteRepairResult {
+    try checkSite()
+    let lock = try folder.lock(waits: options.waitsForOthers)
+    defer { withExtendedLifetime(lock) {} }
+    _ = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)  // first: with another key nothing is touched
+    let damagedFiles = findDamage()
+    try folder.checkpoint("repair the store")
+    let result = try repairStore(isDryRun: false)
+    try folder.checkpoint("repaired")
+    let store = try Store(at: path, options: .existing)
+    var change = try SiteChange(
+      of: store, named: store.id, in: folder, signedBy: key, options: options, now: now, rebuildsRoot: true,
+      progress: nil)
+    try change.settle(checksFiles: true)
+    // A store that was rebuilt without its index, and one that has its mark already: the commit is none then.
+    try change.commit(try change.makeTransaction())
+    try change.finish()
+    return SiteRepairResult(store: result, damagedFiles: damagedFiles, sequence: change.root?.sequence)
+  }
+
+  private func checkSite() throws(PackStoreError) {
+    guard try folder.isSite else {
+      throw PackStoreError(.notAStore, "the folder is no site", file: path.string)
+    }
+  }
+
+  private func repairStore(isDryRun: Bool) throws(PackStoreError) -> RepairResult {
+    try Store.repairNow(
+      path.string, donors, isDryRun: isDryRun, waitsForWriters: options.waitsForOthers, isPublication: true, progress)
+  }
+
+  /// Reads all files beside the store that the root leads to.
+  private func findDamage() -> [String] {
+    guard let root = try? folder.readRoot()?.root else { return [SitePath.root.description] }
+    var damaged: Set<SitePath> = []
+    for pack in root.packs {
+      for delta in pack.deltas where !folder.holds(delta) { damaged.insert(.delta(delta.header)) }
+      for version in pack.versions {
+        guard let manifest = try? folder.manifest(of: version, in: pack.id) else {
+          damaged.insert(.version(version.manifest))
+          continue
+        }
+        for segment in manifest.segments where !folder.holdsTable(of: segment) { damaged.insert(.frames(segment.id)) }
+      }
+    }
+    return damaged.map(\.description).sorted()
+  }
+}
+
+extension Site {
+  /// Whether the folder was made to be a site.
+  public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
+
+  /// Repairs a site and publishes what is whole, as one act: its store as ``Store/repair(at:from:isDryRun:waitsForWriters:progress:)``
+  /// does, manifests and frame tables that are missing or damaged, and the root. Deltas that are damaged leave the root; the
+  /// next publication makes them once more. What is lost leaves the root as well: publish it again.
+  ///
+  /// Whatever ends it, clients find what they found before.
+  ///
+  /// - Parameters:
+  ///   - key: the one that signed the site; nil: find out what would be done, and change nothing.
+  ///   - options: grace period, and whether to wait for other publishers.
+  /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; what repairing a
+  ///   store throws.
+  public static func repair(
+    at path: FilePath, from donors: [String] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
+    progress: (@Sendable (RepairProgress) -> Void)? = nil
+  ) async throws(PackStoreError) -> SiteRepairResult {
+    try await BlockingExecutor.run { () throws(PackStoreError) in
+      let repair = SiteRepair(of: path, from: donors, options: options, progress: progress)
+      guard let key else { return try repair.plan() }
+      return try repair.run(signedBy: key)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+import SystemPackage
+
+struct Unpublish: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Take packs off a site.",
+    discussion: """
+      Signs a root that does not name them any more, all of them in one step. Devices keep what they have until they remove \
+      it, and those that are fetching a pack can go on: its files stay until the grace period is over, and go with the next \
+      'packstore publish' after that.
+
+        packstore unpublish public/packs Tutorial
+        packstore unpublish public/packs Tutorial Level1 --grace 0
+      """
+  )
+
+  @Argument(help: "The site's folder.", completion: .directory)
+  var site: String
+
+  @Argument(help: .init("The packs.", valueName: "pack"), transform: parsePackID)
+  var packs: [PackID]
+
+  @OptionGroup var key: KeyOption
+  @OptionGroup var grace: GraceOption
+
+  @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
+  var noWait = false
+
+  @OptionGroup var report: ReportOptions
+
+  func run() async throws {
+    let site = try Site(existingAt: FilePath(site))
+    let key = try key.open(quiet: report.quiet, makesOne: false)
+    var options = PublishOptions()
+    options.gracePeriod = grace.duration
+    options.waitsForOthers = !noWait
+    let result = try await site.unpublish(packs, signedBy: key, options: options)
+
+    let output = Output()
+    if report.json {
+      try output.json(UnpublishReport(result))
+    } else if report.isTalkative {
+      try output.lines(
+        result.droppedVersions.map { "\($0) is no longer on the site" }
+          + ["the site is at root \(result.sequence)"] + retiredLines(result))
+    }
+    try output.flush()
+  }
+}
+
+/// How long files stay that left a site.
+struct GraceOption: ParsableArguments {
+  @Option(
+    help: .init(
+      "How long files that left the site can still be fetched: 7d, 12h, 30m, 90s, or 0.", valueName: "duration"),
+    transform: parseDuration)
+  var grace: Duration?
+
+  var duration: Duration { grace ?? PublishOptions.defaultGracePeriod }
+}
+
+/// Reads `7d`, `12h`, `30m`, `90s` or `0`.
+@Sendable func parseDuration(_ text: String) throws -> Duration {
+  let units: [Character: Int64] = ["d": 86_400, "h": 3_600, "m": 60, "s": 1]
+  let tenYears: Int64 = 3_650 * 86_400
+  if text == "0" { return .zero }
+  guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0,
+    count <= tenYears / unit
+  else { throw ValidationError("'\(text)' is no duration up to ten years: write 7d, 12h, 30m, 90s or 0") }
+  return .seconds(count * unit)
+}
+
+/// What waits to be removed from a site.
+func retiredLines(_ result: PublishResult) -> [String] {
+  result.retiredUntil.map {
+    ["  retired \(formatBytes(result.retiredByteCount)), goes from \(formatDate($0)) on, when something is published"]
+  } ?? []
+}
+
+private struct UnpublishReport: Encodable {
+  struct Version: Encodable {
+    let pack: String
+    let version: UInt64
+  }
+
+  let sequence: UInt64
+  let unchanged: Bool
+  let dropped: [Version]
+  let retiredBytes: Int
+  let retiredUntil: String?
+  let bytes: Int
+
+  init(_ result: PublishResult) {
+    sequence = result.sequence
+    unchanged = result.isUnchanged
+    dropped = result.droppedVersions.map { Version(pack: $0.pack.name, version: $0.number) }
+    retiredBytes = result.retiredByteCount
+    retiredUntil = result.retiredUntil.map(formatDate)
+    bytes = result.byteCount
+  }
+}

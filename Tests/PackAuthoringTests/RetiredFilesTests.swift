@@ -1,0 +1,61 @@
+import Foundation
+import PackStore
+import Testing
+
+@testable import PackAuthoring
+
+@Suite struct RetiredFilesTests {
+  private static let segment = try! #require(SitePath("segments/" + String(repeating: "0a", count: 16)))
+  private static let manifest = try! #require(SitePath("versions/" + String(repeating: "0b", count: 32)))
+  private static let title = "packstore retired \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)\n"
+
+  private static func decode(_ text: String) throws(PackStoreError) -> RetiredFiles {
+    try RetiredFiles(decoding: Array(text.utf8), file: "retired")
+  }
+
+  @Test func asAFile() throws {
+    var retired = RetiredFiles()
+    retired.replace([Self.segment: 7, Self.manifest: 9], by: [:], now: 5)
+    let text = Self.title + "5 7 \(Self.segment)\n5 9 \(Self.manifest)\n"
+    #expect(String(decoding: retired.encode(), as: UTF8.self) == text)
+    #expect(try Self.decode(text) == retired && retired.byteCount == 16)
+    #expect(try Self.decode(Self.title).isEmpty)
+  }
+
+  @Test(arguments: [
+    "", "\n", "retired\n", title + "x", title + "\n", title + "5 7 root\n", title + "5 7 segments/../root\n",
+    title + "-5 7 \(segment)\n", title + "5 -7 \(segment)\n", title + "05 7 \(segment)\n", title + "+5 7 \(segment)\n",
+    title + "5 99999999999999999999999 \(segment)\n", title + "99999999999999999999999 7 \(segment)\n",
+    title + "5  7 \(segment)\n", title + "5 7 \(segment) \n", title + "5 7 \(segment)\n5 7 \(segment)\n",
+    title + "5 7 \(manifest)\n5 7 \(segment)\n", title + "5 7 \("\(segment)".uppercased())\n",
+    "packstore retired 0 x\n", "packstore retired 00 1\n", "packstore retired 0\n", title + "\u{0}\u{1}\n",
+  ])
+  func whatIsNoSuchFile(_ text: String) throws {
+    let error = try #require(throws: PackStoreError.self) { _ = try Self.decode(text) }
+    #expect(error.code == .corrupt && error.file == "retired")
+  }
+
+  @Test func otherFormats() throws {
+    for (title, code) in [
+      ("packstore retired 0 77\n", PackStoreError.Code.otherDraft), ("packstore retired 9 0\n", .newerFormat),
+    ] {
+      let error = try #require(throws: PackStoreError.self) { _ = try Self.decode(title) }
+      #expect(error.code == code)
+    }
+  }
+
+  /// Extremes of dates and lengths neither trap nor remove anything early.
+  @Test func dates() throws {
+    var retired = try Self.decode(
+      Self.title + "0 \(UInt64.max) \(Self.segment)\n\(Int64.max) \(UInt64.max) \(Self.manifest)\n")
+    #expect(retired.byteCount == .max && retired.firstEnd(grace: .max) == .max)
+    retired.dropDue(now: 100, grace: 100)
+    #expect(retired.entries[Self.segment] == nil, "due when its time is over")
+    #expect(retired.entries[Self.manifest]?.since == 100, "a date in the future is now")
+    retired.dropDue(now: 199, grace: 100)
+    #expect(!retired.isEmpty)
+    retired.dropDue(now: 200, grace: 100)
+    #expect(retired.isEmpty)
+    #expect(Duration.seconds(Int64.max).nanoseconds == .max && Duration.seconds(-5).nanoseconds == 0)
+  }
+}
