@@ -422,7 +422,7 @@ static bool take_lock(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   if (make_folders(entry->cache, &entry->root)) { return false; }
   bool locked = !vfs->open(vfs->context, entry->root, LOCK, PKS__OPEN_LOCK, &entry->lock)
-    && !vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE, false);
+    && !vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE);
   return locked;
 }
 
@@ -464,7 +464,7 @@ static void release_entry(pks__cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks__free(entry->sums);
   // Said, for a forked child may have this opening of the file too.
-  if (entry->lock != PKS__NO_FILE) { (void)vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_NONE, false); }
+  if (entry->lock != PKS__NO_FILE) { (void)vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_NONE); }
   pks__file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { vfs->close(vfs->context, files[i]); }

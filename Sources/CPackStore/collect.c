@@ -13,12 +13,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holds.h"
 #include "needs.h"
 #include "transaction.h"
 
 typedef struct collection {
   pks_store *store;
-  pks__file lock;
+  pks__file readers;
   bool with_segments;
   bool with_index;
   bool is_blind;      ///< damage hides what some generation needs
@@ -113,25 +114,23 @@ static pks_status keep_named(collection *collection, const pks_txn *txn) {
   return status;
 }
 
-/// Keeps what pinned generations in [first, end) need. Their index files are there as long as they are pinned, unless
-/// they were collected before: then the reader will see that its generation is no longer named, and take a newer one
-/// (`store.h`, invariant 2).
-static pks_status keep_pinned(collection *collection, uint64_t first, uint64_t end, bool *any) {
-  bool pinned;
-  uint64_t number;
-  pks_status status =
-    pks__pinned_generation(collection->store->vfs, collection->lock, first, end, &pinned, &number, &collection->found);
-  if (status || !pinned) { return status; }
-  *any = true;
-  char path[PKS__INDEX_NAME];
-  pks__generation_path(number, path);
-  const pks_vfs *vfs = collection->store->vfs;
-  pks__file_info info;
-  if (vfs->info(vfs->context, collection->store->root, path, false, &info) != ENOENT) {
-    status = keep_number(collection, number);
+/// Keeps what the generations need that are read and have a file: a byte that is locked without one costs nothing. Index
+/// files are there as long as their generation is held, unless they were collected before: then the reader will see that
+/// its generation is no longer named, and take a newer one (`store.h`, invariant 2).
+///
+/// Locks are for all who may read, so that their number must not cost time. When too many generations are held, all files
+/// stay until fewer are.
+static pks_status keep_held(collection *collection, uint64_t end, bool *any) {
+  pks__holds holds;
+  pks_status status = pks__holds_find(&holds, collection->store, collection->readers, end, &collection->found);
+  if (status) { return status; }
+  *any = holds.count > 0;
+  if (holds.has_more) {
+    collection->with_index = collection->with_segments = false;
+    return PKS_OK;
   }
-  if (!status) { status = keep_pinned(collection, first, number, any); }
-  return status ? status : keep_pinned(collection, number + 1, end, any);
+  for (uint32_t i = 0; !status && i < holds.count; i++) { status = keep_number(collection, holds.generations[i]); }
+  return status;
 }
 
 // MARK: - Dead files
@@ -167,7 +166,7 @@ static pks_status unlink_dead(collection *collection, const char *path) {
 pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
   collection collection = {
     .store = current->store,
-    .lock = txn->session.lock,
+    .readers = txn->session.readers,
     .with_segments = current->generation.has_garbage || txn->session.leaves_garbage,
     .with_index = true,
     .live = pks__needs_make(current->store),
@@ -176,7 +175,7 @@ pks_status pks__collect(pks__view *current, const pks_txn *txn, uint64_t spared,
   pks_status status = keep_generation(&collection, current);
   if (!status && spared != current->generation.number) { status = keep_number(&collection, spared); }
   if (!status) { status = keep_staged(&collection, txn); }
-  if (!status) { status = keep_pinned(&collection, 1, current->generation.number, &any_pinned); }
+  if (!status) { status = keep_held(&collection, current->generation.number, &any_pinned); }
   if (!status) { status = keep_named(&collection, txn); }  // last: to tell what nothing else keeps
   if (!status && collection.with_index) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
   if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }

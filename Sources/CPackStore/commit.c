@@ -399,7 +399,9 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
   if (!status && has_work(txn)) {
     // Runs that cannot be joined stay as they are: the commit does not depend on it.
     (void)pks__merge_runs(&commit.merged, pks__txn_view(txn), &txn->session, commit.sync, NULL);
-    status = pks__pin_writer(txn->store->vfs, txn->session.lock, !txn->options.no_wait, error);
+    pks__wait wait = txn->store->wait;
+    wait.is_refused = txn->options.no_wait;
+    status = pks__pin_writer(txn->store->vfs, txn->session.lock, &wait, error);
     if (!status) {
       status = commit_locked(&commit, &number, error);
       pks__unpin_writer(txn->store->vfs, txn->session.lock);

@@ -18,6 +18,15 @@ void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]) {
   (void)snprintf(out, PKS__INDEX_NAME, PKS__INDEX_FOLDER "/%s.generation", digits);
 }
 
+bool pks__generation_name_parse(const char *name, size_t length, uint64_t *number) {
+  static const char suffix[] = ".generation";
+  char digits[17] = {0};
+  if (length != sizeof digits - 1 + sizeof suffix - 1) { return false; }
+  memcpy(digits, name, sizeof digits - 1);
+  return memcmp(name + sizeof digits - 1, suffix, sizeof suffix - 1) == 0 && pks__hex_parse64(digits, number)
+    && *number > 0 && *number >> 62 == 0;
+}
+
 void pks__run_path(uint64_t name, char out[PKS__INDEX_NAME]) {
   char digits[17];
   pks__hex64(name, digits);

@@ -124,6 +124,8 @@ pks_version pks__version_public(const pks__version *version);
 
 enum { PKS__INDEX_NAME = 64 };
 void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]);  ///< "index/<number>.generation"
-void pks__run_path(uint64_t name, char out[PKS__INDEX_NAME]);           ///< "index/<name>.run"
+/// The number of a generation's file, without its folder; false for any other name.
+bool pks__generation_name_parse(const char *name, size_t length, uint64_t *number);
+void pks__run_path(uint64_t name, char out[PKS__INDEX_NAME]);  ///< "index/<name>.run"
 
 #endif

@@ -10,16 +10,10 @@ typedef struct listing {
 } listing;
 
 static bool note_generation(void *context, const char *name, size_t length, pks__file_kind kind) {
-  static const char suffix[] = ".generation";
   listing *listing = context;
-  char digits[17];
   uint64_t number;
   (void)kind;
-  if (length != sizeof digits - 1 + sizeof suffix - 1) { return true; }
-  if (memcmp(name + sizeof digits - 1, suffix, sizeof suffix - 1) != 0) { return true; }
-  memcpy(digits, name, sizeof digits - 1);
-  digits[sizeof digits - 1] = 0;
-  if (!pks__hex_parse64(digits, &number) || number == 0 || number >> 62 != 0) { return true; }
+  if (!pks__generation_name_parse(name, length, &number)) { return true; }
   listing->status = pks__scratch_append(&listing->list->numbers, &number, sizeof number, listing->error);
   return listing->status == PKS_OK;
 }

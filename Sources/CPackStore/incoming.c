@@ -66,9 +66,9 @@ static bool is_named(pks_store *store, pks__file file, const char *path) {
 
 /// Locks a journal. `*taken` is false when somebody else has it.
 static int lock_journal(pks_store *store, pks__file file, bool *taken) {
-  int failure = store->vfs->lock(store->vfs->context, file, 0, 1, PKS__LOCK_EXCLUSIVE, false);
+  int failure = store->vfs->lock(store->vfs->context, file, 0, 1, PKS__LOCK_EXCLUSIVE);
   *taken = failure == 0;
-  return failure == EAGAIN || failure == EACCES ? 0 : failure;
+  return failure == EAGAIN ? 0 : failure;
 }
 
 /// Makes the folder if there is none, and takes its lock.
@@ -233,7 +233,7 @@ static pks_status open_growing(void *context, uint32_t number, pks__file *out, p
   path_of(incoming, name, path);
   incoming->is_used = true;
   return fail_path(
-    vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_LOCK, out), "cannot create", path, error
+    vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, out), "cannot create", path, error
   );
 }
 
@@ -286,7 +286,7 @@ static pks_status open_files(pks__incoming *incoming, pks_error *error) {
   const pks_vfs *vfs = incoming->store->vfs;
   char path[PATH_SIZE];
   path_of(incoming, PAGES, path);
-  int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_LOCK, &incoming->pages_file);
+  int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, &incoming->pages_file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   pks_status status =
     pks__records_open(&incoming->journal, vfs, incoming->journal_file, "incoming journal", incoming->home, error);
@@ -333,7 +333,7 @@ void pks__incoming_close(pks__incoming *incoming, bool discard) {
   if (incoming->pages_file != PKS__NO_FILE) { vfs->close(vfs->context, incoming->pages_file); }
   if (is_ours) {
     // Said, for a forked child may have this opening of the file too.
-    (void)vfs->lock(vfs->context, incoming->journal_file, 0, 1, PKS__LOCK_NONE, false);
+    (void)vfs->lock(vfs->context, incoming->journal_file, 0, 1, PKS__LOCK_NONE);
     vfs->close(vfs->context, incoming->journal_file);
   }
   *incoming = (pks__incoming){0};
@@ -658,7 +658,7 @@ static void sweep_folder(pks_store *store, const char *path) {
   if (vfs->open(vfs->context, store->root, journal, PKS__OPEN_LOCK, &file)) { return; }
   bool taken = false;
   if (!lock_journal(store, file, &taken) && taken && is_named(store, file, journal)) { remove_folder(store, path); }
-  if (taken) { (void)vfs->lock(vfs->context, file, 0, 1, PKS__LOCK_NONE, false); }
+  if (taken) { (void)vfs->lock(vfs->context, file, 0, 1, PKS__LOCK_NONE); }
   vfs->close(vfs->context, file);
 }
 

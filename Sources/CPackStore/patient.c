@@ -122,17 +122,15 @@ static int patient_touch(void *context, pks__file folder, const char *path) {
   return below(context)->touch(below(context)->context, folder, path);
 }
 
-static int patient_lock(
-  void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait
-) {
-  return below(context)->lock(below(context)->context, file, offset, length, kind, wait);
+static int patient_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+  return below(context)->lock(below(context)->context, file, offset, length, kind);
 }
 
-static int patient_lock_held(
-  void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first
-) {
-  return below(context)->lock_held(below(context)->context, file, offset, length, held, first);
+static int patient_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+  return below(context)->lock_held(below(context)->context, file, offset, length, held);
 }
+
+static int patient_sleep_ns(void *context, int64_t ns) { return below(context)->sleep_ns(below(context)->context, ns); }
 
 static int patient_random(void *context, void *out, size_t byte_count) {
   return below(context)->random(below(context)->context, out, byte_count);
@@ -202,6 +200,7 @@ void pks__patient_init(pks__patient *patient, const pks_vfs *seam) {
     .touch = patient_touch,
     .lock = patient_lock,
     .lock_held = patient_lock_held,
+    .sleep_ns = patient_sleep_ns,
     .random = patient_random,
     .boot_id = patient_boot_id,
     .free_bytes = patient_free_bytes,

@@ -1,10 +1,16 @@
 /// Locks: who writes, who reads which generation, who stages.
 ///
-/// All are open-file-description locks on bytes of `LOCK`; the kernel drops them however their holder ends.
+/// All are open-file-description locks on bytes of two files; the kernel drops them however their holder ends.
+///
+/// `LOCK`, which only those can open that may write to the store:
 ///   byte 0                      the writer, exclusive, while it commits
-///   byte g, 0 < g < 2^62        readers of generation g, shared
 ///   byte 2^62 + session id      a staging session, exclusive, while `tmp/<session id>/` is in use
-/// The file's text names the last writer, for messages; nobody relies on it.
+/// Its text names the last writer, for messages; nothing relies on it.
+///
+/// `READERS`, which all can open that may read the store:
+///   byte g, 0 < g < 2^62        readers of generation g, shared
+/// No one waits for a lock on it or needs one to write: it is asked which bytes are locked. So a reader can keep files
+/// from being collected, and nothing else.
 #ifndef PKS_PINS_H
 #define PKS_PINS_H
 
@@ -12,21 +18,32 @@
 #include "vfs.h"
 
 #define PKS__LOCK_FILE "LOCK"
+#define PKS__READERS_FILE "READERS"
 
 enum { PKS__SESSION_BITS = 60 };
 #define PKS__SESSIONS_BEGIN ((uint64_t)1 << 62)
 
-/// Takes the writer's lock, and notes who has it. BUSY when another has it and `wait` is false; `error->needed` is then
-/// that process's id, or 0.
-pks_status pks__pin_writer(const pks_vfs *vfs, pks__file lock, bool wait, pks_error *error);
+/// Opens the lock files, which are made when they are missing. READ_ONLY when this user may not write to the store.
+pks_status pks__open_lock(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error);
+pks_status pks__open_readers(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error);
+
+/// How the writer's lock is waited for.
+typedef struct pks__wait {
+  bool is_refused;  ///< BUSY in place of waiting
+  void *context;
+  bool (*goes_on)(void *context);  ///< asked before each look; false: CANCELLED. NULL: waits as long as it takes
+} pks__wait;
+
+/// Takes the writer's lock, and notes who has it. With BUSY, `error->needed` is the id of the process that has it, or 0.
+pks_status pks__pin_writer(const pks_vfs *vfs, pks__file lock, const pks__wait *wait, pks_error *error);
 void pks__unpin_writer(const pks_vfs *vfs, pks__file lock);
 
-pks_status pks__pin_generation(const pks_vfs *vfs, pks__file lock, uint64_t generation, pks_error *error);
-void pks__unpin_generation(const pks_vfs *vfs, pks__file lock, uint64_t generation);
+pks_status pks__pin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation, pks_error *error);
+void pks__unpin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation);
 
-/// Whether anybody reads a generation in [first, end): `*found` is one such.
-pks_status pks__pinned_generation(
-  const pks_vfs *vfs, pks__file lock, uint64_t first, uint64_t end, bool *pinned, uint64_t *found, pks_error *error
+/// Whether any generation in [first, end) is read. One question, whatever the number of readers.
+pks_status pks__is_pinned(
+  const pks_vfs *vfs, pks__file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
 );
 
 /// Takes a session's lock at once; `*taken` is false when a living process has it.

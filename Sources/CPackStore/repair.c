@@ -308,7 +308,9 @@ pks_status pks_store_repair(
   if (!status) { status = pks__store_make_folders(repair.store, error); }
   bool locked = false;
   if (!status) {
-    status = pks__pin_writer(repair.store->vfs, repair.store->lock, !repair.request->no_wait, error);
+    pks__wait wait = repair.store->wait;
+    wait.is_refused = repair.request->no_wait;
+    status = pks__pin_writer(repair.store->vfs, repair.store->lock, &wait, error);
     locked = !status;
   }
   if (!status) { status = pks__store_open_control(repair.store, error); }

@@ -314,15 +314,18 @@ void pks__repair_find_average(pks__repair *repair) {
 
 // MARK: - The new generation's number
 
+/// How far the new number goes to be one that no reader holds. A number that is held costs room, as a generation that is
+/// read is not collected; so that a reader who holds all of them costs no more, either.
+enum { FREE_NUMBERS_TRIED = 64 };
+
 static pks_status raise_above_pinned(pks__repair *repair, uint64_t *number, pks_error *error) {
-  const uint64_t end = (uint64_t)1 << 62;
+  const pks_vfs *vfs = repair->store->vfs;
   bool pinned = true;
-  while (pinned && *number + 1 < end) {
-    uint64_t found;
-    pks_status status =
-      pks__pinned_generation(repair->store->vfs, repair->txn->session.lock, *number + 1, end, &pinned, &found, error);
+  for (uint64_t step = 1; pinned && step <= FREE_NUMBERS_TRIED && *number < PKS__SESSIONS_BEGIN - step - 1; step++) {
+    uint64_t next = *number + step;
+    pks_status status = pks__is_pinned(vfs, repair->txn->session.readers, next, next + 1, &pinned, error);
     if (status) { return status; }
-    if (pinned) { *number = found; }
+    if (!pinned) { *number = next - 1; }
   }
   return PKS_OK;
 }

@@ -112,10 +112,10 @@ static pks_status make_session_folder(pks__session *session, pks_error *error) {
 }
 
 pks_status pks__session_open(pks__session *out, pks_store *store, pks_error *error) {
-  pks__session session = {.store = store, .lock = PKS__NO_FILE, .folder = PKS__NO_FILE};
+  pks__session session = {.store = store, .lock = PKS__NO_FILE, .readers = PKS__NO_FILE, .folder = PKS__NO_FILE};
   const pks_vfs *vfs = store->vfs;
-  int failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_LOCK, &session.lock);
-  pks_status status = failure ? pks__fail_system(error, failure, "cannot open", PKS__LOCK_FILE) : PKS_OK;
+  pks_status status = pks__open_lock(vfs, store->root, &session.lock, error);
+  if (!status) { status = pks__open_readers(vfs, store->root, &session.readers, error); }
   if (!status) { status = sweep(&session, error); }
   if (!status) { status = make_session_folder(&session, error); }
   if (!status && session.leaves_garbage) { status = sweep(&session, error); }
@@ -145,6 +145,7 @@ void pks__session_close(pks__session *session) {
     pks__unpin_session(vfs, session->lock, session->id);
     vfs->close(vfs->context, session->lock);
   }
+  if (session->readers != PKS__NO_FILE) { vfs->close(vfs->context, session->readers); }
   *session = (pks__session){0};
 }
 
@@ -152,6 +153,7 @@ void pks__session_leave(const pks__session *session) {
   const pks_vfs *vfs = session->store->vfs;
   vfs->close(vfs->context, session->folder);
   vfs->close(vfs->context, session->lock);
+  vfs->close(vfs->context, session->readers);
 }
 
 // MARK: - Segment series

@@ -14,7 +14,8 @@
 
 typedef struct pks__session {
   pks_store *store;
-  pks__file lock;  ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  pks__file lock;     ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  pks__file readers;  ///< likewise of `READERS`
   uint64_t id;
   pks__file folder;
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"

@@ -230,10 +230,9 @@ static pks_status enter_folder(scan *scan) {
   };
   pks__file folder = PKS__NO_FILE;
   pks__file_info info = {0};
-  // The dot makes the last part a folder even where a followed link leads to it.
-  memcpy(scan->path + scan->path_length, scan->path_length ? "/." : ".", 3 - (scan->path_length == 0));
-  int failure = source->vfs->open(source->vfs->context, source->root, scan->path, PKS__OPEN_FOLDER, &folder);
-  scan->path[scan->path_length] = 0;
+  const char *path = scan->path_length > 0 ? scan->path : ".";
+  pks__open_mode mode = source->follows ? PKS__OPEN_FOLDER_FOLLOW : PKS__OPEN_FOLDER;
+  int failure = source->vfs->open(source->vfs->context, source->root, path, mode, &folder);
   if (!failure) {
     failure = source->vfs->info_of(source->vfs->context, folder, &info);
     if (!failure) { failure = source->vfs->list(source->vfs->context, folder, visit_name, scan); }
@@ -444,7 +443,8 @@ pks_status pks__source_open(const pks__source *source, const pks__item *item, pk
   path[item->path_length] = 0;
   pks__open_mode mode = source->follows ? PKS__OPEN_READ_FOLLOW : PKS__OPEN_READ;
   int failure = source->vfs->open(source->vfs->context, source->root, path, mode, out);
-  if (failure == ENOENT || failure == ELOOP || failure == EISDIR || failure == ENOTDIR) {
+  bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
+  if (failure == ENOENT || is_other) {
     return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
   }
   return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;

@@ -16,8 +16,8 @@
 // MARK: - Making a store
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE,  PKS__CONTROL_FILE,    PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER,
-                                      PKS__TMP_FOLDER, PKS__INCOMING_FOLDER, "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE, PKS__CONTROL_FILE,    PKS__INDEX_FOLDER,
+                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   PKS__INCOMING_FOLDER, "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
@@ -200,7 +200,7 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
 /// Makes the store unless another process just did: the writer's lock decides.
 static pks_status create(pks_store *store, uint32_t chunk_average, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks_status status = pks__pin_writer(vfs, store->lock, true, error);
+  pks_status status = pks__pin_writer(vfs, store->lock, &store->wait, error);
   if (status) { return status; }
   pks__file_info info;
   int failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info);
@@ -216,19 +216,18 @@ static pks_status create(pks_store *store, uint32_t chunk_average, pks_error *er
 
 // MARK: - Opening
 
-static pks_status open_lock(pks_store *store, bool may_write, pks_error *error) {
+/// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there.
+static pks_status open_readers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__open_mode mode = may_write ? PKS__OPEN_LOCK : PKS__OPEN_READ;
-  int failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, mode, &store->lock);
-  bool read_only_media = failure == EROFS || failure == EACCES || failure == EPERM;
-  if (failure && may_write && read_only_media) {
+  pks__open_mode mode = store->may_write ? PKS__OPEN_SHARED_LOCK : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, mode, &store->readers_file);
+  if (store->may_write && (failure == EROFS || failure == EACCES || failure == EPERM)) {
     store->may_write = false;
     store->write_failure = failure;
-    failure = vfs->open(vfs->context, store->root, PKS__LOCK_FILE, PKS__OPEN_READ, &store->lock);
+    failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &store->readers_file);
   }
-  // A store copied to read-only media may lack the file; nobody can change it there.
   if (failure == ENOENT) { return PKS_OK; }
-  return failure ? pks__fail_system(error, failure, "cannot open", PKS__LOCK_FILE) : PKS_OK;
+  return failure ? pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE) : PKS_OK;
 }
 
 /// A directory without a control file was a store if it holds what stores hold.
@@ -254,7 +253,9 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
   if (failure == ENOENT && options->create && store->may_write) {
     // Before anything is made: a folder that holds something else is left as it is.
     pks_status status = check_vacant(store, path, error);
-    if (!status) { status = open_lock(store, true, error); }
+    if (!status) { status = pks__open_lock(vfs, store->root, &store->lock, error); }
+    // Before there is a store: a store that is found has the file by which it is held, be the disk full by then or not.
+    if (!status) { status = open_readers(store, error); }
     uint32_t average = options->chunk_average ? options->chunk_average : PKS__CHUNK_AVERAGE_DEFAULT;
     if (!status) { status = create(store, average, error); }
     if (status) { return status; }
@@ -272,7 +273,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     return missing ? missing : status;
   }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
-  return store->lock == PKS__NO_FILE ? open_lock(store, store->may_write, error) : PKS_OK;
+  return store->readers_file == PKS__NO_FILE ? open_readers(store, error) : PKS_OK;
 }
 
 /// Why there is no directory at `path`.
@@ -351,7 +352,8 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
   store->may_write = options->sha256 != NULL && !options->read_only;
-  store->root = store->lock = store->control = PKS__NO_FILE;
+  store->root = store->readers_file = store->lock = store->control = PKS__NO_FILE;
+  store->wait = (pks__wait){options->no_wait, options->wait_context, options->keep_waiting};
   uint32_t processors = store->vfs->processor_count(store->vfs->context);
   store->thread_count = options->thread_count ? options->thread_count : processors;
   store->mutex = pks__mutex_create();
@@ -411,7 +413,15 @@ static pks_status open_parts(pks_store *store, const char *path, pks_error *erro
   if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
-  return open_lock(store, store->may_write, error);
+  pks_error refusal;
+  pks_status status = store->may_write ? pks__open_lock(vfs, store->root, &store->lock, &refusal) : PKS_OK;
+  if (status == PKS_READ_ONLY) {
+    store->may_write = false;
+    store->write_failure = refusal.system_error;
+    status = PKS_OK;
+  }
+  if (status && error) { *error = refusal; }
+  return status ? status : open_readers(store, error);
 }
 
 pks_status pks__store_open_control(pks_store *store, pks_error *error) {
@@ -441,7 +451,7 @@ pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_op
 
 static void close_files(pks_store *store) {
   pks__watch_close(&store->watch);
-  pks__file files[] = {store->control, store->lock, store->root};
+  pks__file files[] = {store->control, store->readers_file, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
   }

@@ -86,7 +86,9 @@ struct pks_store {
   const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
   uint32_t fork_value;
   pks__file root;
-  pks__file lock;  ///< PKS__NO_FILE on media without a lock file
+  pks__file readers_file;  ///< `READERS`; PKS__NO_FILE on media without it
+  pks__file lock;          ///< `LOCK`, while a store is made or repaired; PKS__NO_FILE: not open
+  pks__wait wait;          ///< for the writer's lock
   pks__file control;
   pks__watch watch;    ///< of `control`
   pks_sha256 *sha256;  ///< NULL when the caller gave none

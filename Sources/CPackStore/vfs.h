@@ -26,15 +26,22 @@
 typedef int32_t pks__file;
 enum { PKS__NO_FILE = -1 };
 
-/// No mode follows a symbolic link in the last part: ELOOP, or ENOTDIR for PKS__OPEN_FOLDER, or EEXIST for
-/// PKS__OPEN_CREATE.
+/// No mode but those that say so follows a symbolic link in any part of the path: ELOOP, or for a link in the last part
+/// ENOTDIR for PKS__OPEN_FOLDER and EEXIST for PKS__OPEN_CREATE. None waits: a FIFO, socket or device is EINVAL.
 typedef enum pks__open_mode {
-  PKS__OPEN_READ,         ///< an existing regular file; EISDIR for a folder, EINVAL for other kinds, never blocks
+  PKS__OPEN_READ,         ///< an existing regular file; EISDIR for a folder
   PKS__OPEN_READ_FOLLOW,  ///< the same, following links
   PKS__OPEN_READ_WRITE,   ///< an existing regular file
   PKS__OPEN_CREATE,       ///< a new regular file, mode 0666 & ~umask, read and write; EEXIST when the name is taken
-  PKS__OPEN_LOCK,         ///< read and write, created when missing: for lock files
-  PKS__OPEN_FOLDER,       ///< an existing folder, for relative paths, `list` and `sync`
+  PKS__OPEN_OR_CREATE,    ///< read and write, created like that when missing
+  /// Read and write, created when missing: for files whose locks only those may take that may write to the open folder.
+  /// For all others the file has no permissions, and its owner takes away what others have. A descriptor for reading is
+  /// all that a shared lock needs, and a shared lock keeps out an exclusive one.
+  PKS__OPEN_LOCK,
+  /// Read only, created when missing with mode 0444 & ~umask: for files on which all take shared locks alone.
+  PKS__OPEN_SHARED_LOCK,
+  PKS__OPEN_FOLDER,         ///< an existing folder, for relative paths, `list` and `sync`
+  PKS__OPEN_FOLDER_FOLLOW,  ///< the same, following links
 } pks__open_mode;
 
 typedef enum pks__file_kind {
@@ -107,14 +114,16 @@ typedef struct pks_vfs {
   /// Sets a file's modification time to now. What is read last is known by it.
   int (*touch)(void *context, pks__file folder, const char *path);
 
-  /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN, unless `wait`. Gone when the
-  /// last descriptor of this opening closes, however the process ends.
-  int (*lock)(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait);
-  /// Whether anybody else's lock would stand in the way of an exclusive one; `*first` is the offset of one such lock.
-  int (*lock_held)(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first);
+  /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN. Gone when the last descriptor of
+  /// this opening closes, however the process ends.
+  int (*lock)(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind);
+  /// Whether another opening's lock would stand in the way of an exclusive one.
+  int (*lock_held)(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held);
 
-  int64_t (*now_ns)(void *context);                            ///< wall clock, nanoseconds since 1970
-  int64_t (*monotonic_ns)(void *context);                      ///< for rates and progress only
+  int64_t (*now_ns)(void *context);        ///< wall clock, nanoseconds since 1970
+  int64_t (*monotonic_ns)(void *context);  ///< for rates and progress only
+  /// Lets that much time pass, or less when a signal comes. EDEADLK where a simulator sees that nothing can change.
+  int (*sleep_ns)(void *context, int64_t ns);
   int (*random)(void *context, void *out, size_t byte_count);  ///< unpredictable bytes, for names and ids only
   uint32_t (*processor_count)(void *context);                  ///< threads worth starting, >= 1; a simulator says 1
   int (*boot_id)(void *context, uint8_t out[16]);              ///< differs after every start of the machine

@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>  // renameat
 #include <string.h>
@@ -40,15 +41,17 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+  #include <linux/openat2.h>
   #include <sched.h>
   #include <sys/random.h>
+  #include <sys/syscall.h>
 #elif defined(__APPLE__)
   #include <mach/vm_inherit.h>
   #include <sys/random.h>
   #include <sys/sysctl.h>
 #endif
 
-#if !defined(F_OFD_SETLK) || !defined(F_OFD_SETLKW) || !defined(F_OFD_GETLK)
+#if !defined(F_OFD_SETLK) || !defined(F_OFD_GETLK)
   #error                                                                                                               \
     "open-file-description locks are needed: classic POSIX locks are lost whenever the process closes any descriptor of the file"
 #endif
@@ -90,16 +93,61 @@ static bool raise_limit(void) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-static int open_descriptor(int folder, const char *path, int flags, int *out) {
+// Opens each folder on the way by itself, so that none of them may be a link.
+static int walk_without_links(int folder, const char *path, int flags, mode_t mode) {
+  int parent = folder;
+  const char *slash;
+  while (parent >= 0 && (slash = strchr(path, '/'))) {
+    char part[NAME_MAX + 1];
+    size_t length = (size_t)(slash - path);
+    int next = -1;
+    if (length > NAME_MAX) {
+      errno = ENAMETOOLONG;
+    } else {
+      memcpy(part, path, length);
+      part[length] = 0;
+      next = openat(parent, length > 0 ? part : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    int error = errno;
+    if (parent != folder) { close_descriptor(parent); }
+    errno = error == ENOTDIR ? ELOOP : error;  // what a link in the place of a folder is called in one call, too
+    parent = next;
+    path = slash + 1;
+  }
+  int descriptor = parent < 0 ? -1 : openat(parent, path, flags, mode);
+  int error = errno;
+  if (parent >= 0 && parent != folder) { close_descriptor(parent); }
+  errno = error;
+  return descriptor;
+}
+
+// Follows no link in any part. One call where the kernel has it and no filter of system calls forbids it.
+static int openat_without_links(int folder, const char *path, int flags, mode_t mode) {
+#if defined(SYS_openat2)
+  if (!strchr(path, '/')) { return openat(folder, path, flags, mode); }
+  struct open_how how = {.flags = (uint64_t)flags, .mode = flags & O_CREAT ? mode : 0, .resolve = RESOLVE_NO_SYMLINKS};
+  long descriptor = syscall(SYS_openat2, folder, path, &how, sizeof how);
+  if (descriptor >= 0 || (errno != ENOSYS && errno != EPERM)) { return (int)descriptor; }
+#endif
+  return walk_without_links(folder, path, flags, mode);
+}
+
+static int open_with_mode(int folder, const char *path, int flags, mode_t mode, int *out) {
   int descriptor;
+  flags |= O_CLOEXEC | O_NOCTTY;
   do {
-    descriptor = openat(folder, path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    descriptor =
+      flags & O_NOFOLLOW ? openat_without_links(folder, path, flags, mode) : openat(folder, path, flags, mode);
   } while (descriptor < 0 && (errno == EINTR || (errno == EMFILE && raise_limit())));
   if (descriptor < 0) { return errno; }
   int error = keep_above_standard(&descriptor);
   if (error != 0 && (flags & O_EXCL)) { (void)unlinkat(folder, path, 0); }  // it is ours: leave no empty file behind
   *out = error == 0 ? descriptor : PKS__NO_FILE;
   return error;
+}
+
+static int open_descriptor(int folder, const char *path, int flags, int *out) {
+  return open_with_mode(folder, path, flags, 0666, out);
 }
 
 static int require_regular(int descriptor) {
@@ -124,6 +172,44 @@ static int open_regular(int folder, const char *path, int flags, int *out) {
   return 0;
 }
 
+// Opens a regular file, or makes it. Not by one call: in a folder that all may write to and where only owners unlink, some
+// kernels refuse to open another user's file with O_CREAT, whatever its mode.
+static int open_or_create(int folder, const char *path, int access, mode_t mode, int *out) {
+  for (;;) {
+    int error = open_regular(folder, path, access | O_NOFOLLOW, out);
+    if (error != ENOENT) { return error; }
+    error = open_with_mode(folder, path, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode, out);
+    if (error != EEXIST) { return error; }
+  }
+}
+
+// Reading and writing for those that may write to the folder, nothing for others.
+static int mode_of_writers(int folder, mode_t *out) {
+  struct stat status;
+  if (fstat(folder, &status) != 0) { return errno; }
+  *out = 0600 | (status.st_mode & S_IWGRP ? 0060 : 0) | (status.st_mode & S_IWOTH ? 0006 : 0);
+  return 0;
+}
+
+// Takes reading from those that may not write: the umask may have taken writing alone, and the folder's mode may have
+// changed. Only the owner can; for others the file is as it is.
+static void keep_to_writers(int descriptor, mode_t writers) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) { return; }
+  mode_t all = status.st_mode & 0777, mode = all & writers;
+  if ((mode & 0060) != 0060) { mode &= ~(mode_t)0060; }
+  if ((mode & 0006) != 0006) { mode &= ~(mode_t)0006; }
+  if (mode != all && status.st_uid == geteuid()) { (void)fchmod(descriptor, mode); }
+}
+
+static int open_lock(int folder, const char *path, int *out) {
+  mode_t writers;
+  int error = mode_of_writers(folder, &writers);
+  if (error == 0) { error = open_or_create(folder, path, O_RDWR, writers, out); }
+  if (error == 0) { keep_to_writers(*out, writers); }
+  return error;
+}
+
 static int posix_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
   (void)context;
   *out = PKS__NO_FILE;
@@ -131,9 +217,12 @@ static int posix_open(void *context, pks__file folder, const char *path, pks__op
     case PKS__OPEN_READ: return open_regular(folder, path, O_RDONLY | O_NOFOLLOW, out);
     case PKS__OPEN_READ_FOLLOW: return open_regular(folder, path, O_RDONLY, out);
     case PKS__OPEN_READ_WRITE: return open_regular(folder, path, O_RDWR | O_NOFOLLOW, out);
-    case PKS__OPEN_CREATE: return open_descriptor(folder, path, O_RDWR | O_CREAT | O_EXCL, out);
-    case PKS__OPEN_LOCK: return open_regular(folder, path, O_RDWR | O_CREAT | O_NOFOLLOW, out);
+    case PKS__OPEN_CREATE: return open_descriptor(folder, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, out);
+    case PKS__OPEN_OR_CREATE: return open_or_create(folder, path, O_RDWR, 0666, out);
+    case PKS__OPEN_LOCK: return open_lock(folder, path, out);
+    case PKS__OPEN_SHARED_LOCK: return open_or_create(folder, path, O_RDONLY, 0444, out);
     case PKS__OPEN_FOLDER: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, out);
+    case PKS__OPEN_FOLDER_FOLLOW: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY, out);
   }
   return EINVAL;
 }
@@ -508,25 +597,22 @@ static short lock_type(pks__lock_kind kind) {
   __builtin_trap();
 }
 
-static int posix_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait) {
+static int posix_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
   (void)context;
   struct flock range = lock_range(offset, length, lock_type(kind));
   int result;
-  do { result = fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &range); } while (result != 0 && errno == EINTR);
+  do { result = fcntl(file, F_OFD_SETLK, &range); } while (result != 0 && errno == EINTR);
   if (result == 0) { return 0; }
   return errno == EACCES ? EAGAIN : errno;  // POSIX lets a system say either for a lock that is taken
 }
 
-static int posix_lock_held(
-  void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first
-) {
+static int posix_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
   (void)context;
   struct flock range = lock_range(offset, length, F_WRLCK);
   int result;
   do { result = fcntl(file, F_OFD_GETLK, &range); } while (result != 0 && errno == EINTR);
   if (result != 0) { return errno; }
   *held = range.l_type != F_UNLCK;
-  *first = *held ? (uint64_t)range.l_start : 0;
   return 0;
 }
 
@@ -546,6 +632,13 @@ static int64_t posix_now_ns(void *context) {
 static int64_t posix_monotonic_ns(void *context) {
   (void)context;
   return clock_ns(CLOCK_MONOTONIC);
+}
+
+static int posix_sleep_ns(void *context, int64_t ns) {
+  (void)context;
+  struct timespec time = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+  (void)nanosleep(&time, NULL);  // the caller looks again, however long it was
+  return 0;
 }
 
 static int posix_random(void *context, void *out, size_t byte_count) {
@@ -725,6 +818,7 @@ const pks_vfs *pks__vfs_posix(void) {
     .lock_held = posix_lock_held,
     .now_ns = posix_now_ns,
     .monotonic_ns = posix_monotonic_ns,
+    .sleep_ns = posix_sleep_ns,
     .random = posix_random,
     .processor_count = posix_processor_count,
     .boot_id = posix_boot_id,

@@ -158,7 +158,7 @@ static pks_status pin(pks_store *store, uint64_t generation, pks_error *error) {
   pks__mutex_lock(store->mutex);
   store->pinning = generation;
   pks__mutex_unlock(store->mutex);
-  pks_status status = pks__pin_generation(store->vfs, store->lock, generation, error);
+  pks_status status = pks__pin_generation(store->vfs, store->readers_file, generation, error);
   if (status) {
     pks__mutex_lock(store->mutex);
     store->pinning = 0;
@@ -168,14 +168,14 @@ static pks_status pin(pks_store *store, uint64_t generation, pks_error *error) {
 }
 
 /// Gives the byte of a generation back unless a view needs it, or one that is about to be made. All of a store's pins
-/// belong to one opening of `LOCK`, which holds a byte or does not, however often it was taken.
+/// belong to one opening of `READERS`, which holds a byte or does not, however often it was taken.
 static void unpin(pks_store *store, uint64_t generation) {
   pks__mutex_lock(store->mutex);
   bool is_needed = store->pinning == generation;
   for (const pks__view *view = store->views; view && !is_needed; view = view->next) {
     is_needed = view->is_pinned && view->generation.number == generation;
   }
-  if (!is_needed) { pks__unpin_generation(store->vfs, store->lock, generation); }
+  if (!is_needed) { pks__unpin_generation(store->vfs, store->readers_file, generation); }
   pks__mutex_unlock(store->mutex);
 }
 
@@ -330,7 +330,7 @@ static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *p
     // Not always a newer one: a slot that is half written just now lets the other one appear current.
     uint64_t before = *pinned ? slot->generation : 0;
     *slot = *pks__control_current(&control);
-    if (before == slot->generation || store->lock == PKS__NO_FILE) { return PKS_OK; }
+    if (before == slot->generation || store->readers_file == PKS__NO_FILE) { return PKS_OK; }
     if (*pinned) { finish_pin(store, NULL, before); }
     status = pin(store, slot->generation, error);
     *pinned = status == PKS_OK;

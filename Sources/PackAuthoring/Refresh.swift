@@ -32,7 +32,8 @@ extension Site {
         of: self.store, named: self.store.id, in: self.folder, signedBy: key, options: options,
         now: nanosecondsSince1970(), progress: nil)
       try change.renew()
-      return PublishResult(change, isUnchanged: false, newByteCount: change.newByteCount)
+      return PublishResult(
+        change, isUnchanged: false, packs: [], droppedVersions: [], newByteCount: change.newByteCount)
     }
   }
 }

@@ -198,9 +198,10 @@ struct SiteChange {
   /// A transaction of the site's store; ``commit(_:dropping:)`` commits it.
   func makeTransaction() throws(PackStoreError) -> Transaction {
     // What is kept is decided by whoever drops versions.
-    var options = Transaction.Options(keptVersionCount: Int(Int32.max))
-    options.isPublication = true
-    return try store.makeTransaction(options: options)
+    var transactionOptions = Transaction.Options(
+      waitsForWriters: options.waitsForOthers, keptVersionCount: Int(Int32.max))
+    transactionOptions.isPublication = true
+    return try store.makeTransaction(options: transactionOptions)
   }
 
   /// Commits, and keeps the segments that clients may be fetching.

@@ -1,10 +1,5 @@
 public import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// Takes packs off a site: as ``Publication``, with a commit that removes in place of one that copies.
 struct Unpublication {

@@ -63,7 +63,7 @@ package final class FolderSource: SiteSource {
     guard isWhole else { throw changed(file.path, "the file is shorter than the site says") }
   }
 
-  /// A link in the site is refused: only the one that leads to the site's folder was chosen by whoever named it.
+  /// A link in the site is refused: only the one that leads to the site's folder was chosen by the one who named it.
   private func open(_ path: String) throws -> InputFile {
     do throws(PackStoreError) {
       return try InputFile(path, in: folder)

@@ -70,6 +70,9 @@ extension Store {
     /// Smaller chunks find more of what versions have in common, and cost more memory and time to install.
     public var averageChunkByteCount: Int?
 
+    /// Whether to wait for a process that is just making the store, or to fail with `busy`.
+    public var waitsForWriters = true
+
     /// How many threads installing and large reads may use. By default one per processor.
     public var threadCount: Int?
 
@@ -104,7 +107,10 @@ extension Store {
         thread_count: threadCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
         cache: nil,
         cache_bytes: 0,
-        vfs: nil
+        vfs: nil,
+        no_wait: !waitsForWriters,
+        wait_context: nil,
+        keep_waiting: { _ in !Task.isCancelled }
       )
       guard let cache else { return body(&options) }
       return cache.folder.withPlatformString { folder in

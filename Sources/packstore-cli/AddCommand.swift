@@ -108,7 +108,7 @@ struct Add: AsyncParsableCommand {
 
   func run() async throws {
     try requireFolder(folder)  // first: a mistyped folder must not make a store
-    var storeOptions = Store.Options.createIfMissing
+    var storeOptions = wait.storeOptions
     storeOptions.threadCount = threads
     let store = try Store(at: store.store, options: storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)

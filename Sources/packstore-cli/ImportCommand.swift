@@ -50,7 +50,9 @@ struct Import: AsyncParsableCommand {
     try requireArchive(file)  // first: a mistyped name must not make a store
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    let result = try await Store(at: store.store).pull(from: file, options: options) { bar.update(Progress($0)) }
+    let result = try await Store(at: store.store, options: wait.storeOptions).pull(from: file, options: options) {
+      bar.update(Progress($0))
+    }
     bar.finish()
     try say(result)
   }

@@ -45,6 +45,13 @@ struct ReportOptions: ParsableArguments {
 struct WaitOption: ParsableArguments {
   @Flag(help: "Fail at once when another process is committing to the store, rather than wait for it.")
   var noWait = false
+
+  /// For a command that may make the store.
+  var storeOptions: Store.Options {
+    var options = Store.Options.createIfMissing
+    options.waitsForWriters = !noWait
+    return options
+  }
 }
 
 struct PackOption: ParsableArguments {

@@ -88,7 +88,7 @@ struct Pull: AsyncParsableCommand {
     let start = clock.now
     let result: PullResult
     do {
-      let store = try Store(at: place.path)
+      let store = try Store(at: place.path, options: wait.storeOptions)
       let show: @Sendable (PullProgress) -> Void = { bar.update(Progress($0)) }
       let packs = packs.isEmpty ? nil : packs
       result =
@@ -201,15 +201,6 @@ private struct PlaceForPull {
   }
 
   func end() { temporary?.remove() }
-}
-
-/// A time as people write it: a number with `s`, `m`, `h` or `d`.
-@Sendable private func parseDuration(_ text: String) throws -> Duration {
-  let factors: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-  guard let unit = text.last, let factor = factors[unit], let number = Int(text.dropLast()),
-    (1...1_000_000).contains(number)
-  else { throw ValidationError("'\(text)' is no time, such as 12h or 14d") }
-  return .seconds(number * factor)
 }
 
 /// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.

@@ -6,7 +6,8 @@ struct Stat: AsyncParsableCommand {
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
       SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is \
-      the part of it that no other pack uses.
+      the part of it that no other pack uses. Generations that readers still hold, so that they are not collected, are \
+      listed last, with the processes that hold them where the system tells.
 
         packstore stat Packs
       """
@@ -19,11 +20,12 @@ struct Stat: AsyncParsableCommand {
     let store = try store.openForReading()
     let packs = try store.packs()
     let statistics = try await store.statistics()
+    let held = try store.read { snapshot throws(PackStoreError) in try snapshot.heldGenerations() }
     let output = Output()
     if report.json {
-      try output.json(StatReport(statistics, packs))
+      try output.json(StatReport(statistics, packs, held))
     } else {
-      try output.lines(text(statistics, packs))
+      try output.lines(text(statistics, packs) + text(held))
     }
     try output.flush()
   }
@@ -48,6 +50,17 @@ struct Stat: AsyncParsableCommand {
       "on disk                 \(formatBytes(statistics.diskByteCount)): \(segments),"
         + " index of \(formatBytes(statistics.indexByteCount))",
     ]
+  }
+
+  /// What readers hold; nothing where they hold nothing.
+  private func text(_ held: HeldGenerations) -> [String] {
+    guard !held.generations.isEmpty else { return [] }
+    let numbers = held.generations.map { hold in
+      let processes = hold.processes.isEmpty ? "" : " by \(hold.processes.map(String.init).joined(separator: ", "))"
+      return "  generation \(hold.generation)\(processes): \(formatBytes(hold.keptByteCount))"
+    }
+    let more = held.hasMore ? ["  and perhaps more: nothing is collected until readers let go of some"] : []
+    return ["held by readers         \(formatBytes(held.keptByteCount))"] + numbers + more
   }
 
   private func cells(_ usage: StoreStatistics.Usage) -> [String] {
@@ -103,7 +116,22 @@ private struct StatReport: Encodable {
   let savedByDeduplication, savedByCompression: Int
   let segments, segmentBytes, indexRuns, indexBytes, diskBytes: Int
 
-  init(_ statistics: StoreStatistics, _ packs: [Pack]) {
+  struct Hold: Encodable {
+    let generation: UInt64
+    let keptBytes: Int
+    let processes: [Int]
+  }
+
+  let held: [Hold]
+  let heldBytes: Int
+  let heldMore: Bool
+
+  init(_ statistics: StoreStatistics, _ packs: [Pack], _ held: HeldGenerations) {
+    self.held = held.generations.map {
+      Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)
+    }
+    heldBytes = held.keptByteCount
+    heldMore = held.hasMore
     self.packs = packs.compactMap { pack in
       statistics.packs[pack.id].map {
         PackUsage(

@@ -184,7 +184,8 @@ struct sim_disk {
 
   uint64_t seed, random;
   uint64_t boots;  ///< power cuts so far
-  int64_t clock_ns;
+  int64_t clock_ns, slept_ns;
+  uint64_t lock_questions;
   uint64_t capacity;
   sim_failed_sync failed_sync;
   bool read_only, vague_lists;

@@ -175,7 +175,9 @@ static int do_open_root(void *context, const char *path, bool create_it, pks__fi
 
 static int check_open(const sim__node *node, pks__open_mode mode) {
   if (mode == PKS__OPEN_CREATE) { return EEXIST; }
-  if (mode == PKS__OPEN_FOLDER) { return node->kind == PKS__KIND_FOLDER ? 0 : ENOTDIR; }
+  if (mode == PKS__OPEN_FOLDER || mode == PKS__OPEN_FOLDER_FOLLOW) {
+    return node->kind == PKS__KIND_FOLDER ? 0 : ENOTDIR;
+  }
   if (node->kind == PKS__KIND_LINK) { return ELOOP; }
   return node->kind == PKS__KIND_FOLDER ? EISDIR : 0;
 }
@@ -186,8 +188,11 @@ static int do_open(void *context, pks__file folder, const char *path, pks__open_
     [PKS__OPEN_READ_FOLLOW] = "read-follow",
     [PKS__OPEN_READ_WRITE] = "read-write",
     [PKS__OPEN_CREATE] = "create",
+    [PKS__OPEN_OR_CREATE] = "open-or-create",
     [PKS__OPEN_LOCK] = "lock",
+    [PKS__OPEN_SHARED_LOCK] = "shared-lock",
     [PKS__OPEN_FOLDER] = "folder",
+    [PKS__OPEN_FOLDER_FOLLOW] = "folder-follow",
   };
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -195,9 +200,12 @@ static int do_open(void *context, pks__file folder, const char *path, pks__open_
   const sim__handle *above = require_handle(process, folder);
   if (above == NULL) { return EIO; }
   sim__place place = {0};
-  int error = resolve_below(process, above, path, mode == PKS__OPEN_READ_FOLLOW, &place);
-  bool creates = (mode == PKS__OPEN_CREATE || mode == PKS__OPEN_LOCK) && error == ENOENT && place.parent != SIM__NONE;
-  bool writable = mode == PKS__OPEN_READ_WRITE || mode == PKS__OPEN_CREATE || mode == PKS__OPEN_LOCK;
+  bool follows = mode == PKS__OPEN_READ_FOLLOW || mode == PKS__OPEN_FOLDER_FOLLOW;
+  int error = resolve_below(process, above, path, follows, &place);
+  bool opens_or_creates = mode == PKS__OPEN_OR_CREATE || mode == PKS__OPEN_LOCK;
+  bool may_make = mode == PKS__OPEN_CREATE || opens_or_creates || mode == PKS__OPEN_SHARED_LOCK;
+  bool creates = may_make && error == ENOENT && place.parent != SIM__NONE;
+  bool writable = mode == PKS__OPEN_READ_WRITE || mode == PKS__OPEN_CREATE || opens_or_creates;
   const char *full = full_path(process, above, path, disk->path);
   sim__verdict verdict = sim__enter(process, SIM_CALL_OPEN, creates, full, NULL);
   if (verdict.error != 0) {
@@ -730,7 +738,7 @@ static void lock_carve(sim_disk *disk, pks__file file, uint64_t start, uint64_t 
   }
 }
 
-static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait) {
+static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
   static const char *const kinds[] = {"none", "shared", "exclusive"};
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -741,8 +749,7 @@ static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t leng
   for (size_t i = 0; error == 0 && kind != PKS__LOCK_NONE && i < disk->lock_count; i++) {
     const sim__lock *other = &disk->locks[i];
     if (other->handle == file || !overlaps(other, handle->node, offset, end)) { continue; }
-    // Waiting would never end: this thread is the only one.
-    if (kind == PKS__LOCK_EXCLUSIVE || other->exclusive) { error = wait ? EDEADLK : EAGAIN; }
+    if (kind == PKS__LOCK_EXCLUSIVE || other->exclusive) { error = EAGAIN; }
   }
   if (error == 0) {
     lock_carve(disk, file, offset, end);
@@ -760,17 +767,16 @@ static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t leng
   );
 }
 
-static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first) {
+static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, file);
   int error = sim__enter(process, SIM_CALL_LOCK, false, path_of(handle), NULL).error;
   *held = false;
-  *first = 0;
+  disk->lock_questions++;
   for (size_t i = 0; error == 0 && i < disk->lock_count; i++) {
     const sim__lock *other = &disk->locks[i];
     if (other->handle == file || !overlaps(other, handle->node, offset, lock_end(offset, length))) { continue; }
-    if (!*held || other->start < *first) { *first = other->start; }
     *held = true;
   }
   return sim__traced(
@@ -784,6 +790,17 @@ static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t
 static int64_t do_now_ns(void *context) {
   sim__process *process = context;
   return process->disk->clock_ns += SIM__CALL_NS;
+}
+
+/// Nothing happens on a simulated machine but what one thread does. Who looks again and again for longer than an hour waits
+/// for something that this thread would have to do.
+static int do_sleep_ns(void *context, int64_t ns) {
+  static const int64_t hour = (int64_t)3600 * 1000 * 1000 * 1000;
+  sim__process *process = context;
+  sim_disk *disk = process->disk;
+  disk->clock_ns += ns;
+  disk->slept_ns += ns;
+  return sim__traced(process, disk->slept_ns > hour ? EDEADLK : 0, "sleep %lld", (long long)ns);
 }
 
 static int do_random(void *context, void *out, size_t byte_count) {
@@ -868,6 +885,7 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .lock_held = do_lock_held,
     .now_ns = do_now_ns,
     .monotonic_ns = do_now_ns,
+    .sleep_ns = do_sleep_ns,
     .random = do_random,
     .processor_count = do_processor_count,
     .boot_id = do_boot_id,

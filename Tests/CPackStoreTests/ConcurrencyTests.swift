@@ -147,7 +147,8 @@ extension Core {
         vfs.pointee.close(vfs.pointee.context, lock)
         vfs.pointee.close(vfs.pointee.context, root)
       }
-      try attempt { pks__pin_writer(vfs, lock, false, $0) }
+      var wait = pks__wait(is_refused: true, context: nil, goes_on: nil)
+      try attempt { pks__pin_writer(vfs, lock, &wait, $0) }
       let transaction = try store.begin(noWait: true)
       try transaction.add("p", source)
       do {

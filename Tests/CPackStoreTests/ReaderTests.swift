@@ -212,7 +212,7 @@ extension Core {
       var random = Random(seed)
       let original = try Self.makeContest(home, seed: seed).path
       let files = try FileManager.default.subpathsOfDirectory(atPath: original).sorted().filter { name in
-        name != "LOCK" && (try? home.read("contest \(seed)/\(name)")) != nil
+        name != "LOCK" && name != "READERS" && (try? home.read("contest \(seed)/\(name)")) != nil
       }
       var stores: [String] = []
       for number in 0..<40 {

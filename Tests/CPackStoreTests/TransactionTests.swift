@@ -268,7 +268,8 @@ extension Core {
       var root: pks__file = -1, lock: pks__file = -1
       #expect(other.pointee.open_root(other.pointee.context, "/store", false, &root) == 0)
       #expect(other.pointee.open(other.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
-      try attempt { pks__pin_writer(other, lock, false, $0) }
+      var wait = pks__wait(is_refused: true, context: nil, goes_on: nil)
+      try attempt { pks__pin_writer(other, lock, &wait, $0) }
       let transaction = try store.begin(noWait: true)
       try transaction.add("p", "/one")
       do {
@@ -412,7 +413,7 @@ extension Core {
       let reader = sim_start_process(disk.raw, 2)!
       var root: pks__file = -1, lock: pks__file = -1
       #expect(reader.pointee.open_root(reader.pointee.context, "/store", false, &root) == 0)
-      #expect(reader.pointee.open(reader.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
+      #expect(reader.pointee.open(reader.pointee.context, root, "READERS", PKS__OPEN_SHARED_LOCK, &lock) == 0)
       try attempt { pks__pin_generation(reader, lock, 2, $0) }
       #expect(!disk.exists("/store/index/0000000000000002.generation"))
       let generation = try store.commit { try $0.add("q", "/one") }

@@ -49,13 +49,37 @@ import Testing
     #expect(words[8].maskedSizes.hasPrefix("on disk <size>: "))
   }
 
+  #if os(Linux)
+    /// What a reader holds costs space, and `stat` says whose it is.
+    @Test func statOfHeldGenerations() throws {
+      let readers = open("\(playground.path)/store/READERS", O_RDONLY | O_CLOEXEC)
+      try #require(readers >= 0)
+      defer { close(readers) }
+      var region = flock()
+      region.l_type = Int16(F_RDLCK)
+      region.l_whence = Int16(SEEK_SET)
+      region.l_start = 4  // the store was made, and committed to three times
+      region.l_len = 1
+      try #require(fcntl(readers, setLock, &region) == 0)
+      for round in 1...3 {
+        try playground.write(noise(50_000, seed: UInt64(round)), to: "level/own")
+        try playground.packstore("add", "store", "level", "--pack", "Level", "--keep", "1", "-q")
+      }
+      let lines = try playground.packstore("stat", "store").lines
+      #expect(lines.contains { $0.hasPrefix("held by readers ") })
+      #expect(lines.contains { $0.hasPrefix("  generation 4 by \(getpid()): ") }, "\(lines)")
+      let held = try #require(playground.packstore("stat", "store", "--json").json["held"] as? [NSDictionary])
+      #expect(held.count == 1 && held[0]["kept_bytes"] as? Int ?? 0 > 0)
+    }
+  #endif
+
   @Test func statJSON() throws {
     let json = try playground.packstore("stat", "store", "--json").json
     #expect(
       Set(json.allKeys as! [String]) == [
         "packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication", "saved_by_compression",
         "segments",
-        "segment_bytes", "index_runs", "index_bytes", "disk_bytes",
+        "segment_bytes", "index_runs", "index_bytes", "disk_bytes", "held", "held_bytes", "held_more",
       ])
     let all = try #require(json["all"] as? NSDictionary)
     #expect(
@@ -264,3 +288,8 @@ import Testing
     #expect(json == ["removed": [["pack": "Level", "version": 1]]])
   }
 }
+
+#if os(Linux)
+  /// `F_OFD_SETLK`, which Glibc's module leaves out: a lock of the open file, not of the process.
+  private let setLock: Int32 = 37
+#endif

@@ -48,6 +48,75 @@ import Testing
       #expect(waiting.terminationStatus == 0)
       #expect(try playground.packstore("cat", "store", "a").output == "y")
     }
+
+    /// Who gives up waiting gets what it asked for, and nothing is committed then, nor when the lock is free.
+    @Test(arguments: [SIGINT, SIGTERM]) func aSignalEndsAWait(number: Int32) throws {
+      try playground.write("x", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      try playground.write("y", to: "folder/a")
+      let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
+      try #require(lock >= 0)
+      var region = flock()
+      region.l_type = Int16(F_WRLCK)
+      region.l_whence = Int16(SEEK_SET)
+      region.l_len = 1
+      try #require(fcntl(lock, setLock, &region) == 0)
+      let waiting = try playground.start(
+        ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
+      while waiting.isRunning, !playground.tree("store/tmp").contains(where: { $0.hasSuffix(".run") }) { sched_yield() }
+      kill(waiting.processIdentifier, number)
+      waiting.waitUntilExit()
+      #expect(waiting.terminationReason == .exit && waiting.terminationStatus == 130)
+      close(lock)
+      #expect(try playground.packstore("cat", "store", "a").output == "x")
+      #expect(playground.tree("store/tmp").isEmpty)
+    }
+
+    /// What a user can do who may only read: lock the folder, and shared all that can be opened for reading.
+    @Test func readersStopNoWriter() throws {
+      try playground.write("x", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+      try playground.packstore("pull", "client", "site", "-q")
+      try playground.write("y", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      // A descriptor for reading is all that is needed to lock; so what others may read is what others may lock.
+      let open = try playground.shell("chmod go+rx . && find store site client -perm /044 | sort").lines
+      #expect(Set(["store", "site", "client", "client/READERS", "site/READERS"]).isSubset(of: open))
+      #expect(open.allSatisfy { !$0.hasSuffix("/LOCK") && !$0.hasSuffix(".lock") && !$0.hasSuffix("/journal") })
+      let holder = "exec 9<\"$0\"; flock -s 9; echo; read wait"
+      var held: [(Process, Pipe)] = []
+      defer { for (process, _) in held { process.terminate() } }
+      for path in open {
+        let process = Process(), input = Pipe(), output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", holder, "\(playground.path)/\(path)"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        #expect(output.fileHandleForReading.availableData.count == 1, "\(path)")
+        held.append((process, input))
+      }
+      for command in [
+        ["publish", "store", "site", "--key", "key", "-q", "--no-wait"], ["pull", "client", "site", "-q", "--no-wait"],
+        ["add", "store", "folder", "--pack", "B", "-q", "--no-wait"],
+      ] {
+        let run = try playground.packstore(command)
+        #expect(run.status == 0, "\(command): \(run.errors)")
+      }
+      #expect(try playground.packstore("cat", "client", "a").output == "y")
+    }
+
+    /// As another user, where this one may become one: reading works, and `LOCK` cannot be opened.
+    @Test(.enabled(if: getuid() == 0, "takes the rights of another user")) func anotherUser() throws {
+      try playground.write("x", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      try #require(playground.shell("chmod 755 . store").status == 0)
+      let drop = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+      #expect(try playground.shell("\(drop) flock -n -s store/READERS true").status == 0)
+      #expect(try playground.shell("\(drop) flock -n -s store/LOCK true").status != 0)
+      #expect(try playground.shell("flock -n -s store/LOCK true").status == 0, "its owner can")
+    }
   #endif
 
   /// Enough that `add` takes a while, in files so small that it looks at the signal often.

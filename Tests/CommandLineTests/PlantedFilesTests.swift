@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// What somebody else may have put where a file of a site, of a store, or an input is expected: links that lead elsewhere,
+/// What an intruder may have put where a file of a site, of a store, or an input is expected: links that lead elsewhere,
 /// pipes that never answer, folders. All of it is refused by name, nothing hangs, and nothing outside is written to.
 @Suite struct PlantedFilesTests {
   let playground = try! Playground()

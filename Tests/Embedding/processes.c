@@ -93,18 +93,18 @@ static bool has_generation(uint64_t number) {
   return access(path, F_OK) == 0;
 }
 
-/// Whether anybody holds a lock on bytes of `LOCK`.
+static const off_t sessions = (off_t)1 << 62, session_count = (off_t)1 << 60;
+
+/// Whether anything holds a lock on bytes of `LOCK`, or below the sessions on bytes of `READERS`.
 static bool is_locked(off_t first, off_t count) {
   char path[4096];
-  (void)snprintf(path, sizeof path, "%s/LOCK", store_path);
-  int file = open(path, O_RDWR | O_CLOEXEC);
+  (void)snprintf(path, sizeof path, "%s/%s", store_path, first < sessions ? "READERS" : "LOCK");
+  int file = open(path, O_RDONLY | O_CLOEXEC);
   struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = count};
   REQUIRE(file >= 0 && fcntl(file, F_OFD_GETLK, &range) == 0);
   close(file);
   return range.l_type != F_UNLCK;
 }
-
-static const off_t sessions = (off_t)1 << 62, session_count = (off_t)1 << 60;
 
 // MARK: - A forked child
 

@@ -5,6 +5,24 @@ import Testing
 
 /// Walks over the whole store: statistics, differences, verification.
 @Suite struct ReportTests {
+  @Test func heldGenerations() async throws {
+    let folder = TemporaryFolder(), store = try folder.store()
+    try await store.install(folder: folder.makeFolder("source", ["a": noise(100_000, seed: 1)]), as: "P")
+    #expect(try store.makeSnapshot().heldGenerations().generations.isEmpty)
+    let held = try store.makeSnapshot(), generation = held.generation
+    for seed in 2...6 as ClosedRange<UInt64> {
+      try await store.install(folder: folder.makeFolder("source", ["a": noise(100_000, seed: seed)]), as: "P")
+    }
+    let holds = try store.makeSnapshot().heldGenerations()
+    #expect(holds.generations.map(\.generation) == [generation] && !holds.hasMore)
+    #expect(holds.keptByteCount >= 100_000 && holds.generations.first?.keptByteCount == holds.keptByteCount)
+    #if os(Linux)
+      #expect(holds.generations.first?.processes == [Int(ProcessInfo.processInfo.processIdentifier)])
+    #endif
+    let packs = held.packs  // which keeps the snapshot until here
+    #expect(packs.count == 1)
+  }
+
   @Test func statistics() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()

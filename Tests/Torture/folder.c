@@ -44,8 +44,10 @@ static bool clone_entry(const char *from, const char *to, const struct dirent *e
   struct stat info;
   if (lstat(source, &info) != 0) { return false; }
   if (S_ISDIR(info.st_mode)) { return folder_clone(source, target); }
-  bool is_written = strcmp(entry->d_name, "CONTROL") == 0 || strcmp(entry->d_name, "LOCK") == 0;
-  return is_written ? copy_file(source, target) : link(source, target) == 0;
+  static const char *const own[] = {"CONTROL", "LOCK", "READERS"};
+  bool is_own = false;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) { is_own = is_own || strcmp(entry->d_name, own[i]) == 0; }
+  return is_own ? copy_file(source, target) : link(source, target) == 0;
 }
 
 bool folder_clone(const char *from, const char *to) {

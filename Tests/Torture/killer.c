@@ -90,15 +90,11 @@ static int counted_memory_file(void *context, const char *label, pks__file *out)
 }
 static int counted_seal(void *context, pks__file file) { COUNTED(seal(NULL, file)); }
 static int counted_touch(void *context, pks__file folder, const char *path) { COUNTED(touch(NULL, folder, path)); }
-static int counted_lock(
-  void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind, bool wait
-) {
-  COUNTED(lock(NULL, file, offset, length, kind, wait));
+static int counted_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+  COUNTED(lock(NULL, file, offset, length, kind));
 }
-static int counted_lock_held(
-  void *context, pks__file file, uint64_t offset, uint64_t length, bool *held, uint64_t *first
-) {
-  COUNTED(lock_held(NULL, file, offset, length, held, first));
+static int counted_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+  COUNTED(lock_held(NULL, file, offset, length, held));
 }
 static int counted_random(void *context, void *out, size_t byte_count) { COUNTED(random(NULL, out, byte_count)); }
 

@@ -115,22 +115,22 @@ static bool check_folder(
   return good;
 }
 
-static bool check_locks(const char *store, failure *failure) {
+static bool check_locks(const char *store, const char *name, failure *failure) {
   char path[4096];
-  (void)snprintf(path, sizeof path, "%s/" PKS__LOCK_FILE, store);
+  (void)snprintf(path, sizeof path, "%s/%s", store, name);
   const pks_vfs *vfs = pks__vfs_posix();
   bool held = true;
-  uint64_t first = 0;
-  int file = open(path, O_RDWR | O_CLOEXEC);
-  bool asked = file >= 0 && vfs->lock_held(NULL, file, 0, INT64_MAX, &held, &first) == 0;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  bool asked = file >= 0 && vfs->lock_held(NULL, file, 0, INT64_MAX, &held) == 0;
   if (file >= 0) { (void)close(file); }
-  if (!asked) { return fail(failure, "cannot ask for locks"); }
-  return !held || fail(failure, "a lock is held at %llu", (unsigned long long)first);
+  if (!asked) { return fail(failure, "cannot ask for locks of %s", name); }
+  return !held || fail(failure, "a lock of %s is held", name);
 }
 
 bool check_leftovers(const char *store, const file_names *before, const file_names *now, failure *failure) {
   static const file_names none;
   return check_folder(store, PKS__INDEX_FOLDER, before, now, failure)
     && check_folder(store, PKS__SEGMENTS_FOLDER, before, now, failure)
-    && check_folder(store, PKS__TMP_FOLDER, &none, &none, failure) && check_locks(store, failure);
+    && check_folder(store, PKS__TMP_FOLDER, &none, &none, failure) && check_locks(store, PKS__LOCK_FILE, failure)
+    && check_locks(store, PKS__READERS_FILE, failure);
 }

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "killer.h"
+#include "pins.h"
 #include "sha256.h"
 #include "storm.h"
 
@@ -87,11 +88,10 @@ static bool read_some(reader *reader, const held_snapshot *held) {
 static void note_hold(reader *reader, const held_snapshot *held) {
   char path[4096];
   bool is_held = false;
-  uint64_t first = 0;
   failure whole = reader->failure;
-  (void)snprintf(path, sizeof path, "%s/LOCK", reader->part->store);
-  int file = open(path, O_RDWR | O_CLOEXEC);
-  int error = file < 0 ? -1 : pks__vfs_posix()->lock_held(NULL, file, held->generation, 1, &is_held, &first);
+  (void)snprintf(path, sizeof path, "%s/" PKS__READERS_FILE, reader->part->store);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int error = file < 0 ? -1 : pks__vfs_posix()->lock_held(NULL, file, held->generation, 1, &is_held);
   (void)close(file);
   (void)snprintf(
     reader->failure.text, sizeof reader->failure.text, "generation %llu, its byte %s, at %llu: %s",

@@ -133,6 +133,11 @@ typedef struct pks_options {
   const char *cache;
   uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most; 0: none are made
   const struct pks_vfs *vfs;  ///< NULL: this machine
+  bool no_wait;               ///< PKS_BUSY, rather than waiting, when another process is just making the store
+  void *wait_context;         ///< for `keep_waiting`
+  /// Asked on the thread that waits for the writer's lock, at least every 50 ms and once more before it goes on: false
+  /// ends the wait with PKS_CANCELLED, and nothing is committed. NULL: it waits as long as it takes
+  bool (*keep_waiting)(void *context);
 } pks_options;
 
 /// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
@@ -595,6 +600,24 @@ typedef struct pks_stat {
 /// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
 /// chunks.
 pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error);
+
+enum { PKS_HOLDS_MAX = 32 };
+
+/// A generation older than a snapshot's that some reader holds, so that its files are not collected.
+typedef struct pks_hold {
+  uint64_t generation;
+  uint64_t kept_bytes;  ///< sizes of the files that it needs and the snapshot's does not, be they other holds' as well
+} pks_hold;
+
+typedef struct pks_holds {
+  pks_hold holds[PKS_HOLDS_MAX];  ///< in no order
+  uint32_t count;
+  bool has_more;        ///< there may be more than these; then nothing at all is collected
+  uint64_t kept_bytes;  ///< of all these together, each file once
+} pks_holds;
+
+/// Says which older generations readers hold, other snapshots of this process included.
+pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_error *error);
 
 typedef enum pks_change {
   PKS_ADDED,

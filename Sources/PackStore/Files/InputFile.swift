@@ -39,6 +39,9 @@ package final class InputFile: Sendable {
     get throws(PackStoreError) { UInt64(clamping: try status(of: number, place).st_size) }
   }
 
+  /// What tells the file from others of its file system.
+  var inode: UInt64 { get throws(PackStoreError) { UInt64(try status(of: number, place).st_ino) } }
+
   /// Whether others than its owner may do anything with it.
   package var isOpenToOthers: Bool {
     get throws(PackStoreError) { try status(of: number, place).st_mode & 0o077 != 0 }

@@ -12,7 +12,7 @@ package import SystemPackage
 // object file. The core has its own, behind `vfs.h`.
 //
 // A *place* is a folder and a name below it. The folder is what a person or a program named: links on the way to it are
-// followed, for who named it chose them. The name is ours: no part of it may be a link, for nobody but an intruder puts
+// followed, for who named it chose them. The name is ours: no part of it may be a link, for only an intruder puts
 // one there. Nothing here waits: a pipe or a device in the place of a file is refused before it is read.
 
 /// A name below a folder, such as `versions/3f2a` below a site.

@@ -12,7 +12,7 @@ extension Core {
 
       init(_ home: ScratchHome) throws {
         self.home = home
-        handle = home.open("records", PKS__OPEN_LOCK)
+        handle = home.open("records", PKS__OPEN_OR_CREATE)
         try attempt { pks__records_open(&records, home.vfs, handle, "records", home.folder, $0) }
       }
 

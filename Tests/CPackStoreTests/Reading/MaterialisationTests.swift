@@ -187,7 +187,7 @@ extension Core {
       var root: pks__file = -1, lock: pks__file = -1
       #expect(vfs.open_root(vfs.context, try world.folder, false, &root) == 0)
       #expect(vfs.open(vfs.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
-      #expect(vfs.lock(vfs.context, lock, 0, 1, PKS__LOCK_EXCLUSIVE, false) == 0)
+      #expect(vfs.lock(vfs.context, lock, 0, 1, PKS__LOCK_EXCLUSIVE) == 0)
       let before = try world.cached
       #expect(try world.isRight("a"))
       #expect(try world.cached == before && world.inFlight == [])

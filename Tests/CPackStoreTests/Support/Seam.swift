@@ -139,11 +139,11 @@ final class Seam: @unchecked Sendable {
       let isLive = Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().isMappingLive
       return isLive && inner.map_is_live(inner.context, file)
     }
-    table.pointee.lock = { context, file, offset, length, kind, wait in
-      Seam.pass(context, .lock) { $0.lock($1, file, offset, length, kind, wait) }
+    table.pointee.lock = { context, file, offset, length, kind in
+      Seam.pass(context, .lock) { $0.lock($1, file, offset, length, kind) }
     }
-    table.pointee.lock_held = { context, file, offset, length, held, first in
-      Seam.pass(context, .lockHeld) { $0.lock_held($1, file, offset, length, held, first) }
+    table.pointee.lock_held = { context, file, offset, length, held in
+      Seam.pass(context, .lockHeld) { $0.lock_held($1, file, offset, length, held) }
     }
   }
 
@@ -155,6 +155,10 @@ final class Seam: @unchecked Sendable {
     table.pointee.monotonic_ns = { context in
       let inner = Seam.behind(context)
       return inner.monotonic_ns(inner.context)
+    }
+    table.pointee.sleep_ns = { context, ns in
+      let inner = Seam.behind(context)
+      return inner.sleep_ns(inner.context, ns)
     }
     table.pointee.random = { context, out, count in Seam.pass(context, .random) { $0.random($1, out, count) } }
     table.pointee.processor_count = { context in

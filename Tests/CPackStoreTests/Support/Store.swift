@@ -20,7 +20,8 @@ final class Store: @unchecked Sendable {
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil
+    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil,
+    waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil
   ) throws {
     self.home = home
     var options = pks_options()
@@ -30,6 +31,8 @@ final class Store: @unchecked Sendable {
     options.thread_count = threads
     options.vfs = vfs
     options.cache_bytes = cache?.budget ?? 0
+    options.wait_context = waiting?.context
+    options.keep_waiting = waiting?.goesOn
     var store: OpaquePointer?
     try (cache?.folder ?? "").withCString { folder in
       options.cache = cache == nil ? nil : folder
