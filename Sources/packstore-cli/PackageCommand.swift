@@ -42,17 +42,7 @@ struct Package: AsyncParsableCommand {
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    var options = encoding.publishOptions
-    options.product = product.product
-    options.expiry = expiry.expiry
-    let result: ArchiveResult
-    do {
-      result = try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {
-        bar.update(Progress($0))
-      }
-    } catch  where error.code == .exists {
-      throw existsAlready(output)
-    }
+    let result = try await write(file, of: source, key, bar)
     let duration = clock.now - start
     bar.finish()
 
@@ -68,6 +58,24 @@ struct Package: AsyncParsableCommand {
       ])
     }
     try out.flush()
+  }
+
+  private var options: PublishOptions {
+    var options = encoding.publishOptions
+    options.product = product.product
+    options.expiry = expiry.expiry
+    return options
+  }
+
+  private func write(_ file: FilePath, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws -> ArchiveResult
+  {
+    do {
+      return try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {
+        bar.update(Progress($0))
+      }
+    } catch let error as PackStoreError where error.code == .exists {
+      throw existsAlready(output)
+    }
   }
 }
 

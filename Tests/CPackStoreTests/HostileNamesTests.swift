@@ -90,7 +90,8 @@ extension Core {
       let built = try Built((0..<4_000).map { "n\($0)" })
       var bytes = Array(built.home.read("run").prefix(Int(built.run.table.body_length)))
       for bucket in 0..<Int(built.run.bucket_count) {
-        for slot in 0..<10 { bytes[Int(built.run.buckets.offset) + bucket * 64 + slot * 6] = 1 }
+        let begin = Int(built.run.buckets.offset) + bucket * 64
+        bytes.replaceSubrange(begin..<begin + 60, with: (0..<60).map { $0 % 6 == 0 ? 1 : 0 })
       }
       var body = pks__scratch(), tail = pks__scratch()
       defer {
