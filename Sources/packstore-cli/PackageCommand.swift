@@ -67,7 +67,7 @@ struct Package: AsyncParsableCommand {
     return options
   }
 
-  private func write(_ file: FilePath, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws -> ArchiveResult
+  private func write(_ file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws -> ArchiveResult
   {
     do {
       return try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {

@@ -67,6 +67,7 @@ struct Pull: AsyncParsableCommand {
   @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
@@ -115,6 +116,7 @@ struct Pull: AsyncParsableCommand {
     options.usesDeltas = !noDelta
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep
+    options.limits = network.limits
     return options
   }
 
@@ -201,17 +203,6 @@ private struct PlaceForPull {
   }
 
   func end() { temporary?.remove() }
-}
-
-/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.
-@Sendable private func parseByteRate(_ text: String) throws -> Int {
-  let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
-  let factor = text.last.flatMap { factors[$0] }
-  let digits = factor == nil ? text[...] : text.dropLast()
-  guard let number = Int(digits), case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: factor ?? 1),
-    !isTooLarge, bytes > 0
-  else { throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2M") }
-  return bytes
 }
 
 private struct PullReport: Encodable {

@@ -23,7 +23,7 @@
     private func prepare(
       _ files: [String: [UInt8]], hasRanges: Bool = true, _ adjust: (inout [String: [UInt8]]) -> Void = { _ in }
     ) async throws -> (FaultServer, Store) {
-      let server = try await FaultServer(try await publish(Self.first, deltas: 1), hasRanges: hasRanges)
+      let server = try await FaultServer(try await publish(Self.first, deltas: 1), hasRanges: hasRanges, time: time)
       let store = try Store(at: "\(folder.path)/store")
       try await store.pull(from: server.url, options: options)
       var files = try await publish(files, deltas: 1)
@@ -180,8 +180,6 @@
       let (server, store) = try await prepare(
         seed % 2 == 0 ? Self.touched : Self.touchedAndNew, hasRanges: seed % 3 != 0)
       failByChance(server, seed: seed)
-      var options = options
-      options.stallLimit = .milliseconds(40)
       let result = try await store.pull(from: server.url, options: options)
       #expect(result.packs[0].deltaFrom == 1)
       try expectUpdated(store, seed % 2 == 0 ? Self.touched : Self.touchedAndNew)

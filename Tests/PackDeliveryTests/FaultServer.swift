@@ -45,8 +45,16 @@
       /// How many bytes of the body are sent before `end`.
       var sentCount: Int?
       var end = End.nothing
+      /// What is sent in place of all that.
+      var raw: [UInt8]?
 
-      enum End: Sendable { case nothing, close, reset, stall, endless }
+      enum End: Hashable, Sendable {
+        case nothing, close, reset, endless
+        /// Nothing more comes, and the world's time goes by until the client ends the connection.
+        case stall
+        /// All of it, head included, comes so many bytes in each second of the world's time, and then a stall.
+        case drip(Int)
+      }
 
       mutating func set(_ name: String, _ value: String?) {
         headers.removeAll { $0.0 == name }
@@ -65,12 +73,24 @@
       var openConnectionCount = 0
       var mostOpenConnections = 0
       var fault: Fault?
+      /// In what time a second of the world's goes by.
+      var secondLength: TimeAmount = .milliseconds(2)
     }
     let state: Mutex<State>
+    let time: TestTime
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let channel: any Channel
+    private let host: String
 
-    init(_ files: [String: [UInt8]], hasRanges: Bool = true, fault: Fault? = nil) async throws {
+    /// - Parameters:
+    ///   - time: the client's.
+    ///   - host: where to listen: an address of this machine.
+    init(
+      _ files: [String: [UInt8]], hasRanges: Bool = true, time: TestTime = TestTime(), host: String = "127.0.0.1",
+      fault: Fault? = nil
+    ) async throws {
+      self.time = time
+      self.host = host
       let state = State(files: files, hasRanges: hasRanges, fault: fault)
       let holder = Holder()
       self.state = Mutex(state)
@@ -84,7 +104,7 @@
             ])
           }
         }
-        .bind(host: "127.0.0.1", port: 0).get()
+        .bind(host: host, port: 0).get()
       holder.server = self
     }
 
@@ -97,7 +117,7 @@
     }
 
     var port: Int { channel.localAddress!.port! }
-    var url: String { "http://127.0.0.1:\(port)/site" }
+    var url: String { "http://\(host):\(port)/site" }
     var requests: [Request] { state.withLock { $0.requests } }
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 
@@ -173,7 +193,8 @@
       send(server.answer(head, connection: number), context)
     }
 
-    private func send(_ reply: FaultServer.Reply, _ context: ChannelHandlerContext) {
+    private func bytes(of reply: FaultServer.Reply, _ context: ChannelHandlerContext) -> ByteBuffer {
+      if let raw = reply.raw { return context.channel.allocator.buffer(bytes: raw) }
       let length = reply.declaredLength ?? reply.body.count
       var text = "HTTP/1.1 \(reply.status) Some Reason\r\n"
       for (name, value) in reply.headers { text += "\(name): \(value)\r\n" }
@@ -187,10 +208,17 @@
       } else {
         buffer.writeBytes(body)
       }
+      return buffer
+    }
+
+    private func send(_ reply: FaultServer.Reply, _ context: ChannelHandlerContext) {
+      let buffer = bytes(of: reply, context)
+      if case .drip(let count) = reply.end { return drip(buffer, count, context) }
       let written = context.writeAndFlush(wrapOutboundOut(buffer))
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       switch reply.end {
-      case .nothing, .stall: break
+      case .nothing, .drip: break
+      case .stall: written.whenComplete { _ in bound.value.0.passTime(bound.value.1) }
       case .close: written.whenComplete { _ in bound.value.1.close(promise: nil) }
       case .reset:
         // Closing a connection that does not linger resets it.
@@ -203,6 +231,28 @@
           let (connection, context) = bound.value
           connection.sendForever(context)
         }
+      }
+    }
+
+    /// Lets the world's time go by, second by second, as long as the client is there.
+    private func passTime(_ context: ChannelHandlerContext) {
+      guard !isOver else { return }
+      server.time.pass(.seconds(1))
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: server.state.withLock { $0.secondLength }) {
+        bound.value.0.passTime(bound.value.1)
+      }
+    }
+
+    private func drip(_ bytes: ByteBuffer, _ count: Int, _ context: ChannelHandlerContext) {
+      guard !isOver, bytes.readableBytes > 0 else { return passTime(context) }
+      var rest = bytes
+      let next = rest.readSlice(length: min(count, rest.readableBytes))!
+      context.writeAndFlush(wrapOutboundOut(next), promise: nil)
+      server.time.pass(.seconds(1))
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: server.state.withLock { $0.secondLength }) { [rest] in
+        bound.value.0.drip(rest, count, bound.value.1)
       }
     }
 

@@ -109,14 +109,13 @@
     @discardableResult
     func fetch(
       _ version: FakeVersion, limits: FetchLimits = .init(), hasRanges: Bool = true, knowsRanges: Bool = true,
-      stallLimit: Duration = .seconds(20), fault: FaultServer.Fault? = nil
+      fault: FaultServer.Fault? = nil
     ) async throws -> (tally: FetchTally, server: FaultServer) {
       var served = version.served
       served["root"] = [1]
-      let server = try await FaultServer(served, hasRanges: hasRanges)
+      let server = try await FaultServer(served, hasRanges: hasRanges, time: time)
       var options = HTTPSource.Options()
       options.clock = time.clock()
-      options.stallLimit = stallLimit
       let source = try HTTPSource(server.url, options: options)
       if knowsRanges { _ = try await source.readWhole("root", upTo: 10) }
       server.replaceFault(fault)
@@ -263,7 +262,7 @@
       let version = FakeVersion.random(seed: 100 + seed)
       let generator = Mutex(SeededGenerator(seed: seed))
       let hasRanges = seed % 4 != 0
-      let (tally, _) = try await fetch(version, hasRanges: hasRanges, stallLimit: .milliseconds(40)) { request, reply in
+      let (tally, _) = try await fetch(version, hasRanges: hasRanges) { request, reply in
         let (kind, cut) = generator.withLock { generator in
           (Int.random(in: 0..<20, using: &generator), Int.random(in: 0...max(reply.body.count, 1), using: &generator))
         }

@@ -18,7 +18,7 @@
       fault: FaultServer.Fault? = nil, _ body: (HTTPSource, FaultServer) async throws -> Result
     ) async throws -> Result {
       let server = try await FaultServer(
-        [Self.file.path: Self.content, "root": [1, 2, 3]], hasRanges: hasRanges, fault: fault)
+        [Self.file.path: Self.content, "root": [1, 2, 3]], hasRanges: hasRanges, time: time, fault: fault)
       var options = options ?? HTTPSource.Options()
       options.clock = time.clock()
       let source = try HTTPSource(url?(server) ?? server.url, options: options)
@@ -139,15 +139,13 @@
     }
 
     @Test func aWholeFileGoesOnByRanges() async throws {
-      var options = HTTPSource.Options()
-      options.stallLimit = .milliseconds(30)
       let fault: FaultServer.Fault = { request, reply in
         guard request.number == 0 else { return }
         reply.declaredLength = reply.body.count
         reply.sentCount = 70_000
         reply.end = .stall
       }
-      try await withSource(options: options, fault: fault) { source, server in
+      try await withSource(fault: fault) { source, server in
         _ = try await read(source, 0..<300_000)
         #expect(server.requests.count == 2)
         #expect(server.requests[0].range == nil)
@@ -156,22 +154,20 @@
         #expect(server.requests[1].header("If-Range") == "\"segments/a-1\"")
       }
       // And from its beginning where there are none.
-      try await withSource(hasRanges: false, options: options, fault: fault) { source, server in
+      try await withSource(hasRanges: false, fault: fault) { source, server in
         _ = try await read(source, 0..<300_000)
         #expect(server.requests.map { $0.range == nil } == [true, false, true])
       }
     }
 
     @Test func aStallIsGivenUp() async throws {
-      var options = HTTPSource.Options()
-      options.stallLimit = .milliseconds(30)
       let fault: FaultServer.Fault = { request, reply in
         guard request.number < 2 else { return }
         reply.declaredLength = reply.body.count
         reply.sentCount = request.number == 0 ? 0 : 4000
         reply.end = .stall
       }
-      try await withSource(options: options, fault: fault) { source, server in
+      try await withSource(fault: fault) { source, server in
         let buffer = try await read(source, 0..<10_000)
         #expect(buffer.wireByteCount == 10_000)
         #expect(server.requests.last?.range == 4000...9999)
@@ -191,10 +187,17 @@
     @Test func delaysDifferByChance() async throws {
       let time = TestTime()
       var retry = Retry(RetryPolicy(), time.clock(random: 0.5))
-      for _ in 0..<3 { try await retry.wait(after: DeliveryError(.unreachable, "")) }
-      retry.madeProgress()
-      try await retry.wait(after: DeliveryError(.unreachable, ""))
-      #expect(time.delays == [.milliseconds(375), .milliseconds(750), .milliseconds(1500), .milliseconds(375)])
+      func delays(_ count: Int) throws -> [Duration] {
+        try (0..<count).map { _ in try retry.delay(after: DeliveryError(.unreachable, "")) }
+      }
+      #expect(try delays(3) == [.milliseconds(375), .milliseconds(750), .milliseconds(1500)])
+      retry.madeProgress(by: 65_535)
+      #expect(try delays(1) == [.milliseconds(3000)], "that is not enough to begin again")
+      retry.madeProgress(by: 1)
+      #expect(try delays(1) == [.milliseconds(375)])
+      retry.madeProgress(by: .max)
+      #expect(try delays(7).count == 7)
+      #expect(throws: DeliveryError.self) { try retry.delay(after: DeliveryError(.unreachable, "")) }
     }
 
     @Test func honoursRetryAfter() async throws {

@@ -97,11 +97,9 @@
 
     @Test(arguments: 1...8)
     func survivesFaults(seed: UInt64) async throws {
-      let server = try await FaultServer(try await publish(Self.first), hasRanges: seed % 4 != 0)
+      let server = try await FaultServer(try await publish(Self.first), hasRanges: seed % 4 != 0, time: time)
       failByChance(server, seed: seed)
       let store = try Store(at: "\(folder.path)/store")
-      var options = options
-      options.stallLimit = .milliseconds(40)
       let result = try await store.pull(from: server.url, options: options)
       #expect(result.packs.map(\.outcome) == [.updated])
       #expect(result.isFirstContact && result.key == key.publicKey)

@@ -6,16 +6,50 @@ import Synchronization
   import Glibc
 #endif
 
-/// Time that passes only where somebody waits: a delay is over at once and is written down.
+/// Time that passes only where somebody waits: a delay is over at once and is written down. A watch sees the world's time
+/// instead, which goes by where a server lets it: see ``FaultServer``.
 final class TestTime: Sendable {
   struct State {
     var now: Duration = .zero
     var delays: [Duration] = []
+    var world: Duration = .zero
+    var watches: [Int: (end: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    var nextWatch = 0
   }
   let state = Mutex(State())
 
   var delays: [Duration] { state.withLock { $0.delays } }
   var now: Duration { state.withLock { $0.now } }
+
+  /// Lets the world's time go by.
+  func pass(_ duration: Duration) {
+    let over = state.withLock { state in
+      state.world += duration
+      let over = state.watches.filter { $0.value.end <= state.world }
+      for key in over.keys { state.watches[key] = nil }
+      return over.values.map(\.continuation)
+    }
+    for continuation in over { continuation.resume() }
+  }
+
+  private func watch(_ duration: Duration) async throws {
+    let id = state.withLock { state in
+      state.nextWatch += 1
+      return state.nextWatch
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          guard !Task.isCancelled else { return true }
+          state.watches[id] = (state.world + duration, continuation)
+          return false
+        }
+        if isCancelled { continuation.resume(throwing: CancellationError()) }
+      }
+    } onCancel: {
+      state.withLock { $0.watches.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+    }
+  }
 
   /// - Parameter random: what chance is always.
   func clock(random: Double = 0) -> TransferClock {
@@ -29,8 +63,7 @@ final class TestTime: Sendable {
         }
         await Task.yield()
       },
-      // A watch looks at what happens in the world, and takes its time there.
-      watch: { try await ContinuousClock().sleep(for: $0) },
+      watch: { try await self.watch($0) },
       random: { random })
   }
 }

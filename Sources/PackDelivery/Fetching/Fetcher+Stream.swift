@@ -13,6 +13,7 @@ extension Fetcher {
       let memory = OwnedMemory(want.byteCount)
       let buffer = TransferBuffer(memory.bytes)
       if want.isTable {
+        try prepare(UInt64(want.byteCount), of: want)
         try await source.read(file(of: want), at: 0, into: buffer, isFresh: false)
         try await give(buffer, of: want) {
           try await self.source.read(self.file(of: want), at: 0, into: $0, isFresh: true)
@@ -40,7 +41,7 @@ extension Fetcher {
 
   private func give(_ buffer: TransferBuffer, of want: Want, again: (TransferBuffer) async throws -> Void) async throws
   {
-    count(buffer, of: want)
+    try count(buffer, of: want)
     try await give(UnsafeRawBufferPointer(buffer.bytes), of: want, again: again)
   }
 
@@ -59,6 +60,7 @@ extension Fetcher {
   /// Fetches a whole metadata segment. What it costs is added to `buffer`'s counts.
   private func spool(_ want: Want, _ buffer: TransferBuffer) async throws -> Spool {
     let file = file(of: want)
+    try prepare(file.byteCount, of: want)
     let spool = try Spool(in: spoolFolder)
     let stream = try await source.stream(file)
     let memory = OwnedMemory(Int(min(file.byteCount, 1 << 18)))
@@ -70,6 +72,7 @@ extension Fetcher {
       buffer.wireByteCount += part.wireByteCount
       buffer.requestCount += part.requestCount
       try spool.append(UnsafeRawBufferPointer(part.bytes))
+      guard buffer.wireByteCount <= metadataByteLimit else { throw tooMuchMetadata(want) }
       offset += UInt64(count)
     }
     withExtendedLifetime(memory) {}

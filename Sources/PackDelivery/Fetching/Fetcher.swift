@@ -25,6 +25,8 @@ package final class Fetcher {
   let limits: FetchLimits
   /// A folder for files that have no name: of servers without ranges, metadata is kept there meanwhile.
   let spoolFolder: String
+  /// How many bytes of metadata may be asked for, and come.
+  let metadataByteLimit: Int
   let didGive: () throws -> Void
 
   package private(set) var tally = FetchTally()
@@ -33,17 +35,19 @@ package final class Fetcher {
   /// Wants that were taken and are in no request yet, oldest first.
   private var lookAhead: [Want] = []
   private var nextNumber = 0
+  private var askedMetadataByteCount = 0
 
   /// - Parameter didGive: called after each want that was given.
   package init(
     source: any SiteSource, incoming: any Incoming, files: [SegmentFiles], limits: FetchLimits = .init(),
-    spoolFolder: String, didGive: @escaping () throws -> Void = {}
+    spoolFolder: String, metadataByteLimit: Int = .max, didGive: @escaping () throws -> Void = {}
   ) {
     self.source = source
     self.incoming = incoming
     self.files = files
     self.limits = limits
     self.spoolFolder = spoolFolder
+    self.metadataByteLimit = metadataByteLimit
     self.didGive = didGive
     ring = TransferRing(byteCount: limits.outstandingByteCount)
   }
@@ -82,10 +86,33 @@ package final class Fetcher {
     want.isTable ? files[want.segment].table : files[want.segment].segment
   }
 
-  func count(_ buffer: TransferBuffer, of want: Want) {
+  private func content(of want: Want) -> SegmentFiles.Content {
+    want.isTable ? .metadata : files[want.segment].content
+  }
+
+  /// Counts what is about to be asked for.
+  ///
+  /// - Throws: `badResponse` when that is too much metadata: no site needs so much, nor does a server that keeps to HTTP.
+  func prepare(_ byteCount: UInt64, of want: Want) throws {
+    guard content(of: want) == .metadata else { return }
+    let (asked, isTooLarge) = askedMetadataByteCount.addingReportingOverflow(Int(clamping: byteCount))
+    guard !isTooLarge, asked <= metadataByteLimit else { throw tooMuchMetadata(want) }
+    askedMetadataByteCount = asked
+  }
+
+  func tooMuchMetadata(_ want: Want) -> DeliveryError {
+    DeliveryError(
+      .badResponse, "the version takes more than \(metadataByteLimit) bytes of metadata",
+      at: source.place(of: file(of: want).path))
+  }
+
+  /// Counts what came over the wire.
+  func count(_ buffer: TransferBuffer, of want: Want) throws {
     tally.requestCount += buffer.requestCount
-    switch want.isTable ? .metadata : files[want.segment].content {
-    case .metadata: tally.metadataByteCount += buffer.wireByteCount
+    switch content(of: want) {
+    case .metadata:
+      tally.metadataByteCount += buffer.wireByteCount
+      guard tally.metadataByteCount <= metadataByteLimit else { throw tooMuchMetadata(want) }
     case .frames: tally.frameByteCount += buffer.wireByteCount
     case .delta: tally.deltaByteCount += buffer.wireByteCount
     }
@@ -139,6 +166,7 @@ package final class Fetcher {
       bytes = memory!.bytes
     }
     guard let bytes else { return nil }
+    try prepare(UInt64(byteCount), of: wants[0])
     lookAhead.removeFirst(wants.count)
     nextNumber += 1
     return Request(number: nextNumber, wants: wants, buffer: TransferBuffer(bytes), memory: memory)
@@ -165,7 +193,7 @@ package final class Fetcher {
 
   private func giveOldest() async throws {
     let request = requests[0]
-    count(request.buffer, of: request.wants[0])
+    try count(request.buffer, of: request.wants[0])
     for want in request.wants {
       let begin = Int(want.offset - request.wants[0].offset)
       let bytes = UnsafeRawBufferPointer(rebasing: request.buffer.bytes[begin..<begin + want.byteCount])
@@ -193,8 +221,9 @@ package final class Fetcher {
     if case .mismatch(_, isFinal: false) = outcome {
       let memory = OwnedMemory(want.byteCount)
       let buffer = TransferBuffer(memory.bytes)
+      try prepare(UInt64(want.byteCount), of: want)
       try await again(buffer)
-      count(buffer, of: want)
+      try count(buffer, of: want)
       outcome = try incoming.give(UnsafeRawBufferPointer(memory.bytes))
       withExtendedLifetime(memory) {}
     }

@@ -6,27 +6,46 @@
   import NIOSSL
   import Synchronization
 
-  /// The connections of one source: a client for each proxy that is used, all on one network thread.
+  /// The connections of one source, all on one network thread: a client for each proxy that is used, and for each server
+  /// that may be in a private network.
+  ///
+  /// Which addresses may be connected to is decided by the one that a connection was made to, before anything is asked by
+  /// it; names may mean another address each time they are looked up. Through a proxy the proxy looks names up: there only
+  /// addresses that stand in a URL are judged.
   final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
       var clients: [Way: HTTPClient] = [:]
+      /// Of servers that may be in a private network, by ``SiteURL/authority``.
+      var sides: [String: ServerSide] = [:]
     }
     private static let readByteCount = 16 << 10
-    private let state = Mutex(State())
+    /// How many servers there are at most that may be in a private network: there is a client for each.
+    private static let sideLimit = 16
+    private let state: Mutex<State>
+    private let ownsGroup: Bool
+    private let options: HTTPSource.Options
     private let proxies: ProxySettings
-    private let connectLimit: Duration
-    private let connectionCount: Int
     private let roots: NIOSSLTrustRoots
 
-    /// - Parameter certificateFile: whom to trust in place of the system's roots, in PEM.
-    init(
-      proxies: ProxySettings, connectLimit: Duration, connectionCount: Int, certificateFile: String?
-    ) throws(DeliveryError) {
-      self.proxies = proxies
-      roots = try certificateFile.map(Self.roots) ?? .default
-      self.connectLimit = connectLimit
-      self.connectionCount = connectionCount
+    /// - Throws: `ioError` when the certificates that the environment names cannot be read.
+    init(_ options: HTTPSource.Options) throws(DeliveryError) {
+      let file = options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+      roots = try file.map(Self.roots) ?? .default
+      proxies = ProxySettings(environment: options.environment)
+      self.options = options
+      ownsGroup = true
+      state = Mutex(State())
+    }
+
+    /// Others with no connections yet, on the same thread.
+    private init(freshFrom other: HTTPClients) {
+      roots = other.roots
+      proxies = other.proxies
+      options = other.options
+      ownsGroup = false
+      let (group, sides) = other.state.withLock { (Self.group(&$0), $0.sides) }
+      state = Mutex(State(group: group, sides: sides))
     }
 
     private static func roots(in file: String) throws(DeliveryError) -> NIOSSLTrustRoots {
@@ -39,7 +58,10 @@
 
     /// How requests get to a server.
     private enum Way: Hashable {
+      /// Only to public addresses.
       case direct
+      /// To a server that may be in a private network, by its authority.
+      case site(String)
       /// The proxy connects us, and sees nothing of what is said: for https, and what SOCKS does.
       case tunnel(ProxyServer)
       /// The proxy is asked, with the whole URL: for http, since few proxies connect anybody to other ports than that of
@@ -47,16 +69,21 @@
       case forward(ProxyServer)
     }
 
-    private func way(to url: SiteURL) throws(DeliveryError) -> Way {
-      guard let proxy = try proxies.proxy(for: url) else { return .direct }
+    private func way(to url: SiteURL, mayBePrivate: Bool) throws(DeliveryError) -> Way {
+      guard let proxy = try proxies.proxy(for: url) else {
+        return mayBePrivate ? .site(url.authority) : .direct
+      }
       return url.scheme == "http" && proxy.kind == .http ? .forward(proxy) : .tunnel(proxy)
     }
 
     /// Asks for `url`. The body is still to come.
     ///
-    /// - Parameter fresh: a client of ``withFreshClient(for:_:)``, for this URL.
-    func get(_ url: SiteURL, _ headers: HTTPHeaders, fresh: HTTPClient? = nil) async throws -> HTTPClientResponse {
-      let way = try way(to: url)
+    /// - Parameter mayBePrivate: whether the server may have an address that is not public.
+    /// - Throws: ``RefusedAddress``.
+    func get(_ url: SiteURL, _ headers: HTTPHeaders, mayBePrivate: Bool) async throws -> HTTPClientResponse {
+      let mayBePrivate = mayBePrivate || options.limits.allowsPrivateRedirects
+      if !mayBePrivate { try checkHost(of: url) }
+      let way = try way(to: url, mayBePrivate: mayBePrivate)
       var request = HTTPClientRequest(url: url.text)
       request.headers = headers
       if case .forward(let proxy) = way {
@@ -69,31 +96,36 @@
           request.headers.add(name: "Proxy-Authorization", value: authorization.headerValue)
         }
       }
-      return try await (fresh ?? client(way)).execute(request, deadline: .distantFuture)
+      return try await client(way).execute(request, deadline: .distantFuture)
     }
 
-    private func client(_ way: Way) -> HTTPClient {
-      state.withLock { state in
+    private func client(_ way: Way) throws -> HTTPClient {
+      try state.withLock { state in
         if let client = state.clients[way] { return client }
-        let client = HTTPClient(eventLoopGroupProvider: .shared(Self.group(&state)), configuration: configuration(way))
+        if case .site(let authority) = way, state.sides[authority] == nil {
+          guard state.sides.count < Self.sideLimit else {
+            throw DeliveryError(.badResponse, "the site's servers redirect to too many others", at: authority)
+          }
+          state.sides[authority] = ServerSide(options)
+        }
+        let group = Self.group(&state)
+        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration(way, state.sides))
         state.clients[way] = client
         return client
       }
     }
 
-    /// Lends a client that has no connections yet.
-    func withFreshClient<Result>(for url: SiteURL, _ body: (HTTPClient) async throws -> Result) async throws -> Result {
-      let way = try way(to: url)
-      let group = state.withLock { Self.group(&$0) }
-      let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration(way))
+    /// Lends clients that have no connections yet.
+    func withFreshClients<Result>(_ body: (HTTPClients) async throws -> Result) async throws -> Result {
+      let clients = HTTPClients(freshFrom: self)
       let result: Result
       do {
-        result = try await body(client)
+        result = try await body(clients)
       } catch {
-        try? await client.shutdown().get()
+        await clients.shutdown()
         throw error
       }
-      try? await client.shutdown().get()
+      await clients.shutdown()
       return result
     }
 
@@ -104,7 +136,7 @@
         return state
       }
       for client in state.clients.values { try? await client.shutdown().get() }
-      try? await state.group?.shutdownGracefully()
+      if ownsGroup { try? await state.group?.shutdownGracefully() }
     }
 
     private static func group(_ state: inout State) -> MultiThreadedEventLoopGroup {
@@ -114,19 +146,59 @@
       return group
     }
 
+    // MARK: - Addresses
+
+    /// Whether a server that answered is in a private network, or on this machine.
+    func isPrivate(_ url: SiteURL) -> Bool {
+      if let isPrivate = state.withLock({ $0.sides[url.authority] })?.isPrivate { return isPrivate }
+      return isPrivateName(url)  // by way of a proxy
+    }
+
+    /// Refuses what stands in the URL, without a connection.
+    private func checkHost(of url: SiteURL) throws(RefusedAddress) {
+      if isPrivateName(url) { throw RefusedAddress(address: url.host) }
+    }
+
+    private func isPrivateName(_ url: SiteURL) -> Bool {
+      let host = url.host.hasPrefix("[") ? String(url.host.dropFirst().dropLast()) : url.host
+      if let address = try? SocketAddress(ipAddress: host, port: 0), let ip = IPAddress(address) {
+        return !options.isPublic(ip)
+      }
+      return host == "localhost" || host.hasSuffix(".localhost")
+    }
+
+    /// Judges the address of a connection that was made, before anything is asked by it.
+    private static func check(
+      _ channel: any Channel, _ side: ServerSide?, _ isPublic: (IPAddress) -> Bool
+    ) throws(RefusedAddress) {
+      guard let address = channel.remoteAddress.flatMap(IPAddress.init) else { throw RefusedAddress(address: "?") }
+      let isPublic = isPublic(address)
+      guard side?.admits(isPublic: isPublic) ?? isPublic else {
+        // Not before the client has heard of it: it takes a connection that ended for one of its own.
+        channel.eventLoop.execute { channel.close(promise: nil) }
+        throw RefusedAddress(address: "\(address)")
+      }
+    }
+
+    // MARK: - Configuration
+
     /// Redirections, attempts and stalls are ours.
-    private func configuration(_ way: Way) -> HTTPClient.Configuration {
+    private func configuration(_ way: Way, _ sides: [String: ServerSide]) -> HTTPClient.Configuration {
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
-        timeout: .init(connect: .nanoseconds(connectLimit.nanoseconds), read: nil), decompression: .disabled)
-      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionCount
+        timeout: .init(connect: .nanoseconds(options.connectLimit.nanoseconds), read: nil), decompression: .disabled)
+      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.trustRoots = roots
       configuration.tlsConfiguration = tls
-      var isForwarded = false
+      var isForwarded = false, isDirect = false
+      var side: ServerSide?
       switch way {
-      case .direct: break
+      case .direct: isDirect = true
+      case .site(let authority):
+        isDirect = true
+        side = sides[authority]
       case .tunnel(let proxy):
         configuration.proxy =
           proxy.kind == .socks
@@ -134,17 +206,64 @@
           : .server(host: proxy.host, port: proxy.port, authorization: proxy.authorization)
       case .forward: isForwarded = true
       }
-      configuration.http1_1ConnectionDebugInitializer = { [isForwarded] channel in
+      configuration.http1_1ConnectionDebugInitializer = { [isForwarded, isDirect, side, options] channel in
         channel.eventLoop.makeCompletedFuture {
+          if isDirect { try Self.check(channel, side, options.isPublic) }
           // Several reads of each connection are in memory at a time: these need not be large.
-          let options = channel.syncOptions
-          try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
+          try channel.syncOptions?.setOption(
+            .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
           guard isForwarded else { return }
           let pipeline = channel.pipeline.syncOperations
           try pipeline.addHandler(AbsoluteForm(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
         }
       }
+      configuration.http2ConnectionDebugInitializer = { [isDirect, side, options] channel in
+        channel.eventLoop.makeCompletedFuture {
+          if isDirect { try Self.check(channel, side, options.isPublic) }
+        }
+      }
       return configuration
+    }
+  }
+
+  /// A connection was made to an address that servers may not lead to.
+  struct RefusedAddress: Error {
+    let address: String
+  }
+
+  /// On which side of a private network's border a server was found. One that was found at a public address once is not
+  /// followed to a private one, whatever its name means later.
+  private final class ServerSide: Sendable {
+    private let wasPublic = Mutex<Bool?>(nil)
+    private let mayChange: Bool
+
+    init(_ options: HTTPSource.Options) { mayChange = options.limits.allowsPrivateRedirects }
+
+    func admits(isPublic: Bool) -> Bool {
+      wasPublic.withLock { wasPublic in
+        guard isPublic || wasPublic != true || mayChange else { return false }
+        wasPublic = isPublic || wasPublic == true
+        return true
+      }
+    }
+
+    /// Nil: not known.
+    var isPrivate: Bool? { wasPublic.withLock { $0.map { !$0 } } }
+  }
+
+  extension IPAddress {
+    /// Nil: not of the internet.
+    fileprivate init?(_ address: SocketAddress) {
+      // Where the bytes lie in `sockaddr_in` and `sockaddr_in6`, on every system.
+      let place: Range<Int>
+      switch address.protocol {
+      case .inet: place = 4..<8
+      case .inet6: place = 8..<24
+      default: return nil
+      }
+      let bytes = address.withSockAddr { pointer, size in Array(UnsafeRawBufferPointer(start: pointer, count: size)) }
+      guard bytes.count >= place.upperBound else { return nil }
+      self.init(bytes[place])
     }
   }
 
@@ -169,8 +288,9 @@
   }
 
   extension Duration {
+    /// At most a century, at least one.
     fileprivate var nanoseconds: Int64 {
-      let (seconds, attoseconds) = components
+      let (seconds, attoseconds) = min(max(self, .nanoseconds(1)), .seconds(3_155_760_000)).components
       return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
   }

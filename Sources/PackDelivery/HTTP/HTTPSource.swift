@@ -16,7 +16,9 @@
       package var connectLimit: Duration = .seconds(15)
       /// How many connections there are at most.
       package var connectionCount = 6
-      package var redirectionLimit = 5
+      package var limits = PullOptions.NetworkLimits()
+      /// Whether an address is one that servers anywhere may redirect to. Tests have their own idea.
+      package var isPublic: @Sendable (IPAddress) -> Bool = { $0.isPublic }
       package var retry = RetryPolicy()
       package var clock = TransferClock.system
       package var pace = Pace()
@@ -30,6 +32,8 @@
     struct Knowledge {
       /// Where the site is now; a server may have redirected there.
       var base: SiteURL
+      /// Whether ``base`` may be in a private network: no public server led there.
+      var mayBePrivate = true
       /// Nil: no range was asked for yet.
       var hasRanges: Bool?
       /// Of files of which a part came.
@@ -41,6 +45,7 @@
     package let isLocal = false
     let options: Options
     let clients: HTTPClients
+    let watch: TransferWatch
     let knowledge: Mutex<Knowledge>
 
     /// - Throws: `invalidLocation`.
@@ -49,10 +54,8 @@
       location = base.canonical
       self.options = options
       knowledge = Mutex(Knowledge(base: base))
-      clients = try HTTPClients(
-        proxies: ProxySettings(environment: options.environment), connectLimit: options.connectLimit,
-        connectionCount: options.connectionCount,
-        certificateFile: options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 })
+      watch = TransferWatch(stallLimit: options.stallLimit, options.limits, options.clock)
+      clients = try HTTPClients(options)
     }
 
     package var hasRanges: Bool { knowledge.withLock { $0.hasRanges ?? true } }
@@ -78,17 +81,13 @@
       // Nobody is there, as it seems: that is told soon.
       if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
       var retry = Retry(policy, options.clock)
+      let budget = TimeBudget(options.limits.rootLimit)
       while true {
-        let received = Mutex<[UInt8]>([])
         do {
-          try await withStallWatch(options.stallLimit, options.clock) { [self] pulse in
-            let bytes = try await readWholeOnce(path, upTo: limit, pulse)
-            received.withLock { $0 = bytes }
-          }
-          return received.withLock { $0 }
+          return try await watch.run(budget) { [self] pulse in try await readWholeOnce(path, upTo: limit, pulse) }
         } catch {
           let fault = try transient(error, path)
-          try await retry.wait(after: fault.error, demanded: fault.demandedDelay)
+          try await pause(before: &retry, after: fault, path, budget)
         }
       }
     }
@@ -116,7 +115,7 @@
       if let expected, expected > UInt64(limit) { throw tooLong(path, limit) }
       var bytes: [UInt8] = []
       for try await buffer in response.body {
-        pulse.beat()
+        pulse.beat(buffer.readableBytes)
         bytes += buffer.readableBytesView
         guard bytes.count <= limit else { throw tooLong(path, limit) }
         try await pulse.hold { try await options.pace.pay(buffer.readableBytes) }
@@ -142,16 +141,28 @@
       while !buffer.isFull {
         let before = buffer.filledCount
         do {
-          try await withStallWatch(options.stallLimit, options.clock) { [self] pulse in
+          try await watch.run { [self] pulse in
             try await readOnce(file, at: offset, into: buffer, isFresh: isFresh, pulse)
           }
         } catch SourceFault.noRanges where UInt64(buffer.count) == file.byteCount {
           // Its end was asked for after a break; the next attempt asks for all of it.
         } catch {
           let fault = try transient(error, file.path)
-          if buffer.filledCount > before { retry.madeProgress() }
-          try await retry.wait(after: fault.error, demanded: fault.demandedDelay)
+          retry.madeProgress(by: max(buffer.filledCount - before, 0))
+          try await pause(before: &retry, after: fault, file.path)
         }
+      }
+    }
+
+    /// Waits before another attempt.
+    func pause(
+      before retry: inout Retry, after fault: TransientFault, _ path: String, _ budget: TimeBudget? = nil
+    ) async throws {
+      let delay = try retry.delay(after: fault.error, demanded: fault.demandedDelay)
+      do {
+        try await watch.pause(delay, isDemanded: fault.demandedDelay != nil, budget)
+      } catch let error as TransferFault {
+        throw try transient(error, path)
       }
     }
 
@@ -184,9 +195,8 @@
         let response = try await get(file.path, fields: fields, pulse)
         return try await receive(response, file, range, known, into: buffer, pulse)
       }
-      let url = knowledge.withLock { $0.base }
-      try await clients.withFreshClient(for: url) { client in
-        let response = try await get(file.path, fields: fields, with: client, pulse)
+      try await clients.withFreshClients { clients in
+        let response = try await get(file.path, fields: fields, with: clients, pulse)
         try await receive(response, file, range, known, into: buffer, pulse)
       }
     }
@@ -207,7 +217,7 @@
       }
       remember(response.headers, file)
       for try await bytes in response.body {
-        pulse.beat()
+        pulse.beat(bytes.readableBytes)
         buffer.wireByteCount += bytes.readableBytes
         guard bytes.readableBytes <= expected else {
           throw DeliveryError(.badResponse, "the server sent more than it was asked for", at: place(of: file.path))
@@ -272,40 +282,48 @@
     ///
     /// Whoever drops the response ends the transfer.
     func get(
-      _ path: String, fields: [(String, String)], with client: HTTPClient? = nil, _ pulse: Pulse
+      _ path: String, fields: [(String, String)], with clients: HTTPClients? = nil, _ pulse: Pulse
     ) async throws -> HTTPClientResponse {
       try await pulse.hold { try await options.pace.pass() }
-      var url = try SiteURL(place(of: path))
+      let clients = clients ?? self.clients
+      let start = knowledge.withLock { $0 }
+      var url = try SiteURL(start.base.file(path))
+      var mayBePrivate = start.mayBePrivate
       var headers = HTTPHeaders(fields)
       headers.add(name: "Accept-Encoding", value: "identity")
       headers.add(name: "User-Agent", value: "PackStore")
       for redirections in 0... {
-        let response = try await clients.get(url, headers, fresh: client)
-        pulse.beat()
+        let response = try await pulse.awaitAnswer { [url, mayBePrivate] in
+          try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+        }
         guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
         else {
-          if redirections > 0 { adopt(url, path) }
+          if redirections > 0 { adopt(url, path, mayBePrivate: mayBePrivate) }
           guard response.headers.isIdentity else {
             throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
           }
           return response
         }
-        guard redirections < options.redirectionLimit else {
+        guard redirections < options.limits.redirectLimit else {
           throw DeliveryError(
-            .badResponse, "the server redirects more than \(options.redirectionLimit) times", at: url.text)
+            .badResponse, "the server redirects more than \(max(options.limits.redirectLimit, 0)) times", at: url.text)
         }
         guard let target = response.headers.first(name: "Location") else {
           throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
         }
+        mayBePrivate = mayBePrivate && clients.isPrivate(url)
         url = try url.redirected(to: target)
       }
       preconditionFailure("unreachable: the loop has no end")
     }
 
     /// The site moved as a whole if a file of it did: later requests go there at once.
-    private func adopt(_ url: SiteURL, _ path: String) {
+    private func adopt(_ url: SiteURL, _ path: String, mayBePrivate: Bool) {
       guard let folder = url.folder(of: path) else { return }
-      knowledge.withLock { $0.base = folder }
+      knowledge.withLock { knowledge in
+        knowledge.base = folder
+        knowledge.mayBePrivate = mayBePrivate
+      }
     }
   }
 
@@ -356,12 +374,28 @@
       switch error {
       case let fault as TransientFault: return fault
       case is SourceFault, is DeliveryError, is CancellationError: throw error
-      case is Stall:
-        return TransientFault(
-          error: DeliveryError(.unreachable, "no byte came for \(options.stallLimit)", at: place(of: path)))
+      case let fault as TransferFault: return try transient(fault, path)
+      case let refusal as RefusedAddress:
+        throw DeliveryError(
+          .badResponse,
+          "a public server leads to \(refusal.address), an address of a private network, which is refused",
+          at: place(of: path))
       default:
         return TransientFault(
           error: DeliveryError(.unreachable, "the connection failed (\(describe(error)))", at: place(of: path)))
+      }
+    }
+
+    private func transient(_ fault: TransferFault, _ path: String) throws(DeliveryError) -> TransientFault {
+      let limits = options.limits
+      func error(_ reason: String) -> DeliveryError { DeliveryError(.unreachable, reason, at: place(of: path)) }
+      let slow = "fewer than \(limits.minimumByteRate) bytes a second came for \(limits.slowLimit)"
+      switch fault {
+      case .stalled: return TransientFault(error: error("no byte came for \(options.stallLimit)"))
+      case .unanswered: return TransientFault(error: error("no answer came for \(limits.answerLimit)"))
+      case .slow: return TransientFault(error: error(slow))
+      case .slowAgain: throw error(slow + ", twice")
+      case .overdue: throw error("the file did not come within \(limits.rootLimit)")
       }
     }
 

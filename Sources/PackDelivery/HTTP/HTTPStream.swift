@@ -29,7 +29,7 @@
       while !buffer.isFull {
         let before = furthest
         do {
-          try await withStallWatch(source.options.stallLimit, source.options.clock) { [self] pulse in
+          try await source.watch.run { [self] pulse in
             // After a break the connection begins before what was filled.
             try await advance(to: offset + UInt64(buffer.filledCount), buffer, pulse)
             try await fill(buffer, pulse)
@@ -38,8 +38,8 @@
           body = nil
           pending = ByteBuffer()
           let fault = try source.transient(error, file.path)
-          if furthest > before { retry.madeProgress() }
-          try await retry.wait(after: fault.error, demanded: fault.demandedDelay)
+          retry.madeProgress(by: Int(clamping: furthest - before))
+          try await source.pause(before: &retry, after: fault, file.path)
         }
       }
     }
@@ -79,7 +79,7 @@
       let bytes = try await body!.next()
       try Task.checkCancellation()
       guard let bytes else { throw source.bad(file.path, "the connection ended early") }
-      pulse.beat()
+      pulse.beat(bytes.readableBytes)
       buffer.wireByteCount += bytes.readableBytes
       pending = bytes
       furthest = max(furthest, position + UInt64(bytes.readableBytes))

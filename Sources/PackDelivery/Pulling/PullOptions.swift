@@ -31,8 +31,12 @@ public struct PullOptions: Sendable {
   /// A transfer in which no byte came for this long is tried again.
   public var stallLimit: Duration = .seconds(20)
 
-  /// How often in a row a transfer may fail without a new byte; three times at most before the site has answered at all.
+  /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered at
+  /// all.
   public var attemptLimit = 8
+
+  /// What a server, or a network in between, may cost before it is given up.
+  public var limits = NetworkLimits()
 
   public var durability: Durability = .durable
 

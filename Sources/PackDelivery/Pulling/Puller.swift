@@ -316,7 +316,9 @@ final class Puller {
         takesDelta = delta?.isCheaper(than: totals) ?? false
         return !takesDelta && !isPlan
       }
-      try await fetch(crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack)
+      try await fetch(
+        crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack,
+        metadataByteLimit: metadataByteLimit(of: manifest))
     }
     if takesDelta {
       try await fetch(delta!, delivery, of: manifest.pack)
@@ -326,6 +328,11 @@ final class Puller {
     pulled.totalByteCount = totals.totalByteCount
     pulled.newChunkCount = totals.totalChunkCount
     pulled.remainingByteCount = totals.totalByteCount - totals.byteCount
+  }
+
+  /// A folder on this machine may have as much as it wants.
+  private func metadataByteLimit(of manifest: VersionManifest) -> Int {
+    source.isLocal ? .max : options.limits.metadataByteLimit(versionByteCount: manifest.byteCount)
   }
 
   /// Brings a delta here; for a plan, only finds out how much of it is there.
@@ -352,10 +359,12 @@ final class Puller {
   }
 
   private func fetch(
-    _ incoming: any Incoming, _ delivery: Delivery, _ files: [SegmentFiles], of pack: PackID
+    _ incoming: any Incoming, _ delivery: Delivery, _ files: [SegmentFiles], of pack: PackID,
+    metadataByteLimit: Int = .max
   ) async throws {
     let fetcher = Fetcher(
-      source: source, incoming: incoming, files: files, spoolFolder: "\(store.path.string)/tmp"
+      source: source, incoming: incoming, files: files, spoolFolder: "\(store.path.string)/tmp",
+      metadataByteLimit: metadataByteLimit
     ) { self.show(delivery.totals) }
     show(delivery.totals)
     defer { pay(fetcher.tally, for: pack, resumed: delivery.totals.resumedByteCount) }

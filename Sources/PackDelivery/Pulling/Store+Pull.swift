@@ -94,6 +94,7 @@ private func makeSource(_ site: String, _ options: PullOptions) throws(DeliveryE
   #if Delivery
     var http = HTTPSource.Options()
     http.stallLimit = options.stallLimit
+    http.limits = options.limits
     http.retry.attemptLimit = max(options.attemptLimit, 1)
     http.clock = options.clock
     http.pace = pace

@@ -1,0 +1,172 @@
+#if Delivery
+  import Synchronization
+
+  /// What a transfer waits for, as it says itself.
+  final class Pulse: Sendable {
+    private struct State {
+      /// How often bytes came.
+      var beats = 0
+      var holds = 0
+      /// How many answers were asked for, and whether the last has not begun yet.
+      var answers = 0
+      var awaitsAnswer = false
+    }
+    private let state = Mutex(State())
+    private let floor: RateFloor
+
+    fileprivate init(_ floor: RateFloor) { self.floor = floor }
+
+    /// Bytes came.
+    func beat(_ byteCount: Int) {
+      floor.record(byteCount)
+      state.withLock { $0.beats += 1 }
+    }
+
+    /// Nothing is expected to come during `body`: it is we who wait.
+    func hold<Result>(_ body: () async throws -> Result) async throws -> Result {
+      floor.end()
+      state.withLock { $0.holds += 1 }
+      defer {
+        state.withLock { state in
+          state.holds -= 1
+          state.beats += 1
+        }
+        floor.begin()
+      }
+      return try await body()
+    }
+
+    /// An answer is to begin during `body`.
+    func awaitAnswer<Result>(_ body: () async throws -> Result) async throws -> Result {
+      state.withLock { state in
+        state.answers += 1
+        state.awaitsAnswer = true
+      }
+      defer {
+        state.withLock { state in
+          state.awaitsAnswer = false
+          state.beats += 1
+        }
+      }
+      return try await body()
+    }
+
+    fileprivate enum Reading: Hashable {
+      case held
+      case awaitsAnswer(Int)
+      case awaitsBytes(beats: Int)
+    }
+
+    /// While it does not change nothing happens.
+    fileprivate var reading: Reading {
+      state.withLock { state in
+        if state.holds > 0 { return .held }
+        return state.awaitsAnswer ? .awaitsAnswer(state.answers) : .awaitsBytes(beats: state.beats)
+      }
+    }
+  }
+
+  /// Why a transfer was ended by its watch.
+  enum TransferFault: Error {
+    /// No byte came for too long.
+    case stalled
+    /// The answer did not begin in time.
+    case unanswered
+    case slow
+    case slowAgain
+    /// The time for all attempts is over.
+    case overdue
+  }
+
+  /// Time that several attempts have together.
+  final class TimeBudget: Sendable {
+    private let left: Mutex<Duration>
+
+    init(_ limit: Duration) { left = Mutex(limit) }
+
+    func spend(_ time: Duration) throws(TransferFault) {
+      let isSpent = left.withLock { left in
+        left -= min(time, max(left, .zero))
+        return left <= .zero
+      }
+      if isSpent { throw .overdue }
+    }
+  }
+
+  /// Ends transfers that get nowhere. Time goes by in ticks of a second at most, and only where a transfer waits for the
+  /// network; limits are exact to one tick.
+  struct TransferWatch: Sendable {
+    private let clock: TransferClock
+    private let tick: Duration
+    private let stallTicks: Int
+    private let answerTicks: Int
+    let floor: RateFloor
+
+    init(stallLimit: Duration, _ limits: PullOptions.NetworkLimits, _ clock: TransferClock) {
+      let tick = max(min(.seconds(1), stallLimit, limits.answerLimit, limits.slowLimit), .milliseconds(1))
+      func ticks(_ limit: Duration) -> Int { Int(min(max((limit / tick).rounded(.up), 1), 1e15)) }
+      self.clock = clock
+      self.tick = tick
+      stallTicks = ticks(stallLimit)
+      answerTicks = ticks(limits.answerLimit)
+      floor = RateFloor(bytesPerSecond: max(limits.minimumByteRate, 0), window: limits.slowLimit)
+    }
+
+    /// Runs `body`, and ends it with a ``TransferFault`` when it gets nowhere.
+    func run<Result: Sendable>(
+      _ budget: TimeBudget? = nil, _ body: @escaping @Sendable (Pulse) async throws -> Result
+    ) async throws -> Result {
+      let pulse = Pulse(floor)
+      let epoch = floor.epoch
+      floor.begin()
+      defer { floor.end() }
+      return try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask { try await body(pulse) }
+        group.addTask {
+          try await watch(pulse, budget, epoch)
+          return nil
+        }
+        defer { group.cancelAll() }
+        // Only `body` ends without an error.
+        return try await group.next()!!
+      }
+    }
+
+    private func watch(_ pulse: Pulse, _ budget: TimeBudget?, _ epoch: Int) async throws {
+      var last = pulse.reading, silence = 0
+      while true {
+        try await clock.watch(tick)
+        let now = pulse.reading
+        silence = now == last ? silence + 1 : 0
+        last = now
+        switch now {
+        case .held: continue
+        case .awaitsAnswer: if silence >= answerTicks { throw TransferFault.unanswered }
+        case .awaitsBytes: if silence >= stallTicks { throw TransferFault.stalled }
+        }
+        try budget?.spend(tick)
+        try check(floor.pass(tick, since: epoch))
+      }
+    }
+
+    /// Waits before another attempt. That time counts like any other, unless the server asked for it.
+    func pause(_ delay: Duration, isDemanded: Bool, _ budget: TimeBudget? = nil) async throws {
+      try budget?.spend(delay)
+      let epoch = floor.epoch
+      floor.begin()
+      defer { floor.end() }
+      try await clock.sleep(delay)
+      guard !isDemanded else { return }
+      // What is slow now is ended by what comes next; the second time in a row is the end.
+      if floor.pass(delay, since: epoch) == .slowAgain { throw TransferFault.slowAgain }
+    }
+
+    private func check(_ verdict: RateFloor.Verdict) throws(TransferFault) {
+      switch verdict {
+      case .fine: break
+      case .slow: throw .slow
+      case .slowAgain: throw .slowAgain
+      }
+    }
+  }
+#endif

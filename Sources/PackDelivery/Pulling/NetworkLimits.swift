@@ -1,0 +1,43 @@
+extension PullOptions {
+  /// What a server, or a network in between, may cost before it is given up. Folders and archives have no such limits.
+  ///
+  /// Time counts while the pull waits for the network, not while it is paused or keeps to a rate of its own.
+  public struct NetworkLimits: Hashable, Sendable {
+    /// A request whose answer has not begun within this time is tried again.
+    public var answerLimit: Duration = .seconds(30)
+
+    /// How many bytes a second must come at least, over any ``slowLimit``. The first time they do not, what is being
+    /// fetched is asked for again by new connections; the second time in a row is the end. 0: any rate will do.
+    public var minimumByteRate = 1024
+
+    /// Over how long ``minimumByteRate`` is measured.
+    public var slowLimit: Duration = .seconds(60)
+
+    /// In what time the site's root must be complete, with all attempts and the delays between them.
+    public var rootLimit: Duration = .seconds(120)
+
+    /// How many bytes of metadata a version may take, beside ``metadataShare`` of its size: frame tables,
+    /// and pages of catalog and layout, before any asset's bytes come. The manifest, 64 MiB at most, is apart.
+    public var metadataByteLimit = 64 << 20
+
+    /// The part of a version's size that its metadata may take beside ``metadataByteLimit``.
+    public var metadataShare = 0.05
+
+    /// How many redirections are followed for one request.
+    public var redirectLimit = 5
+
+    /// Lets public servers redirect to addresses of private networks and of this machine, and a public server's name
+    /// change to such an address. What the user named may always be private, and redirect to private addresses.
+    public var allowsPrivateRedirects = false
+
+    public init() {}
+  }
+}
+
+extension PullOptions.NetworkLimits {
+  /// How many bytes of metadata a version of this size may take.
+  func metadataByteLimit(versionByteCount: UInt64) -> Int {
+    let share = metadataShare > 0 ? Double(versionByteCount) * min(metadataShare, 1) : 0  // and 0 for what is no number
+    return Int(clamping: UInt64(max(metadataByteLimit, 0)) + UInt64(min(share, 9e18)))
+  }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import PackDelivery
+
+/// When a server is given up, and where it may lead.
+struct NetworkOptions: ParsableArguments {
+  @Option(
+    help: .init("Try again when an answer has not begun after so many seconds (default: 30).", valueName: "seconds"),
+    transform: parseSeconds)
+  var answerLimit: Duration?
+
+  @Option(
+    help: .init(
+      "Give up when fewer bytes a second than these come over a minute; also as 4k; 0 for any rate (default: 1024).",
+      valueName: "bytes"),
+    transform: parseByteCount)
+  var minRate: Int?
+
+  @Option(
+    help: .init(
+      "Give up when the site's root is not there after so many seconds (default: 120).", valueName: "seconds"),
+    transform: parseSeconds)
+  var rootLimit: Duration?
+
+  @Option(
+    help: .init(
+      "Bytes of metadata that a version may take, beside 5 % of its size; also as 200M (default: 64 MiB).",
+      valueName: "bytes"),
+    transform: parseByteCount)
+  var metadataLimit: Int?
+
+  @Option(help: .init("How many redirections of one request to follow (default: 5).", valueName: "n"))
+  var redirects: Int?
+
+  @Flag(help: "Let public servers redirect to addresses of private networks and of this machine.")
+  var allowPrivateRedirects = false
+
+  func validate() throws {
+    guard (0...20).contains(redirects ?? 0) else { throw ValidationError("--redirects goes from 0 to 20") }
+  }
+
+  var limits: PullOptions.NetworkLimits {
+    var limits = PullOptions.NetworkLimits()
+    if let answerLimit { limits.answerLimit = answerLimit }
+    if let minRate { limits.minimumByteRate = minRate }
+    if let rootLimit { limits.rootLimit = rootLimit }
+    if let metadataLimit { limits.metadataByteLimit = metadataLimit }
+    if let redirects { limits.redirectLimit = redirects }
+    limits.allowsPrivateRedirects = allowPrivateRedirects
+    return limits
+  }
+}
+
+/// A number of bytes per second above 0; see ``parseByteCount(_:)``.
+@Sendable func parseByteRate(_ text: String) throws -> Int {
+  guard let bytes = byteCount(text), bytes > 0 else {
+    throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2M")
+  }
+  return bytes
+}
+
+/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.
+@Sendable func parseByteCount(_ text: String) throws -> Int {
+  guard let bytes = byteCount(text) else {
+    throw ValidationError("'\(text)' is no number of bytes, such as 500000, 500k or 2M")
+  }
+  return bytes
+}
+
+/// A number of seconds, from 1 to a million.
+@Sendable func parseSeconds(_ text: String) throws -> Duration {
+  guard let seconds = Int(text), (1...1_000_000).contains(seconds) else {
+    throw ValidationError("'\(text)' is no number of seconds from 1 to 1000000")
+  }
+  return .seconds(seconds)
+}
+
+private func byteCount(_ text: String) -> Int? {
+  let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
+  let factor = text.last.flatMap { factors[$0] }
+  let digits = factor == nil ? text[...] : text.dropLast()
+  guard let number = Int(digits), number >= 0,
+    case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: factor ?? 1),
+    !isTooLarge
+  else { return nil }
+  return bytes
+}
