@@ -21,6 +21,9 @@ final class TestTime: Sendable {
   var delays: [Duration] { state.withLock { $0.delays } }
   var now: Duration { state.withLock { $0.now } }
 
+  /// Whether anything waits for the world's time.
+  var isWatched: Bool { state.withLock { !$0.watches.isEmpty } }
+
   /// Lets the world's time go by.
   func pass(_ duration: Duration) {
     let over = state.withLock { state in
