@@ -3,6 +3,7 @@
   import NIOCore
   import PackStore
   import Synchronization
+  import SystemPackage
   import Testing
 
   @testable import PackDelivery
@@ -249,7 +250,7 @@
       let other = try Store(at: "\(folder.path)/store")
       try await other.install(folder: "\(folder.path)/mine", as: "Mine")
       #expect(try Array(other.contents(of: "asset")) == [1, 2, 3])
-      _ = try TrustFile(inStore: "\(folder.path)/store").update { $0 }
+      _ = try TrustFile(inStore: FilePath("\(folder.path)/store")).update { $0 }
       // And another pull of the same is told, where it does not want to wait.
       var impatient = options
       impatient.waitsForWriters = false

@@ -1,0 +1,8 @@
+// Stands in for swift-system where decoders are fuzzed.
+public struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
+  public let rawValue: Int32
+
+  public init(rawValue: Int32) { self.rawValue = rawValue }
+
+  public var description: String { "error \(rawValue)" }
+}

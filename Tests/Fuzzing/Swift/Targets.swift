@@ -1,0 +1,174 @@
+// The decoders of what comes from servers and files, fuzzed: one program, whose name says which.
+import Foundation
+import NIOHTTP1
+import PackStore
+
+/// What every target does with its bytes. Whatever they are, nothing may trap.
+private let targets: [String: @Sendable ([UInt8]) -> Void] = [
+  "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
+  "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
+]
+
+nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
+
+/// Chooses the target; with `--seeds FOLDER` writes what each begins with, and ends.
+@_cdecl("LLVMFuzzerInitialize")
+public func initialize(
+  _ count: UnsafeMutablePointer<CInt>,
+  _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>
+) -> CInt {
+  let words = CommandLine.arguments
+  if words.count == 3, words[1] == "--seeds" {
+    for (name, seeds) in seeds {
+      let folder = "\(words[2])/swift-\(name)"
+      try! FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      for (index, seed) in seeds.enumerated() {
+        try! Data(seed).write(to: URL(fileURLWithPath: "\(folder)/\(index)"))
+      }
+    }
+    exit(0)
+  }
+  let name = words[0].split(separator: "/").last?.split(separator: "-").last.map(String.init) ?? ""
+  guard let chosen = targets[name] else {
+    print("there is no target '\(name)'")
+    exit(2)
+  }
+  target = chosen
+  return 0
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func test(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  target(Array(UnsafeBufferPointer(start: bytes, count: count)))
+  return 0
+}
+
+// MARK: - Targets
+
+private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+/// Lines of header fields.
+@Sendable private func decodeResponse(_ bytes: [UInt8]) {
+  let fields = text(bytes).split(separator: "\n").map { line in
+    let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : "")
+  }
+  let headers = HTTPHeaders(fields)
+  if let range = ContentRange(headers.first(name: "Content-Range") ?? "") {
+    precondition(range.range.count > 0 && range.range.upperBound <= 1_000_000_000_000_000_000)
+  }
+  if let length = headers.contentLength { precondition(length < 1_000_000_000_000_000_000) }
+  if let delay = headers.retryAfter { precondition(delay >= .zero) }
+  _ = headers.isIdentity
+  _ = Validator(headers)
+}
+
+/// A site and a redirection; the environment's proxies.
+@Sendable private func decodeURL(_ bytes: [UInt8]) {
+  let lines = text(bytes).split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+  guard let site = try? SiteURL(lines[0]) else { return }
+  precondition((1...65_535).contains(site.port ?? 80))
+  _ = (site.file("root"), site.canonical, site.authority, site.target, site.folder(of: "root"))
+  if lines.count > 1, let next = try? site.redirected(to: lines[1]) {
+    precondition((1...65_535).contains(next.port ?? 80) && (site.scheme != "https" || next.scheme == "https"))
+    _ = next.folder(of: "root")
+  }
+  let words = lines.count > 2 ? lines[2].split(separator: " ", maxSplits: 1).map(String.init) : []
+  let settings = ProxySettings(environment: ["all_proxy": words.first ?? "", "no_proxy": words.last ?? ""])
+  if let proxy = try? settings.proxy(for: site) { precondition((1...65_535).contains(proxy.port)) }
+}
+
+@Sendable private func decodeRoot(_ bytes: [UInt8]) {
+  guard let signed = try? SignedSiteRoot(decoding: bytes, file: "root") else { return }
+  for pack in signed.root.packs {
+    precondition(!pack.versions.isEmpty)
+    for version in pack.versions { _ = try? version.openManifest([], of: pack.id) }
+  }
+  precondition((try? signed.root.encode(signedBy: nil)) != nil)
+}
+
+@Sendable private func decodeManifest(_ bytes: [UInt8]) {
+  guard let manifest = try? VersionManifest(decoding: bytes, file: "manifest") else { return }
+  precondition(try! manifest.encode() == bytes)
+}
+
+@Sendable private func decodeArchive(_ bytes: [UInt8]) {
+  let index = try? ArchiveIndex(byteCount: UInt64(bytes.count), file: "archive") { offset, count in
+    Array(bytes[Int(offset)..<Int(offset) + count])
+  }
+  for member in index?.members.values.map({ $0 }) ?? [] {
+    precondition(member.offset + member.byteCount <= UInt64(bytes.count))
+  }
+}
+
+/// A header whose sum is put right: without that nothing would get past it.
+@Sendable private func decodeTarHeader(_ bytes: [UInt8]) {
+  guard bytes.count >= TarHeader.byteCount else { return }
+  var header = Array(bytes.prefix(TarHeader.byteCount))
+  for place in 148..<156 { header[place] = UInt8(ascii: " ") }
+  let digits = Array(String(header.reduce(0) { $0 + Int($1) }, radix: 8).utf8)
+  header.replaceSubrange(148..<156, with: Array("0000000".utf8.dropLast(digits.count)) + digits + [0])
+  guard let tar = TarHeader(decoding: header[...]) else { return }
+  _ = TarHeader.paddedByteCount(tar.byteCount)
+  precondition(tar.name.utf8.count <= 100)
+}
+
+@Sendable private func decodeKey(_ bytes: [UInt8]) {
+  if let key = SiteKey(fileText: text(bytes)) { precondition(key.fileText.utf8.elementsEqual(bytes)) }
+  if let key = SitePublicKey(text(bytes)) { precondition(key.description == text(bytes)) }
+}
+
+@Sendable private func decodeTrust(_ bytes: [UInt8]) {
+  guard let book = TrustBook(text: text(bytes)) else { return }
+  precondition(TrustBook(text: book.text) == book)
+}
+
+// MARK: - Seeds
+
+private let seeds: [String: [[UInt8]]] = {
+  let digest = Digest256(hashing: [1, 2, 3]), key = SiteKey()
+  let site = SiteID(ID128(copying: [UInt8](repeating: 9, count: 16)))
+  let catalog = CatalogID(digest: digest), other = CatalogID(digest: Digest256(hashing: [4]))
+  let manifest = VersionManifest(
+    pack: "Game", number: 3, catalog: catalog, layout: digest, committedAt: 5, fileCount: 1, linkCount: 2,
+    folderCount: 3, byteCount: 4,
+    segments: [
+      .init(id: SegmentID(site.id), kind: .metadata, byteCount: 100, table: digest, tableByteCount: 48)
+    ])
+  let manifestBytes = try! manifest.encode()
+  let root = SiteRoot(
+    sequence: 7, madeAt: 1, expiresAt: 2, site: site,
+    packs: [
+      .init(
+        id: "Game", priority: 1,
+        versions: [
+          .init(number: 3, catalog: catalog, manifest: digest, manifestByteCount: UInt32(manifestBytes.count))
+        ],
+        deltas: [.init(from: other, to: catalog, header: digest, headerByteCount: 200, byteCount: 4000)])
+    ])
+  let rootBytes = try! root.encode(signedBy: key)
+  func member(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+    TarHeader(name: name, byteCount: UInt64(bytes.count), modifiedAt: 1).encode() + bytes
+      + [UInt8](repeating: 0, count: (512 - bytes.count % 512) % 512)
+  }
+  let archive =
+    member("root", [1, 2, 3]) + member(SitePath.version(digest).description, [4])
+    + [UInt8](repeating: 0, count: 1024)
+  let fields = [
+    "Content-Range: bytes 0-9999999999999999998/*\nContent-Length: 18446744073709551615",
+    "Content-Range: bytes 5-9/10\nETag: \"a\"\nContent-Encoding: identity, gzip\nLast-Modified: x",
+    "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\nDate: Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After: 4294967295",
+  ]
+  let urls = [
+    "http://127.0.0.1:70000/root", "https://a:1/b?c#d\n//[::1]:65536/\nhttp://u:p%40@[::1]:80 *.a:1,b",
+    "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
+  ]
+  let trust =
+    "packstore trust 0\nsite \(site) \(key.publicKey) 5 \(digest.hex)\nplace \(site) https://a/%25\n"
+  return [
+    "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
+    "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],
+    "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
+    "key": [Array(key.fileText.utf8), Array(key.publicKey.description.utf8)], "trust": [Array(trust.utf8)],
+  ]
+}()
