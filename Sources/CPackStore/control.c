@@ -86,11 +86,18 @@ static bool has_sum(const stored_copy *stored) {
   return pks__checksum(&stored->slot, offsetof(stored_slot, sum)) == pks__get64(stored->slot.sum);
 }
 
+/// Whether the copy says a slot in the one form that a writer gives it.
+static bool is_canonical(const stored_copy *stored) {
+  stored_copy again;
+  pks__control_slot slot = decode(stored);
+  encode(&slot, &again);
+  return is_number(slot.generation) && memcmp(stored, &again, sizeof again) == 0;
+}
+
 /// Whole, of whatever format.
 static bool is_whole(const stored_copy *stored) {
-  static const uint8_t zeros[sizeof stored->zeros];
-  if (!has_magic(stored) || !has_sum(stored) || memcmp(stored->zeros, zeros, sizeof zeros) != 0) { return false; }
-  return pks__get32(stored->slot.format) != PKS__FORMAT || is_number(pks__get64(stored->slot.generation));
+  if (!has_magic(stored) || !has_sum(stored)) { return false; }
+  return pks__get32(stored->slot.format) != PKS__FORMAT || is_canonical(stored);
 }
 
 // MARK: - Reading
@@ -181,7 +188,9 @@ static bool says_more(const pks__control_slot *a, const pks__control_slot *b, co
   return promise(a) < promise(b);
 }
 
-static void take_slot(const stored_control *stored, size_t slot, const uint8_t boot_id[16], pks__control *out) {
+static void take_slot(
+  const stored_control *stored, size_t length, size_t slot, const uint8_t boot_id[16], pks__control *out
+) {
   size_t chosen = PKS__CONTROL_COPIES;
   for (size_t copy = 0; copy < PKS__CONTROL_COPIES; copy++) {
     const stored_copy *from = &stored->copies[copy][slot];
@@ -199,7 +208,8 @@ static void take_slot(const stored_control *stored, size_t slot, const uint8_t b
     const stored_copy *from = &stored->copies[copy][slot];
     if (!is_whole(from)) { continue; }
     bool same = memcmp(from, &stored->copies[chosen][slot], sizeof *from) == 0;
-    out->copies[slot][copy] = same ? PKS__COPY_WHOLE : PKS__COPY_OTHER;
+    bool is_short = !out->is_unreadable && pks__control_offset(slot, copy) + sizeof *from > length;
+    out->copies[slot][copy] = !same ? PKS__COPY_OTHER : is_short ? PKS__COPY_SHORT : PKS__COPY_WHOLE;
   }
 }
 
@@ -233,7 +243,7 @@ pks_status pks__control_read(
   if (status) { return status; }
   bool has_any_magic = false;
   for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
-    take_slot(&stored, slot, boot_id, out);
+    take_slot(&stored, got, slot, boot_id, out);
     out->highest_number = pks__max64(out->highest_number, pks__get64(stored.copies[0][slot].slot.generation));
     for (size_t copy = 0; copy < PKS__CONTROL_COPIES; copy++) {
       has_any_magic = has_any_magic || has_magic(&stored.copies[copy][slot]);

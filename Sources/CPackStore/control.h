@@ -67,6 +67,7 @@ typedef struct pks__control_slot {
 typedef enum pks__copy_state {
   PKS__COPY_WHOLE,  ///< says what the slot is
   PKS__COPY_OTHER,  ///< whole, and says something else: a crash cut a write of the slot
+  PKS__COPY_SHORT,  ///< says what the slot is, and the file ends within the zeros behind it
   PKS__COPY_DAMAGED,
 } pks__copy_state;
 

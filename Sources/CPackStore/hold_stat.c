@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "holds.h"
 #include "needs.h"
 
@@ -30,7 +31,7 @@ static pks_status find_live(pks__needs *live, pks__view *view, pks_error *error)
   pks__control control;
   pks_status status = pks__needs_add_index(live, &view->generation, error);
   if (!status) { status = pks__needs_add_versions(live, view, error); }
-  if (!status) { status = pks__control_read(store->vfs, store->control, store->boot_id, &control, error); }
+  if (!status) { status = pks__store_read_control(store, &control, error); }
   // One that cannot be read any more is no help to a store, and keeps nothing that could be named.
   if (!status) { (void)pks__needs_add_number(live, store, pks__control_spared(&control)->generation, NULL); }
   return status;

@@ -28,9 +28,7 @@ static bool visit(void *context, const char *name, size_t length, pks__file_kind
   return !search->holds->has_more;
 }
 
-pks_status pks__holds_find(
-  pks__holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error
-) {
+pks_status pks__holds_find(pks__holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error) {
   *out = (pks__holds){0};
   const pks_vfs *vfs = store->vfs;
   uint64_t bound = pks__min64(end, PKS__SESSIONS_BEGIN);

@@ -17,8 +17,6 @@ typedef struct pks__holds {
 } pks__holds;
 
 /// Finds held generations below `end`. `readers` is an opening of `READERS` whose own locks do not count.
-pks_status pks__holds_find(
-  pks__holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error
-);
+pks_status pks__holds_find(pks__holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error);
 
 #endif

@@ -63,6 +63,8 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error);
 /// Makes the plan of what the survey found, when no generation could be read; or adds to it what is newer, when a later
 /// one than could be read is known to have been.
 pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error);
+/// Whether a version can be had whole. Costs the look-up of each of its chunks.
+pks_status pks__repair_is_whole(pks__repair *repair, const pks__id *catalog, bool *whole, pks_error *error);
 /// Learns the chunker's average from catalogs when no control file says it.
 void pks__repair_find_average(pks__repair *repair);
 /// A number for the new generation: above all that any file, slot or reader names.

@@ -243,6 +243,19 @@ static bool is_known(const pks__repair *repair, const pks__pack_state *pack, uin
   return pks__pack_find_version(pack, number) != UINT32_MAX;
 }
 
+/// Adds a pack that only a layout speaks of, which does not say where it comes from.
+static pks_status add_unknown_pack(pks__generation *plan, const char *name, uint32_t *index, pks_error *error) {
+  pks__origin unknown = {.kind = PKS_ORIGIN_UNKNOWN};
+  uint32_t origin;
+  pks_status status = pks__origins_add(&plan->origins, &unknown, &origin, error);
+  if (!status) { status = pks__generation_add_pack(plan, name, 0, index, error); }
+  if (status) { return status; }
+  plan->packs[*index].origin = origin;
+  pks__generation_sort(plan);
+  *index = pks__generation_find_pack(plan, name);
+  return PKS_OK;
+}
+
 static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error *error) {
   pks__page_source pages = pks__salvage_pages(&repair->salvage);
   pks__generation *plan = &repair->plan;
@@ -256,7 +269,7 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
   if (status) { return PKS_OK; }
   uint32_t index = pks__generation_find_pack(plan, root.pack);
   if (index == UINT32_MAX && pks__generation_find_removed(plan, root.pack) != UINT32_MAX) { return PKS_OK; }
-  if (index == UINT32_MAX) { status = pks__generation_add_pack(plan, root.pack, 0, &index, error); }
+  if (index == UINT32_MAX) { status = add_unknown_pack(plan, root.pack, &index, error); }
   if (status || is_known(repair, &plan->packs[index], root.number)) { return status; }
   (void)pks__catalog_read_root(pages, &root.catalog, &info, &map, &found);
   pks__version version = {
@@ -272,21 +285,34 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
   return insert_version(&plan->packs[index], &version, error);
 }
 
+/// Drops versions that were found beyond those that the plan's generation lists, as long as the first of them is not
+/// whole: what is left of a commit that may never have been one must not take the place of a version that is there.
+static pks_status drop_partial_versions(pks__repair *repair, pks__pack_state *pack, pks_error *error) {
+  pks_status status = PKS_OK;
+  bool whole = false;
+  while (pack->version_count > 1 && pack->versions[0].number > pack->highest_version) {
+    status = pks__repair_is_whole(repair, &pack->versions[0].catalog, &whole, error);
+    if (status || whole) { return status; }
+    repair->pack = pack->name;
+    repair->version = pack->versions[0].number;
+    repair->totals.lost_version_count++;
+    pks__repair_lose(repair, NULL, 0, 0);
+    memmove(&pack->versions[0], &pack->versions[1], --pack->version_count * sizeof *pack->versions);
+  }
+  return PKS_OK;
+}
+
 pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
   const pks__scratch *layouts = &repair->survey.layouts;
   pks__generation *plan = &repair->plan;
   pks_status status = PKS_OK;
   if (plan->next_pack_number == 0) { plan->next_pack_number = 1; }
-  // Layouts do not say where a pack comes from.
-  pks__origin unknown = {.kind = PKS_ORIGIN_UNKNOWN};
-  uint32_t origin = 0;
-  status = pks__origins_add(&plan->origins, &unknown, &origin, error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(layouts, pks__id); i++) {
     status = note_layout(repair, PKS__SCRATCH_AT(layouts, const pks__id, i), error);
   }
-  for (uint32_t i = 0; i < plan->pack_count; i++) {
+  for (uint32_t i = 0; !status && i < plan->pack_count; i++) {
     pks__pack_state *pack = &plan->packs[i];
-    pack->origin = origin;
+    if (plan->number > 0 && pack->highest_version > 0) { status = drop_partial_versions(repair, pack, error); }
     if (pack->version_count > 0 && pack->versions[0].number > pack->highest_version) {
       pack->highest_version = pack->versions[0].number;
     }

@@ -80,8 +80,7 @@ static pks_status test_entries(
   return PKS_OK;
 }
 
-/// Whether a version can be had whole. Costs the look-up of each of its chunks.
-static pks_status is_whole(pks__repair *repair, const pks__id *catalog, bool *whole, pks_error *error) {
+pks_status pks__repair_is_whole(pks__repair *repair, const pks__id *catalog, bool *whole, pks_error *error) {
   return test_entries(repair, catalog, can_be_had, whole, error);
 }
 
@@ -342,7 +341,7 @@ static pks_status restore_older(
 ) {
   bool whole, staged = false;
   begin_version(repair, pack, version, false);
-  pks_status status = is_whole(repair, &version->catalog, &whole, error);
+  pks_status status = pks__repair_is_whole(repair, &version->catalog, &whole, error);
   if (!status && whole) { status = stage_version(repair, pack, version, &version->catalog, false, &staged, error); }
   repair->totals.version_count += staged;
   if (staged || (status && status != PKS_CORRUPT)) { return status; }

@@ -189,7 +189,7 @@ static pks_status read_file(pks__verification *v, const char *path) {
 static void check_copies(pks__verification *v, const pks__control *control) {
   for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
     for (size_t copy = 0; copy < PKS__CONTROL_COPIES; copy++) {
-      if (control->copies[slot][copy] != PKS__COPY_DAMAGED) { continue; }
+      if (control->copies[slot][copy] < PKS__COPY_SHORT) { continue; }
       v->totals.damaged_copy_count++;
       pks__verify_report(v, "a copy of a control slot is damaged", PKS__CONTROL_FILE, pks__control_offset(slot, copy));
     }

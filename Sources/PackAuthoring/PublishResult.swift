@@ -105,7 +105,8 @@ extension PublishResult {
       lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.version.number) }
         .filter { !restored.contains($0) },
       retiredByteCount: Int(clamping: change.retired.byteCount),
-      retiredUntil: change.retired.firstEnd(grace: change.options.gracePeriod.nanoseconds).map(Date.init(nanosecondsSince1970:)), deltas: deltas,
+      retiredUntil: change.retired.firstEnd(grace: change.options.gracePeriod.nanoseconds).map(
+        Date.init(nanosecondsSince1970:)), deltas: deltas,
       missingDeltas: missingDeltas, newByteCount: Int(clamping: newByteCount),
       byteCount: Int(clamping: change.files.values.reduce(change.rootByteCount) { $0.addingClamped($1) }))
   }

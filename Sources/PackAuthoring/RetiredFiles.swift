@@ -17,7 +17,7 @@ struct RetiredFiles: Hashable, Sendable {
 
   static let fileName = "retired"
   static let byteCountLimit = 64 << 20
-  private static let title = 
+  private static let title =
     "packstore retired \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
   var isEmpty: Bool { entries.isEmpty }

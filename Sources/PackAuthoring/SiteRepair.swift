@@ -61,7 +61,8 @@ struct SiteRepair {
     try checkSite()
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
-    _ = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)  // first: with another key nothing is touched
+    // First: with another key nothing is touched.
+    _ = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)
     let damagedFiles = findDamage()
     try folder.checkpoint("repair the store")
     let result = try repairStore(isDryRun: false)

@@ -1,6 +1,5 @@
 public import PackStore
 
-
 /// Takes packs off a site: as ``Publication``, with a commit that removes in place of one that copies.
 struct Unpublication {
   let site: Site

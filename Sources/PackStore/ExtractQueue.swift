@@ -78,7 +78,8 @@ final class ExtractQueue: Sendable {
   func add(_ done: ExtractResult, of jobs: [ExtractJob]) {
     state.withLock { state in
       for job in jobs {
-        state.passed.bytes += job.range.count
+        // Of a link the range is its target, which no total counts.
+        state.passed.bytes += job.asset.kind == PKS_FILE ? job.range.count : 0
         state.passed.files += job.file == nil && job.asset.kind != PKS_FOLDER ? 1 : 0
         finishPart(job, &state)
       }

@@ -1,40 +1,5 @@
 import CPackStore
 
-/// The name of a publisher's product: packs of one product are one origin, whichever site or file they come by.
-///
-/// 1 to 64 of the characters `a-z 0-9 - _ .`, the first of them a letter or a digit.
-public struct Product: Hashable, Comparable, Sendable {
-  public let name: String
-
-  /// What publishers have who name none.
-  public static let standard = Self(trusted: "default")
-
-  /// The most bytes that a name has.
-  package static let byteCountLimit = 64
-
-  /// - Throws: `invalidArgument` for what is no name of a product.
-  public init(_ name: some StringProtocol) throws(PackStoreError) {
-    let isFirst: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 }
-    let isNext: (UInt8) -> Bool = { isFirst($0) || $0 == 0x2d || $0 == 0x5f || $0 == 0x2e }
-    guard let first = name.utf8.first, isFirst(first), name.utf8.allSatisfy(isNext),
-      name.utf8.count <= Self.byteCountLimit
-    else {
-      throw PackStoreError(
-        .invalidArgument, "a product's name is 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
-      )
-    }
-    self.name = String(name)
-  }
-
-  init(trusted name: String) { self.name = name }
-
-  public static func < (a: Self, b: Self) -> Bool { a.name < b.name }
-}
-
-extension Product: CustomStringConvertible {
-  public var description: String { name }
-}
-
 /// Where a pack comes from: who may change it.
 public enum Origin: Hashable, Sendable {
   /// What this machine added itself.
@@ -128,37 +93,5 @@ package struct Provenance: Hashable, Sendable {
     provenance.adopt = adopts
     provenance.downgrade = allowsDowngrade
     return provenance
-  }
-}
-
-extension Snapshot {
-  /// The origins of packs, in the order in which their packs win. The local one is always among them.
-  public var origins: [Origin] {
-    (0..<pks_snapshot_origin_count(pointer)).map { Origin(pks_snapshot_origin(pointer, $0)) }
-  }
-}
-
-extension Transaction {
-  /// The origins as they will be after the commit, in the order in which their packs win.
-  public var origins: [Origin] { (0..<pks_txn_origin_count(pointer)).map { Origin(pks_txn_origin(pointer, $0)) } }
-
-  /// Stages that the packs of these origins win first, in this order; the others follow as they were.
-  ///
-  /// - Throws: `notFound` for an origin that the store does not know; `invalidArgument` when one is named twice.
-  public mutating func setOrder(of origins: [Origin]) throws(PackStoreError) {
-    let core = origins.map(\.core)
-    try check { error in
-      core.withUnsafeBufferPointer {
-        pks_txn_order_origins(pointer, $0.baseAddress, UInt32(clamping: $0.count), error)
-      }
-    }
-  }
-
-  /// Stages that an origin is forgotten, with the versions that were accepted last from it.
-  ///
-  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one, is here.
-  public mutating func forget(_ origin: Origin) throws(PackStoreError) {
-    var core = origin.core
-    try check { pks_txn_forget_origin(pointer, &core, $0) }
   }
 }

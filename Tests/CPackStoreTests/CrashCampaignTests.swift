@@ -155,7 +155,7 @@ private struct Explorer {
 
   private func whatIsWrongInDepth(_ left: Disk, _ trial: Trial) throws -> String? {
     if case .store = try Shown(left) {
-      let faults = try Store(left).snapshot().faults(deep: true)
+      let faults = try Store(left).snapshot().faults(deep: true).filter { !trial.earlierFaults.contains($0) }
       if !faults.isEmpty { return "faults: \(faults)" }
     }
     return trial.whatIsWrongAfterRecovery(of: left)

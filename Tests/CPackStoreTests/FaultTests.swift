@@ -149,7 +149,9 @@ private struct FaultTest {
     afterwards(result)
     sim_clear_faults(disk.raw)
     sim_set_failed_sync(disk.raw, SIM_FAILED_SYNC_LOSES)
-    #expect(expects.contains(result), "\(place): status \(result.rawValue)")
+    // What cannot be read of a damaged control file may hide a commit: then nothing is written.
+    let isRefused = result == PKS_CORRUPT && !trial.earlierFaults.isEmpty
+    #expect(expects.contains(result) || isRefused, "\(place): status \(result.rawValue)")
     #expect(pks__memory_counts_now().open == memory, "\(place): memory leaks")
     #expect(!disk.hasLeaks, "\(place): \(disk.counts)")
     let verdict = result == PKS_OK ? trial.finished : trial.interrupted

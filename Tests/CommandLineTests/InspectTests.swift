@@ -111,7 +111,7 @@ import Testing
   @Test func logJSON() throws {
     let json = try playground.packstore("log", "store", "Tutorial", "--json").json
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
-    #expect(Set(pack.allKeys as! [String]) == ["pack", "priority", "held", "removed", "versions"])
+    #expect(Set(pack.allKeys as! [String]) == ["pack", "origin", "priority", "held", "removed", "versions"])
     let versions = try #require(pack["versions"] as? [NSDictionary])
     #expect(versions.map { $0["version"] as? Int } == [2, 1])
     #expect(

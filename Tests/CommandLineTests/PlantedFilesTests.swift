@@ -77,7 +77,8 @@ import Testing
     #expect(try publish().status == 0)
     #expect(try run("pull client site -q").status == 0)
     #expect(
-      try playground.shell("sed 's/ [0-9]* \\([0-9a-f]*\\)$/ 0 \\1/' client/trust >t && mv t client/trust").status == 0)
+      try playground.shell("sed 's/^\\(place [^ ]* [^ ]*\\) [0-9]*/\\1 1/' client/trust >t && mv t client/trust").status
+        == 0)
     for file in ["trust", "trust.lock", "tmp/trust"] {
       let result = try plant(kind, at: file, in: "client", then: "pull copy site -q")
       if file == "tmp/trust", kind != "folder" {
@@ -102,7 +103,8 @@ import Testing
     try #require(
       playground.shell("cp -R store old && packstore rollback old P -q && packstore unpin old P -q").status == 0)
     for (file, command) in [
-      ("archive", "import \"client-$$\" copy/archive -q"), ("delta", "apply old copy/delta --allow-unsigned -q"),
+      ("archive", "import \"client-$$\" copy/archive -q"),
+      ("delta", "apply old copy/delta --adopt --allow-unsigned -q"),
       ("key", "package store P -o out --key copy/key -q"),
     ] {
       let result = try plant(kind, at: file, in: "in", then: command)

@@ -3,7 +3,7 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "package", "delta", "apply", "keygen",
+    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "package", "delta", "apply", "keygen",
   ]
 
   let playground = try! Playground()

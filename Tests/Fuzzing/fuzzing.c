@@ -119,6 +119,7 @@ fuzz_file fuzz_table_file(
   if (front_length > 0) { memcpy(file.bytes, front, front_length); }
   if (body_length > 0) { memcpy(file.bytes + offset, body, body_length); }
   pks__table_trailer trailer = {
+    .version = pks__put32(PKS__FORMAT),
     .kind = pks__put32((uint32_t)kind),
     .body_offset = pks__put64(offset),
     .body_length = pks__put64(length),

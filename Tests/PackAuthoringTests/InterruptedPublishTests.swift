@@ -50,7 +50,9 @@ private final class Fuse: Sendable {
   }
 
   /// Publishes until a certain step; says at which it ended, or nil when it came to its own end.
-  private func publish(endingAt end: Fuse.Length = .endless, grace: Duration = .zero, now: Int64? = nil) throws -> String? {
+  private func publish(endingAt end: Fuse.Length = .endless, grace: Duration = .zero, now: Int64? = nil) throws
+    -> String?
+  {
     var options = PublishOptions()
     options.level = 1
     options.deltaOptions.level = DeltaOptions.fastLevel
@@ -126,13 +128,14 @@ private final class Fuse: Sendable {
   }
 
   @Test func anUpdateThatDropsAVersion() async throws {
-    for change in 0..<2 as Range<UInt64> {
+    // The second version alone needs a segment of its own; that of the first holds what all have.
+    for change in 0..<3 as Range<UInt64> {
       try await install(change)
       _ = try publish()
     }
-    try await install(2)
+    try await install(3)
     try await install(5, as: "Q")
-    let ends = try tryEveryStep(before: ["P": [2, 1]], after: ["P": [3, 2], "Q": [1]])
+    let ends = try tryEveryStep(before: ["P": [3, 2]], after: ["P": [4, 3], "Q": [1]])
     #expect(ends.contains { $0.hasPrefix("remove versions/") } && ends.contains("collect"))
   }
 
@@ -141,11 +144,12 @@ private final class Fuse: Sendable {
     try await install(0)
     _ = try publish(grace: .seconds(86_400), now: Self.day)
     try await install(1)
+    _ = try publish(grace: .seconds(86_400), now: Self.day)
     try await install(2)
     _ = try publish(grace: .seconds(86_400), now: 2 * Self.day)
     let old = try ServedSite(folder)
     try await install(3)
-    let ends = try tryEveryStep(before: ["P": [3, 1]], after: ["P": [4, 3]]) {
+    let ends = try tryEveryStep(before: ["P": [3, 2]], after: ["P": [4, 3]]) {
       let end = try publish(endingAt: $0, grace: .seconds(86_400), now: 5 * Self.day)
       let names = Set(folder.files("site").keys)
       #expect(names.isSuperset(of: old.files), "after '\(end ?? "all")'")
@@ -217,7 +221,8 @@ private final class Fuse: Sendable {
       ends.append(end)
       let root = try #require(try SiteFolder(path: FilePath(site)).readRoot()?.root)
       let now = folder.files("site")
-      for name in root.files(in: SiteFolder(path: FilePath(site))).keys.map(\.description) where !damaged.contains(name) {
+      for name in root.files(in: SiteFolder(path: FilePath(site))).keys.map(\.description) where !damaged.contains(name)
+      {
         #expect(now[name] != nil && (before[name] == nil || now[name] == before[name]), "\(name) after '\(end)'")
       }
       repair.folder = SiteFolder(path: FilePath(site))

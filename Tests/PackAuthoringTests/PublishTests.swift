@@ -173,7 +173,11 @@ import Testing
   @Test func pinnedVersionsStay() async throws {
     try await install(0)
     try await publish()
-    try await Site(at: folder.path("site")).store.write { try $0.pin("P", version: 1) }
+    var options = Transaction.Options()
+    options.isPublication = true
+    var pinning = try Site(at: folder.path("site")).store.makeTransaction(options: options)
+    try pinning.pin("P", version: 1)
+    try pinning.commit()
     for change in 1..<4 as Range<UInt64> {
       try await install(change)
       try await publish(keep: 1)

@@ -49,9 +49,10 @@ import Testing
   }
 
   private var names: Set<String> {
-    Set(folder.files("site").keys.filter { name in
-      ["segments/", "versions/", "frames/", "deltas/"].contains { name.hasPrefix($0) }
-    })
+    Set(
+      folder.files("site").keys.filter { name in
+        ["segments/", "versions/", "frames/", "deltas/"].contains { name.hasPrefix($0) }
+      })
   }
 
   // MARK: - Commits that are no publication
@@ -151,10 +152,10 @@ import Testing
   @Test func unpublishing() async throws {
     try await install(0)
     try await install(5, as: "Q")
-    try publish(at: 1)
+    let first = try publish(at: 1)
     let old = names
     let result = try unpublish(["Q"], at: 2)
-    #expect(result.droppedVersions.map { "\($0)" } == ["Q@1"] && result.sequence == 2)
+    #expect(result.droppedVersions.map { "\($0)" } == ["Q@1"] && result.sequence > first.sequence)
     #expect(try ServedSite(folder).versions == ["P": [1]] && names.isSuperset(of: old))
     #expect(await failure { try unpublish(["Q"], at: 2) } == .notFound)
     try await store.write { try $0.remove("Q") }
@@ -162,7 +163,8 @@ import Testing
     #expect(try names == Set(ServedSite(folder).files))
     try unpublish(["P"], at: 11, grace: 0)
     #expect(try ServedSite(folder).versions == [:] && names == [])
-    let stranger = Unpublication(site: try Site(existingAt: FilePath(folder.path("site"))), key: SiteKey(), options: .init())
+    let stranger = Unpublication(
+      site: try Site(existingAt: FilePath(folder.path("site"))), key: SiteKey(), options: .init())
     #expect(await failure { _ = try stranger.run(["P"]) } == .untrusted)
     #expect(await failure { _ = try Site(existingAt: FilePath(folder.path("none"))) } == .notAStore)
     #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
@@ -240,8 +242,9 @@ import Testing
       try await Site.repair(at: FilePath(site), from: donors, signedBy: key)
     }
     #expect(try await repair(key).wasWhole && folder.files("site") == before, "what is whole is left alone")
+    let served = try ServedSite(folder).files
     for prefix in ["frames/", "versions/"] {
-      let name = try #require(try ServedSite(folder).files.first { $0.hasPrefix(prefix) })
+      let name = try #require(served.first { $0.hasPrefix(prefix) })
       var bytes = try #require(before[name])
       bytes[bytes.count - 1] ^= 1
       try bytes.write(to: URL(fileURLWithPath: "\(site)/\(name)"))

@@ -26,6 +26,7 @@
       let site = try Site(at: "\(folder.path)/site")
       var options = PublishOptions()
       options.keptVersionCount = 1 + deltas
+      options.gracePeriod = .zero  // what only the old root names is gone at once
       options.deltaCount = deltas
       options.deltaOptions.level = DeltaOptions.fastLevel
       options.level = 3
@@ -285,7 +286,9 @@
       let isDone = Mutex(false)
       let source = "\(folder.path)/other"
       try folder.write([1], to: "other/theirs")
-      let result = try await store.pull(from: server.url, options: options) { progress in
+      var options = options
+      options.adopts = true  // for the other writer's pack is its own
+      let result = try await store.pull(from: server.url, packs: ["Game"], options: options) { progress in
         guard progress.phase == .commit,
           isDone.withLock({ done in
             defer { done = true }

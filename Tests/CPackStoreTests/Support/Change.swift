@@ -328,6 +328,8 @@ func isLost(_ disk: Disk) -> Bool { !disk.exists("/store/CONTROL") && !disk.list
 /// to.
 @Sendable func performRecovery(_ disk: Disk) throws {
   if isLost(disk) { try disk.repair() }
+  // What is damaged beyond doubt is shown, and written to once it was repaired.
+  if disk.exists("/store/CONTROL"), try Store(disk).mayHideCommit { try disk.repair() }
   if !disk.exists("/store/CONTROL") { _ = try Store(disk, create: true) }
   try performNext(disk)
 }

@@ -28,7 +28,8 @@ extension Disk {
   /// Repairs the store at a path, with others as donors.
   @discardableResult
   func repair(
-    _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, publication: Bool = false, seam: Seam? = nil
+    _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, publication: Bool = false,
+    seam: Seam? = nil
   ) throws -> RepairReport {
     final class Box { var report = RepairReport() }
     let box = Box()

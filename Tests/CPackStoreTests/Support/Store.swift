@@ -158,7 +158,9 @@ final class Transaction {
   /// Keeps a segment, named as its file is.
   func keep(_ segment: String) throws {
     let digits = Array(segment.utf8)
-    let id = stride(from: 0, to: digits.count, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)! }
+    let id = stride(from: 0, to: digits.count, by: 2).map {
+      UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)!
+    }
     try attempt { pks_txn_keep_segment(raw, id, $0) }
   }
   func collect() { pks_txn_collect(raw) }

@@ -40,6 +40,8 @@ final class Trial: @unchecked Sendable {
   let interrupted, finished: Verdict
   /// Whether a durable commit may meet an atomic generation.
   let standsOnAtomic: Bool
+  /// Faults that are there before the change, and may be there until it has mended them.
+  let earlierFaults: Set<String>
   /// What may be shown while the power stays on.
   let liveStates: [Shown]
   /// What recovery makes of the states before and after, when nothing was interrupted.
@@ -89,6 +91,7 @@ final class Trial: @unchecked Sendable {
     finished = Verdict([after])
     standsOnAtomic =
       try syncs > 0 && ([base] + stages).contains { try Shown($0.crash(SIM_CRASH_MIN)) != Shown($0.clone()) }
+    earlierFaults = Set((try? Store(base.clone()).snapshot().faults(deep: true)) ?? [])
     let live = try [Shown(base.clone()), Shown(end.clone())]
     liveStates = try live + stages.map { try Shown($0) }
     recovered = try zip(live, [base.clone(), end.clone()]).map { shown, disk in

@@ -137,7 +137,7 @@ private let seeds: [String: [[UInt8]]] = {
     ])
   let manifestBytes = try! manifest.encode()
   let root = SiteRoot(
-    sequence: 7, madeAt: 1, expiresAt: 2, site: site,
+    sequence: 7, madeAt: 1, expiresAfter: 2, site: site, product: .standard,
     packs: [
       .init(
         id: "Game", priority: 1,
@@ -164,7 +164,7 @@ private let seeds: [String: [[UInt8]]] = {
     "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
   ]
   let trust =
-    "packstore trust 0\nsite \(site) \(key.publicKey) 5 \(digest.hex)\nplace \(site) https://a/%25\n"
+    "packstore trust 0.1\nplace \(key.publicKey) default 5 \(digest.hex) 1 https://a/%25\n"
   return [
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],

@@ -2,6 +2,8 @@
 public struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
   public let rawValue: Int32
 
+  public static let tooManySymbolicLinkLevels = Errno(rawValue: 40)
+
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
   public var description: String { "error \(rawValue)" }

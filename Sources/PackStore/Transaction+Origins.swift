@@ -1,0 +1,33 @@
+import CPackStore
+
+extension Snapshot {
+  /// The origins of packs, in the order in which their packs win. The local one is always among them.
+  public var origins: [Origin] {
+    (0..<pks_snapshot_origin_count(pointer)).map { Origin(pks_snapshot_origin(pointer, $0)) }
+  }
+}
+
+extension Transaction {
+  /// The origins as they will be after the commit, in the order in which their packs win.
+  public var origins: [Origin] { (0..<pks_txn_origin_count(pointer)).map { Origin(pks_txn_origin(pointer, $0)) } }
+
+  /// Stages that the packs of these origins win first, in this order; the others follow as they were.
+  ///
+  /// - Throws: `notFound` for an origin that the store does not know; `invalidArgument` when one is named twice.
+  public mutating func setOrder(of origins: [Origin]) throws(PackStoreError) {
+    let core = origins.map(\.core)
+    try check { error in
+      core.withUnsafeBufferPointer {
+        pks_txn_order_origins(pointer, $0.baseAddress, UInt32(clamping: $0.count), error)
+      }
+    }
+  }
+
+  /// Stages that an origin is forgotten, with the versions that were accepted last from it.
+  ///
+  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one, is here.
+  public mutating func forget(_ origin: Origin) throws(PackStoreError) {
+    var core = origin.core
+    try check { pks_txn_forget_origin(pointer, &core, $0) }
+  }
+}

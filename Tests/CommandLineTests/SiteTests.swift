@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+/// What may be done to a site's folder, and what takes packs off it.
+@Suite struct SiteTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try playground.write(noise(300_000), to: "folder/big")
+    try playground.packstore("add", "store", "folder", "--pack", "P")
+    try playground.packstore("add", "store", "folder", "--pack", "Q")
+    try playground.packstore("publish", "store", "site", "--key", "site.key", "-q")
+    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "site.key", "-q")
+  }
+
+  /// A site was a store that any command committed to, and lost files under its clients.
+  @Test(arguments: [
+    ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
+    ["rollback", "site", "P"], ["pin", "site", "P", "1"], ["unpin", "site", "P"], ["pull", "site", "site"],
+    ["import", "site", "P.pack"],
+  ])
+  func commandsThatCommitAreRefused(_ arguments: [String]) throws {
+    let tree = playground.tree("site")
+    for _ in 0..<3 {
+      let run = try playground.packstore(arguments)
+      #expect(run.status == 1 && run.errors.contains("only publications change it"), "\(run.errors)")
+      #expect(run.errors.contains("packstore unpublish"))
+    }
+    #expect(playground.tree("site") == tree)
+    #expect(try playground.packstore("verify", "site", "--deep").status == 0)
+    #expect(try playground.packstore("ls", "site").lines == ["big"])
+  }
+
+  @Test func unpublish() throws {
+    let run = try playground.packstore("unpublish", "site", "Q", "--key", "site.key")
+    #expect(run.lines[0] == "Q@1 is no longer on the site" && run.lines[1].hasPrefix("the site is at root "))
+    #expect(run.lines.last?.hasPrefix("  retired ") == true)
+    let json = try playground.packstore("publish", "store", "site", "P", "--key", "site.key", "--json").json
+    #expect(try #require(json["retired_bytes"] as? Int) > 0 && json["retired_until"] is String)
+    let over = try playground.packstore("publish", "store", "site", "P", "--key", "site.key", "--grace", "0", "--json")
+      .json
+    #expect(over["retired_bytes"] as? Int == 0 && over["unchanged"] as? Bool == true)
+    for wrong in ["7", "-1d", "x", "9999999d", "7w", ""] {
+      #expect(try playground.packstore("unpublish", "site", "P", "--key", "site.key", "--grace=\(wrong)").status == 2)
+    }
+    let none = try playground.packstore("unpublish", "none", "P", "--key", "site.key")
+    #expect(none.status == 1 && !playground.exists("none"))
+  }
+
+  @Test func repair() throws {
+    #expect(try playground.packstore("repair", "site", "--dry-run").status == 0)
+    let frames = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: "\(playground.path)/site/frames").sorted().first)
+    let before = try playground.read("site/frames/\(frames)")
+    try playground.write(before.map { $0 ^ 1 }, to: "site/frames/\(frames)")
+    let keyless = try playground.packstore("repair", "site", "--key", "none.key")
+    #expect(keyless.status == 1 && keyless.errors.contains("name the one that signed it"))
+    #expect(!playground.exists("none.key"))
+    let dry = try playground.packstore("repair", "site", "--dry-run")
+    #expect(dry.lines.contains("damaged: frames/\(frames)"))
+    let run = try playground.packstore("repair", "site", "--key", "site.key")
+    #expect(run.status == 0 && run.lines.contains("made anew, or left out: frames/\(frames)"))
+    #expect(try playground.read("site/frames/\(frames)") == before)
+    #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("is no site"))
+  }
+}
