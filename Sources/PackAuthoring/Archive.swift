@@ -22,14 +22,14 @@ extension Store {
   ///   - options: the number of versions to keep means nothing here.
   ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `exists`; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
+  /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`.
   public func package(
     _ pack: PublishedPack, to file: FilePath, signedBy key: SiteKey, options: PublishOptions = .init(),
     replacing: Bool = false,
     progress: (@Sendable (PublishProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> ArchiveResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> ArchiveResult {
+    try await BlockingExecutor.run {
       try Archive(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
     }
   }
@@ -39,7 +39,7 @@ extension Store {
     _ pack: PublishedPack, to file: String, signedBy key: SiteKey, options: PublishOptions = .init(),
     replacing: Bool = false,
     progress: (@Sendable (PublishProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> ArchiveResult {
+  ) async throws -> ArchiveResult {
     try await package(
       pack, to: FilePath(file), signedBy: key, options: options, replacing: replacing, progress: progress)
   }
@@ -63,7 +63,7 @@ struct Archive {
 
   func make(
     _ key: SiteKey, _ options: PublishOptions, _ progress: (@Sendable (PublishProgress) -> Void)?
-  ) throws(PackStoreError) -> ArchiveResult {
+  ) throws -> ArchiveResult {
     try requireName(file)
     try makeFolder(workFolder)
     defer { removeTree(workFolder) }
@@ -80,7 +80,7 @@ struct Archive {
   }
 
   /// Writes the files of a site one after another, those first that a client wants first.
-  private func write(_ site: SiteFolder, to draft: FilePlace) throws(PackStoreError) -> UInt64 {
+  private func write(_ site: SiteFolder, to draft: FilePlace) throws -> UInt64 {
     guard let root = try site.readRoot()?.root, let version = root.packs.first?.versions.first else {
       preconditionFailure("a site that was published has a root, and what was published")
     }

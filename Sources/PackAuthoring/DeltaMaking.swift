@@ -41,26 +41,26 @@ extension Store {
   /// - Parameters:
   ///   - key: signs it; nil: nobody does, and whoever applies it must trust the way it came.
   ///   - progress: bytes that were worked on, and of how many, on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `cancelled`; `invalidArgument`, `noSpace`, `ioError`,
+  /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`, `purged`.
   public func makeDelta(
     of pack: PackID, from: UInt64, to: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
     options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
-  ) async throws(PackStoreError) -> DeltaResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> DeltaResult {
+    try await BlockingExecutor.run {
       try requireName(file)
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)
       let info = try self.makeSnapshot().buildDelta(
         of: pack, from: from, to: to, level: options.level,
-        write: { offset, bytes throws(PackStoreError) in try output.write(bytes, at: offset) }, progress: progress)
+        write: { offset, bytes in try output.write(bytes, at: offset) }, progress: progress)
       let sequence = SiteRoot.nextSequence(after: nil, at: nanosecondsSince1970())
       let signature =
-        try key.map { key throws(PackStoreError) in
+        try key.map { key in
           try DeltaSignature(of: info.headerDigest, by: key, product: options.product, sequence: sequence).bytes
         } ?? []
-      try signature.span.bytes.withUnsafeBytes { bytes throws(PackStoreError) in
+      try signature.span.bytes.withUnsafeBytes { bytes in
         try output.write(bytes, at: UInt64(info.byteCount))
       }
       try output.sync()
@@ -75,7 +75,7 @@ extension Store {
   public func makeDelta(
     of pack: PackID, from: UInt64, to: UInt64, file: String, signedBy key: SiteKey? = nil,
     options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
-  ) async throws(PackStoreError) -> DeltaResult {
+  ) async throws -> DeltaResult {
     try await makeDelta(
       of: pack, from: from, to: to, file: FilePath(file), signedBy: key, options: options, progress: progress)
   }

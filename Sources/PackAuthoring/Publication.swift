@@ -44,7 +44,7 @@ struct Publication {
   }
 
   /// Publishes what is wanted; nil: the current version of each pack of the source.
-  func run(_ wanted: [PublishedPack]?) throws(PackStoreError) -> PublishResult {
+  func run(_ wanted: [PublishedPack]?) throws -> PublishResult {
     guard source.id != site.store.id else {
       throw PackStoreError(.invalidArgument, "a store cannot be published to itself", file: source.path.string)
     }
@@ -62,7 +62,7 @@ struct Publication {
     return try publish(wanted, from: snapshot)
   }
 
-  private static func check(_ wanted: [PublishedPack], in snapshot: borrowing Snapshot) throws(PackStoreError) {
+  private static func check(_ wanted: [PublishedPack], in snapshot: borrowing Snapshot) throws {
     for pack in wanted {
       guard let current = snapshot.pack(pack.pack) else {
         throw PackStoreError(.notFound, "no such pack", file: pack.pack.name)
@@ -78,7 +78,7 @@ struct Publication {
 
   private func publish(
     _ wanted: [PublishedPack], from snapshot: borrowing Snapshot
-  ) throws(PackStoreError) -> PublishResult {
+  ) throws -> PublishResult {
     var change = try SiteChange(
       of: site.store, named: siteID, in: folder, signedBy: key, options: options, now: now, progress: progress)
     let first = change.root
@@ -101,7 +101,7 @@ struct Publication {
   private func stage(
     _ wanted: [PublishedPack], from snapshot: borrowing Snapshot, _ previous: [PackID: PackVersion],
     in change: inout SiteChange
-  ) throws(PackStoreError) -> ([PublishResult.Pack], [PackVersion], [PackVersion]) {
+  ) throws -> ([PublishResult.Pack], [PackVersion], [PackVersion]) {
     var transaction = try change.makeTransaction()
     let restored = try restore(change.missing, from: snapshot, to: &transaction)
     var results: [PublishResult.Pack] = []
@@ -124,7 +124,7 @@ struct Publication {
   /// Copies versions that the root named and the site's store lacks, where the source keeps them.
   private func restore(
     _ missing: [SiteChange.MissingVersion], from snapshot: borrowing Snapshot, to transaction: inout Transaction
-  ) throws(PackStoreError) -> [PackVersion] {
+  ) throws -> [PackVersion] {
     var restored: [PackVersion] = []
     for lost in missing.reversed() {
       guard snapshot.version(lost.version.number, of: lost.pack)?.catalog == lost.version.catalog else { continue }
@@ -140,7 +140,7 @@ struct Publication {
 
   private func copy(
     _ pack: PackID, _ version: UInt64?, from snapshot: borrowing Snapshot, to transaction: inout Transaction
-  ) throws(PackStoreError) -> InstallResult {
+  ) throws -> InstallResult {
     var copyOptions = CopyOptions()
     copyOptions.level = options.level
     copyOptions.layout = options.layout
@@ -157,28 +157,27 @@ struct Publication {
   /// the task was cancelled.
   private func makeDeltas(
     of current: [PackVersion], in change: inout SiteChange
-  ) throws(PackStoreError) -> ([DeltaInfo], [PublishResult.MissingDelta]) {
+  ) throws -> ([DeltaInfo], [PublishResult.MissingDelta]) {
     let snapshot = try site.store.makeSnapshot()
     var made: [DeltaInfo] = [], missing: [PublishResult.MissingDelta] = []
-    var cancellation: PackStoreError?
-    for version in current where cancellation == nil {
-      for from in missingDeltas(to: version, in: change.root) where cancellation == nil {
-        do throws(PackStoreError) {
+    var isCancelled = false
+    for version in current where !isCancelled {
+      for from in missingDeltas(to: version, in: change.root) where !isCancelled {
+        do {
           made.append(try makeDelta(of: version.pack, from: from, to: version.number, in: snapshot))
         } catch {
           folder.discardDelta()
-          if error.code == .cancelled {
-            cancellation = error
-          } else {
-            missing.append(.init(version: version, from: from, reason: "\(error)"))
+          isCancelled = error is CancellationError
+          if !isCancelled {
+            missing.append(
+              .init(version: version, from: from, reason: (error as? PackStoreError)?.finding ?? "\(error)"))
           }
         }
       }
     }
     try change.name(made)
-    guard cancellation == nil else {
-      throw PackStoreError(.cancelled, "cancelled while a delta was made; the site shows what was published without it")
-    }
+    // The site shows what was published, without the delta that was being made.
+    if isCancelled { throw CancellationError() }
     return (made, missing)
   }
 
@@ -193,11 +192,11 @@ struct Publication {
 
   private func makeDelta(
     of pack: PackID, from: UInt64, to: UInt64, in snapshot: borrowing Snapshot
-  ) throws(PackStoreError) -> DeltaInfo {
+  ) throws -> DeltaInfo {
     let file = try folder.openDelta()
     let delta = try snapshot.buildDelta(
       of: pack, from: from, to: to, level: options.deltaOptions.level,
-      write: { offset, bytes throws(PackStoreError) in try file.write(bytes, at: offset) },
+      write: { offset, bytes in try file.write(bytes, at: offset) },
       progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) })
     try folder.finish(file, delta)
     return delta

@@ -5,7 +5,7 @@ extension Site {
   /// Opens a site that is there already.
   ///
   /// - Throws: `notAStore` where there is none; what ``Store/init(at:options:)`` throws.
-  public convenience init(existingAt path: String) throws(PackStoreError) {
+  public convenience init(existingAt path: String) throws {
     let folder = SiteFolder(path: FilePath(path))
     guard try folder.byteCount(of: .root) != nil else {
       throw PackStoreError(.notAStore, "there is no site", file: path)
@@ -24,8 +24,8 @@ extension Site {
   @discardableResult
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init()
-  ) async throws(PackStoreError) -> PublishResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> PublishResult {
+    try await BlockingExecutor.run {
       let lock = try self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
       var change = try SiteChange(

@@ -56,7 +56,7 @@ struct RetiredFiles: Hashable, Sendable {
   init() {}
 
   /// - Throws: `corrupt`; `otherDraft`, `newerFormat`.
-  init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+  init(decoding bytes: [UInt8], file: String) throws {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.popLast()?.isEmpty == true, let title = lines.first else { throw Self.damage(file, line: 1) }
     try Self.checkTitle(String(decoding: title, as: UTF8.self), file)
@@ -70,7 +70,7 @@ struct RetiredFiles: Hashable, Sendable {
     }
   }
 
-  private static func checkTitle(_ title: String, _ file: String) throws(PackStoreError) {
+  private static func checkTitle(_ title: String, _ file: String) throws {
     let words = title.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 4, words[0...1].elementsEqual(["packstore", "retired"]), let version = UInt16(words[2]),
       let draft = UInt16(words[3]), "packstore retired \(version) \(draft)" == title
@@ -88,7 +88,7 @@ struct RetiredFiles: Hashable, Sendable {
 
   private static func damage(_ file: String, line: Int) -> PackStoreError {
     var error = PackStoreError(.corrupt, "line \(line) is not as the site wrote it", file: file)
-    error.remedy = "remove the file: what it lists then goes with the next publication"
+    error.specificRemedy = "remove the file: what it lists then goes with the next publication"
     return error
   }
 }

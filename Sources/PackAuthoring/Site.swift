@@ -25,7 +25,7 @@ public final class Site: Sendable {
   ///
   /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what ``Store/init(at:options:)``
   ///   throws.
-  public init(at path: FilePath) throws(PackStoreError) {
+  public init(at path: FilePath) throws {
     store = try Store(at: path)
     folder = SiteFolder(path: path)
     let snapshot = try store.makeSnapshot()
@@ -40,7 +40,7 @@ public final class Site: Sendable {
   /// Opens the site in the directory `path`, which is there.
   ///
   /// - Throws: `notAStore` when the directory holds something else, or there is none; what ``Store/init(at:options:)`` throws.
-  public convenience init(existingAt path: FilePath) throws(PackStoreError) {
+  public convenience init(existingAt path: FilePath) throws {
     guard Self.exists(at: path) else {
       throw PackStoreError(.notAStore, "there is no site", file: path.string)
     }
@@ -48,7 +48,7 @@ public final class Site: Sendable {
   }
 
   /// Opens the site in the directory `path`, or makes one there.
-  public convenience init(at path: String) throws(PackStoreError) { try self.init(at: FilePath(path)) }
+  public convenience init(at path: String) throws { try self.init(at: FilePath(path)) }
 
   /// Publishes versions of a store's packs: they become current on the site.
   ///
@@ -61,15 +61,15 @@ public final class Site: Sendable {
   ///   - key: the one that signed the site before.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another key;
-  ///   `exists` when the site has another version of the same number; `held`; `busy`; `cancelled`; `invalidArgument`;
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `cancelled` came
+  ///   `exists` when the site has another version of the same number; `held`; `busy`; `CancellationError`; `invalidArgument`;
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `CancellationError` came
   ///   while deltas were made, it shows what was published. A delta that cannot be made is no error.
   @discardableResult
   public func publish(
     _ packs: [PublishedPack]? = nil, from source: Store, signedBy key: SiteKey, options: PublishOptions = .init(),
     progress: (@Sendable (PublishProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> PublishResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> PublishResult {
+    try await BlockingExecutor.run {
       let publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
       return try publication.run(packs)
     }

@@ -65,7 +65,7 @@ struct SiteChange {
   init(
     of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: PublishOptions,
     now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (PublishProgress) -> Void)?
-  ) throws(PackStoreError) {
+  ) throws {
     self.store = store
     self.siteID = siteID
     self.folder = folder
@@ -86,7 +86,7 @@ struct SiteChange {
   /// Brings the root up to date with the store as it is.
   ///
   /// - Parameter checksFiles: reads all that the root names, and makes anew what is damaged.
-  mutating func settle(checksFiles: Bool = false) throws(PackStoreError) {
+  mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try store.makeSnapshot()
     guard root != nil || !snapshot.packs.isEmpty else { return }
     missing = findMissing(in: snapshot)
@@ -94,7 +94,7 @@ struct SiteChange {
   }
 
   /// Describes what was committed, and removes what nothing leads to any more.
-  mutating func finish() throws(PackStoreError) {
+  mutating func finish() throws {
     try describe(try store.makeSnapshot(), renews: true)
     try folder.removeAll(but: Set(files.keys).union(retired.entries.keys))
   }
@@ -120,7 +120,7 @@ struct SiteChange {
   }
 
   /// Signs the root again, with a new date and number, and puts off its end.
-  mutating func renew() throws(PackStoreError) {
+  mutating func renew() throws {
     guard var next = root else {
       throw PackStoreError(.notFound, "the site has no root yet", file: folder.path.string)
     }
@@ -135,7 +135,7 @@ struct SiteChange {
   /// - Parameter renews: puts the root's end off, too, if it has one.
   private mutating func describe(
     _ snapshot: borrowing Snapshot, renews: Bool, checksFiles: Bool = false
-  ) throws(PackStoreError) {
+  ) throws {
     let description = try SiteDescription(of: snapshot, in: folder, current: root, checksFiles: checksFiles) {
       [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
@@ -153,21 +153,21 @@ struct SiteChange {
   }
 
   /// Notes that a root which leads to `next` is about to be written, and forgets what is due.
-  private mutating func retire(for next: [SitePath: UInt64]) throws(PackStoreError) {
+  private mutating func retire(for next: [SitePath: UInt64]) throws {
     retired.replace(files.filter { next[$0.key] == nil }, by: next, now: now)
     retired.dropDue(now: now, grace: options.gracePeriod.nanoseconds)
     files = next
     try writeRetired()
   }
 
-  private mutating func writeRetired() throws(PackStoreError) {
+  private mutating func writeRetired() throws {
     guard retired != writtenRetired else { return }
     try folder.writeRetired(retired)
     writtenRetired = retired
   }
 
   /// Replaces the root. All that it names is durable.
-  private mutating func write(_ next: SiteRoot) throws(PackStoreError) {
+  private mutating func write(_ next: SiteRoot) throws {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
     try folder.writeRoot(bytes)
@@ -177,7 +177,7 @@ struct SiteChange {
   }
 
   /// Names deltas in the root that were made.
-  mutating func name(_ deltas: [DeltaInfo]) throws(PackStoreError) {
+  mutating func name(_ deltas: [DeltaInfo]) throws {
     guard !deltas.isEmpty, var next = root else { return }
     try folder.syncNames()
     next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
@@ -196,7 +196,7 @@ struct SiteChange {
   // MARK: - Store
 
   /// A transaction of the site's store; ``commit(_:dropping:)`` commits it.
-  func makeTransaction() throws(PackStoreError) -> Transaction {
+  func makeTransaction() throws -> Transaction {
     // What is kept is decided by whoever drops versions.
     var transactionOptions = Transaction.Options(
       waitsForWriters: options.waitsForOthers, keptVersionCount: Int(Int32.max))
@@ -209,7 +209,7 @@ struct SiteChange {
   /// - Parameter dropped: versions that the transaction drops.
   mutating func commit(
     _ transaction: consuming Transaction, dropping dropped: [PackVersion] = []
-  ) throws(PackStoreError) {
+  ) throws {
     var dropping: [SitePath: UInt64] = [:]
     for version in dropped {
       guard let named = root?.version(version.number, of: version.pack) else { continue }
@@ -228,7 +228,7 @@ struct SiteChange {
 
   /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
   /// generation that it may fall back to does, and none that is read.
-  mutating func collect() throws(PackStoreError) {
+  mutating func collect() throws {
     for _ in 0..<2 {
       guard try hasStraySegments() else { return }
       try folder.checkpoint("collect")
@@ -239,7 +239,7 @@ struct SiteChange {
   }
 
   /// Whether there are segments that neither the root leads to nor clients may be fetching.
-  private func hasStraySegments() throws(PackStoreError) -> Bool {
+  private func hasStraySegments() throws -> Bool {
     try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
   }
 }
@@ -250,21 +250,21 @@ extension SiteFolder {
   /// - Parameter product: what the site must be of, if that is known.
   func readRoot(
     signedBy key: SiteKey, of product: Product?, acceptsDamage: Bool
-  ) throws(PackStoreError) -> SiteRoot? {
+  ) throws -> SiteRoot? {
     let signed: SignedSiteRoot?
     do {
       signed = try readRoot()
-    } catch  where error.code == .corrupt && acceptsDamage { return nil }
+    } catch let error as PackStoreError where error.code == .corrupt && acceptsDamage { return nil }
     guard let signed else { return nil }
     guard signed.publicKey == key.publicKey else {
       var error = PackStoreError(.untrusted, "the site is signed by another key", file: path.string)
-      error.remedy = "use the key that signed it: its clients would refuse any other"
+      error.specificRemedy = "use the key that signed it: its clients would refuse any other"
       throw error
     }
     guard product == nil || product == signed.root.product else {
       var error = PackStoreError(
         .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
-      error.remedy = "publish other products to sites of their own: clients would refuse this one"
+      error.specificRemedy = "publish other products to sites of their own: clients would refuse this one"
       throw error
     }
     return signed.root

@@ -25,7 +25,7 @@ extension SiteRoot {
 
 extension SiteFolder {
   /// Reads a manifest and checks it against the root that names it.
-  func manifest(of version: SiteRoot.Version, in pack: PackID) throws(PackStoreError) -> VersionManifest {
+  func manifest(of version: SiteRoot.Version, in pack: PackID) throws -> VersionManifest {
     try version.openManifest(try read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack)
   }
 
@@ -38,7 +38,7 @@ extension SiteFolder {
   /// Whether the delta is what the root means, to the last bit: its header, and the blocks of which it has the SHA-256.
   func holds(_ delta: SiteRoot.Delta) -> Bool { (try? check(delta)) != nil }
 
-  private func check(_ delta: SiteRoot.Delta) throws(PackStoreError) {
+  private func check(_ delta: SiteRoot.Delta) throws {
     let file = try open(.delta(delta.header))
     let header = try file.bytes(upTo: Int(delta.headerByteCount))
     var reader = ByteReader(header[...], file: "\(SitePath.delta(delta.header))")

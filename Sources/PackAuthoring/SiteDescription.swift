@@ -26,7 +26,7 @@ struct SiteDescription {
   init(
     of snapshot: borrowing Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
-  ) throws(PackStoreError) {
+  ) throws {
     self.folder = folder
     self.checksFiles = checksFiles
     let known = knownManifests(current)
@@ -68,7 +68,7 @@ struct SiteDescription {
 
   private mutating func describeSegments(
     of versions: [PackVersion], in snapshot: borrowing Snapshot, _ progress: (UInt64, UInt64) -> Void
-  ) throws(PackStoreError) {
+  ) throws {
     var missing: [Snapshot.Segment] = []
     var seen = Set(tables.keys)
     for version in versions {
@@ -79,7 +79,7 @@ struct SiteDescription {
     let total = missing.map(\.byteCount).reduce(0, +)
     var done: UInt64 = 0
     for segment in missing {
-      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the publication was cancelled") }
+      try Task.checkCancellation()
       progress(done, total)
       try describe(segment, in: snapshot)
       done += segment.byteCount
@@ -88,13 +88,13 @@ struct SiteDescription {
 
   private mutating func describe(
     _ segment: Snapshot.Segment, in snapshot: borrowing Snapshot
-  ) throws(PackStoreError) {
+  ) throws {
     let file = SitePath.frames(segment.id)
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
     // Written even when there is one of that name: nothing says that it is right, and it would be the same.
-    try folder.write(file) { output throws(PackStoreError) in
-      try snapshot.writeFrameTable(of: segment.id) { bytes throws(PackStoreError) in
+    try folder.write(file) { output in
+      try snapshot.writeFrameTable(of: segment.id) { bytes in
         hash.update(bytes)
         byteCount += UInt64(bytes.count)
         try output.write(bytes)
@@ -110,7 +110,7 @@ struct SiteDescription {
 
   private mutating func describe(
     _ pack: Pack, _ versions: [(PackVersion, VersionManifest?)], in snapshot: borrowing Snapshot, _ current: SiteRoot?
-  ) throws(PackStoreError) -> SiteRoot.Pack {
+  ) throws -> SiteRoot.Pack {
     var described: [SiteRoot.Version] = []
     for (version, known) in versions { described.append(try describe(version, known, in: snapshot)) }
     let catalogs = Set(described.map(\.catalog))
@@ -128,7 +128,7 @@ struct SiteDescription {
 
   private mutating func describe(
     _ version: PackVersion, _ known: VersionManifest?, in snapshot: borrowing Snapshot
-  ) throws(PackStoreError) -> SiteRoot.Version {
+  ) throws -> SiteRoot.Version {
     let manifest: VersionManifest
     if let known {
       manifest = known
@@ -140,7 +140,7 @@ struct SiteDescription {
     let bytes = try manifest.encode()
     let digest = Digest256(hashing: bytes)
     if known == nil {
-      try folder.write(.version(digest)) { file throws(PackStoreError) in try file.write(bytes) }
+      try folder.write(.version(digest)) { file in try file.write(bytes) }
       newByteCount += UInt64(bytes.count)
     }
     files[.version(digest)] = UInt64(bytes.count)

@@ -7,7 +7,7 @@ struct SiteFolder: Sendable {
   let path: FilePath
 
   /// Called before each change of a file, with its name: for tests that end a publication there.
-  var checkpoint: @Sendable (String) throws(PackStoreError) -> Void = { _ throws(PackStoreError) in }
+  var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
   init(path: FilePath) { self.path = path }
 
@@ -18,7 +18,7 @@ struct SiteFolder: Sendable {
   var lockFile: FilePlace { place("root.lock") }
 
   /// The lock that one publisher of the site holds at a time.
-  func lock(waits: Bool) throws(PackStoreError) -> FileLock {
+  func lock(waits: Bool) throws -> FileLock {
     try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site")
   }
 
@@ -30,13 +30,13 @@ struct SiteFolder: Sendable {
 
   /// Whether the folder was made to be a site, though it may have lost a part.
   var isSite: Bool {
-    get throws(PackStoreError) {
+    get throws {
       let names = try namesInFolder(path)
       return names.contains(SitePath.folders[0]) || names.contains(SitePath.root.description)
     }
   }
 
-  func makeFolders() throws(PackStoreError) {
+  func makeFolders() throws {
     var isNew = false
     for folder in SitePath.folders.reversed() {  // the one that is asked for comes last
       if try makeFolder(path.appending(folder)) { isNew = true }
@@ -46,31 +46,31 @@ struct SiteFolder: Sendable {
 
   // MARK: - The root
 
-  func readRoot() throws(PackStoreError) -> SignedSiteRoot? {
+  func readRoot() throws -> SignedSiteRoot? {
     do {
       let bytes = try read(.root, limit: SiteRoot.byteCountLimit)
       return try SignedSiteRoot(decoding: bytes, file: place(of: .root).text)
-    } catch  where error.code == .notFound { return nil }
+    } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
   /// Puts a root in the place of the present one. Everything it names is durable already.
-  func writeRoot(_ bytes: [UInt8]) throws(PackStoreError) {
-    try write(.root) { file throws(PackStoreError) in try file.write(bytes) }
+  func writeRoot(_ bytes: [UInt8]) throws {
+    try write(.root) { file in try file.write(bytes) }
     try syncFolder(path)
   }
 
   // MARK: - What was retired
 
   /// - Throws: `corrupt` when the file is damaged: without it nobody knows what may go.
-  func readRetired() throws(PackStoreError) -> RetiredFiles {
+  func readRetired() throws -> RetiredFiles {
     do {
       let file = try InputFile(RetiredFiles.fileName, in: path)
       return try RetiredFiles(decoding: try file.contents(limit: RetiredFiles.byteCountLimit), file: file.place.text)
-    } catch  where error.code == .notFound { return RetiredFiles() }
+    } catch let error as PackStoreError where error.code == .notFound { return RetiredFiles() }
   }
 
   /// Replaces what is known of retired files, durably.
-  func writeRetired(_ retired: RetiredFiles) throws(PackStoreError) {
+  func writeRetired(_ retired: RetiredFiles) throws {
     try checkpoint("write retired")
     let name = RetiredFiles.fileName
     try replaceFile(name, in: path, by: retired.encode(), draft: name + Self.draftSuffix)
@@ -79,21 +79,23 @@ struct SiteFolder: Sendable {
   // MARK: - Immutable files
 
   /// Opens a file for reading; a link is refused.
-  func open(_ file: SitePath) throws(PackStoreError) -> InputFile { try InputFile(file.description, in: path) }
+  func open(_ file: SitePath) throws -> InputFile { try InputFile(file.description, in: path) }
 
   /// The length of a file, or nil when there is none.
-  func byteCount(of file: SitePath) throws(PackStoreError) -> UInt64? {
-    do { return try open(file).byteCount } catch  where error.code == .notFound { return nil }
+  func byteCount(of file: SitePath) throws -> UInt64? {
+    do { return try open(file).byteCount } catch let error as PackStoreError where error.code == .notFound {
+      return nil
+    }
   }
 
-  func read(_ file: SitePath, limit: Int) throws(PackStoreError) -> [UInt8] {
+  func read(_ file: SitePath, limit: Int) throws -> [UInt8] {
     try open(file).contents(limit: limit)
   }
 
   /// Makes a file; its name is durable after ``syncNames()``.
   func write(
-    _ file: SitePath, _ body: (NewFile) throws(PackStoreError) -> Void
-  ) throws(PackStoreError) {
+    _ file: SitePath, _ body: (NewFile) throws -> Void
+  ) throws {
     try checkpoint("write \(file)")
     let draft = try NewFile(draftPlace(of: file))
     try body(draft)
@@ -105,7 +107,7 @@ struct SiteFolder: Sendable {
   private var deltaDraft: FilePlace { place("deltas/draft" + Self.draftSuffix) }
 
   /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
-  func openDelta() throws(PackStoreError) -> NewFile {
+  func openDelta() throws -> NewFile {
     try checkpoint("write a delta")
     return try NewFile(deltaDraft)
   }
@@ -114,23 +116,23 @@ struct SiteFolder: Sendable {
   func discardDelta() { try? removeFile(deltaDraft) }
 
   /// Gives a delta that was written its name, which is durable after ``syncNames()``.
-  func finish(_ delta: NewFile, _ info: DeltaInfo) throws(PackStoreError) {
+  func finish(_ delta: NewFile, _ info: DeltaInfo) throws {
     try delta.sync()
     try checkpoint("rename a delta")
     try renameFile(deltaDraft, to: place(of: .delta(info.headerDigest)))
   }
 
-  func syncNames() throws(PackStoreError) {
+  func syncNames() throws {
     for folder in SitePath.folders { try syncFolder(place(folder)) }
   }
 
   /// The segments that are there.
-  func segments() throws(PackStoreError) -> [SitePath] {
+  func segments() throws -> [SitePath] {
     try namesInFolder(place("segments")).compactMap { SitePath("segments/\($0)") }
   }
 
   /// Removes all files of the site's own folders but those of `needed`.
-  func removeAll(but needed: some Collection<SitePath>) throws(PackStoreError) {
+  func removeAll(but needed: some Collection<SitePath>) throws {
     let needed = Set(needed)
     for folder in SitePath.folders {
       for name in try namesInFolder(place(folder)) {

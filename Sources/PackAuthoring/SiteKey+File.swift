@@ -9,17 +9,17 @@ extension SiteKey {
   ///
   /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it holds
   ///   something else; `ioError`.
-  public init(contentsOf file: FilePath) throws(PackStoreError) {
+  public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
       var error = PackStoreError(.untrusted, "others can read the secret key", file: file.string)
-      error.remedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
+      error.specificRemedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
       throw error
     }
     let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     guard let key = Self(fileText: String(decoding: bytes, as: UTF8.self)) else {
       var error = PackStoreError(.corrupt, "this is no key file", file: file.string)
-      error.remedy = "name the file that 'packstore keygen' made"
+      error.specificRemedy = "name a file that begins with the line '\(Self.firstLine)'"
       throw error
     }
     self = key
@@ -28,7 +28,7 @@ extension SiteKey {
   /// Writes the key to a new file that its owner alone may read, and makes the folders above it if need be.
   ///
   /// - Throws: `exists` when there is a file of that name: it stays as it is; `ioError`, `noSpace`.
-  public func write(to file: FilePath) throws(PackStoreError) {
+  public func write(to file: FilePath) throws {
     let folder = file.removingLastComponent()
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
     let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max))"))
@@ -38,7 +38,7 @@ extension SiteKey {
     try opened.sync()
     do {
       try linkFile(draft, to: FilePlace(file))
-    } catch  where error.code == .exists {
+    } catch let error as PackStoreError where error.code == .exists {
       throw PackStoreError(.exists, "there is a file already", file: file.string)
     }
     try syncFolder(folder)
@@ -48,13 +48,14 @@ extension SiteKey {
   ///
   /// - Returns: the key, and whether it is new.
   /// - Throws: what reading and writing throw.
-  public static func readOrMake(_ file: FilePath) throws(PackStoreError) -> (key: SiteKey, isNew: Bool) {
-    do { return (try SiteKey(contentsOf: file), false) } catch  where error.code == .notFound {}
+  public static func readOrMake(_ file: FilePath) throws -> (key: SiteKey, isNew: Bool) {
+    do { return (try SiteKey(contentsOf: file), false) } catch let error as PackStoreError where error.code == .notFound
+    {}
     let key = SiteKey()
     do {
       try key.write(to: file)
       return (key, true)
-    } catch  where error.code == .exists {
+    } catch let error as PackStoreError where error.code == .exists {
       return (try SiteKey(contentsOf: file), false)  // another process was faster
     }
   }

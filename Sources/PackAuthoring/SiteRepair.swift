@@ -51,13 +51,13 @@ struct SiteRepair {
   }
 
   /// Finds out what would be done. Needs no key.
-  func plan() throws(PackStoreError) -> SiteRepairResult {
+  func plan() throws -> SiteRepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
     return SiteRepairResult(store: store, damagedFiles: findDamage(), sequence: nil)
   }
 
-  func run(signedBy key: SiteKey) throws(PackStoreError) -> SiteRepairResult {
+  func run(signedBy key: SiteKey) throws -> SiteRepairResult {
     try checkSite()
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
@@ -78,13 +78,13 @@ struct SiteRepair {
     return SiteRepairResult(store: result, damagedFiles: damagedFiles, sequence: change.root?.sequence)
   }
 
-  private func checkSite() throws(PackStoreError) {
+  private func checkSite() throws {
     guard try folder.isSite else {
       throw PackStoreError(.notAStore, "the folder is no site", file: path.string)
     }
   }
 
-  private func repairStore(isDryRun: Bool) throws(PackStoreError) -> RepairResult {
+  private func repairStore(isDryRun: Bool) throws -> RepairResult {
     try Store.repairNow(
       path.string, donors, isDryRun: isDryRun, waitsForWriters: options.waitsForOthers, isPublication: true, progress)
   }
@@ -125,8 +125,8 @@ extension Site {
   public static func repair(
     at path: FilePath, from donors: [String] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
     progress: (@Sendable (RepairProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> SiteRepairResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> SiteRepairResult {
+    try await BlockingExecutor.run {
       let repair = SiteRepair(of: path, from: donors, options: options, progress: progress)
       guard let key else { return try repair.plan() }
       return try repair.run(signedBy: key)

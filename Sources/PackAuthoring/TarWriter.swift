@@ -17,8 +17,8 @@ final class TarWriter {
   /// Adds a file under a name of at most 100 bytes.
   ///
   /// - Throws: `sourceChanged` when the file shrinks meanwhile.
-  func add(_ name: String, from file: InputFile) throws(PackStoreError) {
-    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the archive was not made") }
+  func add(_ name: String, from file: InputFile) throws {
+    try Task.checkCancellation()
     let header = TarHeader(name: name, byteCount: try file.byteCount, modifiedAt: modifiedAt)
     try write(header.encode())
     var left = header.byteCount
@@ -36,13 +36,13 @@ final class TarWriter {
   /// Ends the archive and makes it durable.
   ///
   /// - Returns: its length in bytes.
-  func finish() throws(PackStoreError) -> UInt64 {
+  func finish() throws -> UInt64 {
     try write([UInt8](repeating: 0, count: 2 * TarHeader.byteCount))
     try output.sync()
     return byteCount
   }
 
-  private func write(_ bytes: [UInt8]) throws(PackStoreError) {
+  private func write(_ bytes: [UInt8]) throws {
     try output.write(bytes)
     byteCount += UInt64(bytes.count)
   }

@@ -19,7 +19,7 @@ struct Unpublication {
     folder = site.folder
   }
 
-  func run(_ packs: [PackID]) throws(PackStoreError) -> PublishResult {
+  func run(_ packs: [PackID]) throws -> PublishResult {
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     var change = try SiteChange(
@@ -35,7 +35,7 @@ struct Unpublication {
       newByteCount: change.newByteCount)
   }
 
-  private func check(_ packs: [PackID], _ root: SiteRoot?) throws(PackStoreError) {
+  private func check(_ packs: [PackID], _ root: SiteRoot?) throws {
     let present = Set(try site.store.packs().map(\.id)).union(root?.packs.map(\.id) ?? [])
     for pack in packs where !present.contains(pack) {
       throw PackStoreError(.notFound, "the site has no such pack", file: pack.name)
@@ -43,7 +43,7 @@ struct Unpublication {
   }
 
   /// Removes those of the packs that the store still has: a publisher that died may have removed some.
-  private func remove(_ packs: [PackID], in change: inout SiteChange) throws(PackStoreError) -> [PackVersion] {
+  private func remove(_ packs: [PackID], in change: inout SiteChange) throws -> [PackVersion] {
     var transaction = try change.makeTransaction()
     var dropped: [PackVersion] = []
     for pack in Set(packs).sorted() {
@@ -65,12 +65,12 @@ extension Site {
   ///   - key: the one that signed the site before.
   ///   - options: grace period, expiry, and whether to wait.
   /// - Throws: `notFound` when the site has no such pack; `untrusted` when the site is signed by another key; `busy`;
-  ///   `cancelled`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
+  ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
   @discardableResult
   public func unpublish(
     _ packs: [PackID], signedBy key: SiteKey, options: PublishOptions = .init()
-  ) async throws(PackStoreError) -> PublishResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> PublishResult {
+    try await BlockingExecutor.run {
       try Unpublication(site: self, key: key, options: options).run(packs)
     }
   }

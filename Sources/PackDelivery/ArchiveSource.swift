@@ -20,21 +20,16 @@ package final class ArchiveSource: SiteSource {
   /// Opens the archive and looks for its files.
   ///
   /// - Throws: `noSite` when there is no such file; `corrupt` when it is no archive; `ioError`.
-  package init(_ path: String, pace: Pace = Pace()) throws(DeliveryError) {
+  package init(_ path: String, pace: Pace = Pace()) throws {
     let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     do {
       file = try InputFile(FilePath(path))
       index = try Self.readIndex(file, place)
+    } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
+      throw DeliveryError(.noSite, "there is no such file", at: place)
+    } catch let error as PackStoreError where error.code == .corrupt {
+      throw DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
     } catch {
-      guard let error = error as? PackStoreError else {
-        throw DeliveryError(.ioError, "cannot read (\(error))", at: place)
-      }
-      if error.code == .notFound || error.systemError == .notDirectory {
-        throw DeliveryError(.noSite, "there is no such file", at: place)
-      }
-      guard error.code != .corrupt else {
-        throw DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
-      }
       throw DeliveryError(cannotRead: error, at: place)
     }
     location = place
@@ -75,7 +70,7 @@ package final class ArchiveSource: SiteSource {
       throw changed(file.path, "the file is shorter than the site says")
     }
     let isWhole: Bool
-    do throws(PackStoreError) {
+    do {
       isWhole = try buffer.fill(from: self.file, at: member.offset + offset)
     } catch {
       throw DeliveryError(cannotRead: error, at: location, offset: member.offset + offset)

@@ -1,5 +1,11 @@
 import PackStore
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// Why something could not be brought from a site, where, and what to do about it.
 ///
 /// What the store itself refuses is a `PackStoreError`.
@@ -25,7 +31,11 @@ public struct DeliveryError: Error, Hashable, Sendable {
 
 extension DeliveryError {
   /// A file of a folder or an archive that cannot be read, or is none.
-  init(cannotRead error: PackStoreError, at location: String, offset: UInt64? = nil) {
+  init(cannotRead error: any Error, at location: String, offset: UInt64? = nil) {
+    guard let error = error as? PackStoreError else {
+      self.init(.ioError, "cannot read (\(error))", at: location, offset: offset)
+      return
+    }
     let cause = error.systemError.map { " (\($0))" } ?? ""
     self.init(.ioError, error.reason + cause, at: location, offset: offset)
   }
@@ -58,7 +68,9 @@ extension DeliveryError {
     public static let newerFormat = Self(name: "newerFormat")
     /// The site was made by a version of PackStore with another draft of the format.
     public static let otherDraft = Self(name: "otherDraft")
-    /// The root's signature is wrong, or there is none where one is needed.
+    /// Nobody signed the root, which only folders may do without, and only on request.
+    public static let notSigned = Self(name: "notSigned")
+    /// The root's signature is wrong.
     public static let badSignature = Self(name: "badSignature")
     /// The root is signed by another key than the one that is trusted.
     public static let otherKey = Self(name: "otherKey")
@@ -81,19 +93,21 @@ extension DeliveryError.Code: CustomStringConvertible {
 
 extension DeliveryError: CustomStringConvertible {
   /// One sentence: what, where, and what to do.
-  public var description: String {
-    let place = location.map { " at \($0)" + (offset.map { ", byte \($0)" } ?? "") } ?? ""
-    return reason + place + (advice.map { ": \($0)" } ?? "")
-  }
+  public var description: String { remedy.map { "\(finding): \($0)" } ?? finding }
 
-  private var advice: String? {
+  /// What and where.
+  public var finding: String { reason + (location.map { " at \($0)" + (offset.map { ", byte \($0)" } ?? "") } ?? "") }
+
+  /// What to do about it, in terms of this library; nil where the finding says it all.
+  public var remedy: String? {
     switch code {
     case .unreachable: "try again later; what came so far is kept"
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if it stays so, tell whoever runs the site"
     case .newerFormat: "update PackStore"
     case .otherDraft: "use the version of PackStore that published it, or have it published again"
-    case .otherKey: "ask the publisher; 'packstore trust STORE forget ID' forgets what is trusted"
+    case .notSigned: "set PullOptions.allowsUnsigned to take a folder that is not signed"
+    case .otherKey: "ask the publisher whether the key was replaced, before you trust another one"
     case .forkedRoot: "ask the publisher: the key may be stolen"
     case .fromTheFuture: "see whether the clock is right, and ask the publisher"
     case .tooOld: "try again later, or ask the publisher"
@@ -101,4 +115,11 @@ extension DeliveryError: CustomStringConvertible {
     default: nil
     }
   }
+}
+
+/// What `localizedDescription` shows: the same English sentence as ``DeliveryError/description``.
+extension DeliveryError: LocalizedError {
+  public var errorDescription: String? { description }
+  public var failureReason: String? { finding }
+  public var recoverySuggestion: String? { remedy }
 }

@@ -35,12 +35,11 @@ package final class FolderSource: SiteSource {
       } catch SourceFault.siteChanged {
         throw DeliveryError(.noSite, "there is no site: no file '\(path)'", at: self.location)
       }
-      do throws(PackStoreError) {
+      do {
         return try file.contents(limit: limit)
+      } catch let error as PackStoreError where error.code == .corrupt {
+        throw DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: self.place(of: path))
       } catch {
-        guard error.code != .corrupt else {
-          throw DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: self.place(of: path))
-        }
         throw DeliveryError(cannotRead: error, at: self.place(of: path))
       }
     }
@@ -55,7 +54,7 @@ package final class FolderSource: SiteSource {
   private func fill(_ buffer: TransferBuffer, from file: SiteFile, at offset: UInt64) throws {
     let opened = try open(file.path)
     let isWhole: Bool
-    do throws(PackStoreError) {
+    do {
       isWhole = try buffer.fill(from: opened, at: offset)
     } catch {
       throw DeliveryError(cannotRead: error, at: place(of: file.path), offset: offset)
@@ -65,13 +64,12 @@ package final class FolderSource: SiteSource {
 
   /// A link in the site is refused: only the one that leads to the site's folder was chosen by the one who named it.
   private func open(_ path: String) throws -> InputFile {
-    do throws(PackStoreError) {
+    do {
       return try InputFile(path, in: folder)
-    } catch {
-      guard error.code == .notFound || error.systemError == .notDirectory else {
-        throw DeliveryError(cannotRead: error, at: place(of: path))
-      }
+    } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
       throw changed(path, "there is no such file")
+    } catch {
+      throw DeliveryError(cannotRead: error, at: place(of: path))
     }
   }
 

@@ -25,7 +25,7 @@ extension Asset {
   /// - Throws: `notContiguous` unless ``isContiguous``; `wrongKind`, `corrupt`, `purged`, `ioError`.
   public var bytes: RawSpan {
     @_lifetime(copy self)
-    get throws(PackStoreError) {
+    get throws {
       let span = RawSpan(_unsafeBytes: try borrow())
       return _overrideLifetime(span, copying: self)
     }
@@ -38,18 +38,18 @@ extension Asset {
   /// raw in one piece from 2 MiB on; shorter ones stay on this thread. Nothing is allocated once a few reads were made.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
-  ///   `purged`, `ioError`, `outOfMemory`, `cancelled`. The buffer's bytes are then unspecified.
+  ///   `purged`, `ioError`, `outOfMemory`, `CancellationError`. The buffer's bytes are then unspecified.
   /// - Returns: the number of bytes read, which is the length of the range.
   @discardableResult
-  public func read(into buffer: inout MutableRawSpan, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
-    try buffer.withUnsafeMutableBytes { bytes throws(PackStoreError) in try read(into: bytes, range: range) }
+  public func read(into buffer: inout MutableRawSpan, range: Range<Int>? = nil) throws -> Int {
+    try buffer.withUnsafeMutableBytes { bytes in try read(into: bytes, range: range) }
   }
 
   /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
   ///
   /// - Throws: as ``read(into:range:)``. The buffer then holds what it held.
-  public func read(appendingTo buffer: inout OutputRawSpan, range: Range<Int>? = nil) throws(PackStoreError) {
-    try buffer.withUnsafeMutableBytes { bytes, initializedCount throws(PackStoreError) in
+  public func read(appendingTo buffer: inout OutputRawSpan, range: Range<Int>? = nil) throws {
+    try buffer.withUnsafeMutableBytes { bytes, initializedCount in
       initializedCount += try read(
         into: UnsafeMutableRawBufferPointer(rebasing: bytes[initializedCount...]), range: range)
     }
@@ -59,7 +59,7 @@ extension Asset {
   ///
   /// - Throws: as ``read(into:range:)``.
   @discardableResult
-  public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws(PackStoreError) -> Int {
+  public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws -> Int {
     let range = range ?? 0..<byteCount
     try checkFits(range)
     guard range.count <= buffer.count else {
@@ -79,7 +79,7 @@ extension Asset {
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public var contents: Data {
-    get throws(PackStoreError) {
+    get throws {
       var contents = pks_contents()
       try check { error in withCore { pks_asset_contents(&contents, $0, error) } }
       guard let bytes = contents.bytes else { return Data() }
@@ -96,10 +96,10 @@ extension Asset {
   /// A range of the file, as a copy.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
-  ///   `outOfMemory`, `cancelled`.
-  public func contents(in range: Range<Int>) throws(PackStoreError) -> Data {
+  ///   `outOfMemory`, `CancellationError`.
+  public func contents(in range: Range<Int>) throws -> Data {
     try checkFits(range)
-    return try Data(count: range.count) { memory throws(PackStoreError) in
+    return try Data(count: range.count) { memory in
       try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: memory)
     }
   }
@@ -111,7 +111,7 @@ extension Asset {
   /// otherwise, or when the cache is busy or too small, a sealed file in memory of at most 64 MiB.
   ///
   /// - Throws: `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`; `noSpace` when there is room in neither.
-  public func openDescriptor() throws(PackStoreError) -> FileDescriptor {
+  public func openDescriptor() throws -> FileDescriptor {
     var descriptor: CInt = -1
     try check { error in withCore { pks_asset_open_file(&descriptor, $0, error) } }
     return FileDescriptor(rawValue: descriptor)
@@ -122,7 +122,7 @@ extension Asset {
   ///
   /// - Throws: `wrongKind` for anything else than a link.
   public var linkTarget: String {
-    get throws(PackStoreError) {
+    get throws {
       var target = pks_bytes()
       try check { error in withCore { pks_asset_link_target($0, &target, error) } }
       return String(copying: target)
@@ -130,18 +130,18 @@ extension Asset {
   }
 
   /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.
-  private func checkFits(_ range: Range<Int>) throws(PackStoreError) {
+  private func checkFits(_ range: Range<Int>) throws {
     guard kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
     guard range.lowerBound >= 0, range.upperBound <= byteCount else {
       throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
     }
   }
 
-  private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws(PackStoreError) {
+  private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws {
     try check { error in withCore { readWhileWanted($0, offset, memory, count, error) } }
   }
 
-  private func borrow() throws(PackStoreError) -> UnsafeRawBufferPointer {
+  private func borrow() throws -> UnsafeRawBufferPointer {
     var loan = pks_bytes()
     try check { error in withCore { pks_asset_borrow($0, &loan, error) } }
     return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
@@ -162,7 +162,7 @@ func readWhileWanted(
 
 extension Data {
   /// Data of `count` bytes that `fill` writes. Not zeroed before.
-  init(count: Int, filledBy fill: (UnsafeMutableRawPointer) throws(PackStoreError) -> Void) throws(PackStoreError) {
+  init(count: Int, filledBy fill: (UnsafeMutableRawPointer) throws -> Void) throws {
     guard let memory = malloc(Swift.max(count, 1)) else { throw PackStoreError(.outOfMemory, "out of memory") }
     do {
       try fill(memory)

@@ -36,7 +36,7 @@ extension Asset {
   /// - Throws: `wrongKind` unless it is a file; `corrupt`.
   /// - Complexity: O(*n*) in the frames that hold its bytes.
   public var storage: Storage {
-    get throws(PackStoreError) {
+    get throws {
       var storage = pks_storage()
       try check { error in withCore { pks_asset_storage(&storage, $0, error) } }
       return Storage(storage)

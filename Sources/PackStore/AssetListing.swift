@@ -75,7 +75,7 @@ extension Snapshot {
   /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:of:depth:_:)`` takes no memory.
   public func entries(
     in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
-  ) throws(PackStoreError) -> [Entry] {
+  ) throws -> [Entry] {
     var cursor = try cursor(in: folder, of: pack, depth: depth)
     var entries: [Entry] = []
     while let asset = try cursor.next() { entries.append(asset.entry) }
@@ -98,14 +98,14 @@ extension Snapshot {
   @_lifetime(borrow self)
   public func cursor(
     in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
-  ) throws(PackStoreError) -> AssetCursor {
+  ) throws -> AssetCursor {
     try AssetCursor(self, folder, try scope(pack), depth == .children ? PKS_CHILDREN : PKS_DESCENDANTS)
   }
 
   /// What other packs hide below `folder`, in bytewise order of paths.
   ///
   /// - Complexity: O(*n*) time and memory in the conflicts.
-  public func conflicts(in folder: String = "") throws(PackStoreError) -> [Conflict] {
+  public func conflicts(in folder: String = "") throws -> [Conflict] {
     let walk = try AssetWalk(hold, folder, anyPack, PKS_CONFLICTS)
     var conflicts: [Conflict] = []
     while let entry = try walk.next() { conflicts.append(Conflict(entry)) }
@@ -123,13 +123,13 @@ public struct AssetCursor: ~Copyable, ~Escapable {
   @_lifetime(borrow snapshot)
   init(
     _ snapshot: borrowing Snapshot, _ folder: String, _ scope: UInt32, _ walk: pks_walk
-  ) throws(PackStoreError) {
+  ) throws {
     self.walk = try AssetWalk(snapshot.hold, folder, scope, walk)
   }
 
   /// The next asset, on loan until the next call; nil after the last.
   @_lifetime(&self)
-  public mutating func next() throws(PackStoreError) -> Asset? {
+  public mutating func next() throws -> Asset? {
     guard let entry = try walk.next() else { return nil }
     return Asset(entry.asset, lentBy: self)
   }
@@ -140,7 +140,7 @@ final class AssetWalk {
   let hold: SnapshotHold
   private let pointer: OpaquePointer
 
-  init(_ hold: SnapshotHold, _ folder: String, _ scope: UInt32, _ walk: pks_walk) throws(PackStoreError) {
+  init(_ hold: SnapshotHold, _ folder: String, _ scope: UInt32, _ walk: pks_walk) throws {
     var pointer: OpaquePointer?
     try check { error in folder.withPath { pks_cursor_open(&pointer, hold.pointer, $0, $1, scope, walk, error) } }
     self.hold = hold
@@ -150,7 +150,7 @@ final class AssetWalk {
   deinit { pks_cursor_close(pointer) }
 
   /// The next entry, whose paths are on loan until the next call; nil after the last.
-  func next() throws(PackStoreError) -> pks_entry? {
+  func next() throws -> pks_entry? {
     var entry = pks_entry()
     var more = false
     try check { pks_cursor_next(pointer, &entry, &more, $0) }

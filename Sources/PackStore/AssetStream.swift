@@ -14,7 +14,7 @@ import CPackStore
 /// stream holds its generation, and so shows one version of the file, whatever is committed meanwhile. It may be gone
 /// through more than once.
 ///
-/// A cancelled task ends it with `cancelled`, within one frame. Bytes are verified before they are handed out; what fails
+/// A cancelled task ends it with `CancellationError`, within one frame. Bytes are verified before they are handed out; what fails
 /// is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
 public struct AssetStream: AsyncSequence, Sendable {
   /// How many bytes a buffer has unless asked otherwise: enough for several threads to decode it.
@@ -36,12 +36,12 @@ public struct AssetStream: AsyncSequence, Sendable {
     let bufferByteCount: Int
 
     /// The next buffer, or nil after the last, and after an error.
-    public mutating func next() async throws(PackStoreError) -> Data? {
+    public mutating func next() async throws -> Data? {
       let source = source, next = rest.prefix(bufferByteCount), end = rest.upperBound
       guard !next.isEmpty else { return nil }
       rest = end..<end
-      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "cancelled") }
-      let buffer = try await BlockingExecutor.run { () throws(PackStoreError) in try source.read(next) }
+      try Task.checkCancellation()
+      let buffer = try await BlockingExecutor.run { try source.read(next) }
       rest = next.upperBound..<end
       return buffer
     }
@@ -65,8 +65,8 @@ extension AssetStream {
       self.core = core
     }
 
-    func read(_ range: Range<Int>) throws(PackStoreError) -> Data {
-      try Data(count: range.count) { memory throws(PackStoreError) in
+    func read(_ range: Range<Int>) throws -> Data {
+      try Data(count: range.count) { memory in
         try check { error in
           path.withPath { path, _ in
             var asset = core
@@ -86,7 +86,7 @@ extension Snapshot {
   public func stream(
     of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount
-  ) throws(PackStoreError) -> AssetStream {
+  ) throws -> AssetStream {
     precondition(bufferByteCount > 0, "a buffer has at least one byte")
     let asset = try asset(path, in: pack)
     guard asset.kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }

@@ -14,10 +14,8 @@ package final class BlockingExecutor: TaskExecutor {
   }
 
   /// Runs `body` on a thread that may block.
-  package static func run<Result: Sendable, Failure: Error>(
-    _ body: @Sendable () throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    try await withTaskExecutorPreference(shared) { () async throws(Failure) -> Result in try body() }
+  package static func run<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+    try await withTaskExecutorPreference(shared) { try body() }
   }
 
   /// Runs `body`, and what it calls, on threads that may block wherever it does not suspend itself.

@@ -1,12 +1,14 @@
 import CPackStore
 
-/// Runs one call of the core and throws what it reports.
+/// Runs one call of the core and throws what it reports: `CancellationError` where a cancelled task ended it.
 @inline(__always)
-func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws(PackStoreError) {
+func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   // Not initialised: the core fills it when it fails, and clearing a kilobyte would be a tenth of a look-up.
-  let failure = withUnsafeTemporaryAllocation(of: pks_error.self, capacity: 1) { memory -> PackStoreError? in
+  let failure = withUnsafeTemporaryAllocation(of: pks_error.self, capacity: 1) { memory -> (any Error)? in
     let error = memory.baseAddress!
-    return call(error) == PKS_OK ? nil : PackStoreError(error)
+    let status = call(error)
+    if status == PKS_OK { return nil }
+    return status == PKS_CANCELLED ? CancellationError() : PackStoreError(error)
   }
   if let failure { throw failure }
 }

@@ -33,7 +33,7 @@ package final class Delivery {
   ///   number is taken by other content; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   package static func open(
     _ manifest: VersionManifest, priority: Int32, by provenance: Provenance, in transaction: borrowing Transaction
-  ) throws(PackStoreError) -> Delivery? {
+  ) throws -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
     try check { error in
@@ -63,7 +63,7 @@ package final class Delivery {
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
   package func use(
     _ delta: SiteRoot.Delta, progress: @escaping (InstallProgress) -> Void
-  ) throws(PackStoreError) {
+  ) throws {
     observer.pointee = InstallObserver(progress: progress)
     var core = pks_delivery_delta()
     withUnsafeMutableBytes(of: &core.header_digest) { $0.copyBytes(from: delta.header.bytes) }
@@ -78,14 +78,13 @@ package final class Delivery {
   }
 
   /// What to fetch next. Any number of wants may be outstanding.
-  package func next() throws(PackStoreError) -> NextWant {
+  package func next() throws -> NextWant {
     var want = pks_want()
     var next = PKS_NEXT_DONE
-    do throws(PackStoreError) {
+    do {
       try check { pks_delivery_next(pointer, &want, &next, $0) }
-    } catch {
-      var error = error
-      if error.code == .corrupt { error.remedy = "what was published makes no sense; tell whoever runs the site" }
+    } catch var error as PackStoreError where error.code == .corrupt {
+      error.specificRemedy = "the published data is inconsistent: tell the publisher of the site"
       throw error
     }
     switch next {
@@ -99,13 +98,12 @@ package final class Delivery {
   }
 
   /// Gives the bytes of the oldest outstanding want.
-  package func give(_ bytes: UnsafeRawBufferPointer) throws(PackStoreError) -> GiveOutcome {
+  package func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome {
     var isFinal = false
-    do throws(PackStoreError) {
+    do {
       try check { pks_delivery_give(pointer, bytes.baseAddress, bytes.count, &isFinal, $0) }
       return .taken
-    } catch {
-      guard error.code == .corrupt else { throw error }
+    } catch let error as PackStoreError where error.code == .corrupt {
       return .mismatch(error, isFinal: isFinal)
     }
   }
@@ -122,7 +120,7 @@ package final class Delivery {
   ///
   /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `newerFormat`,
   ///   `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
-  package func stage() throws(PackStoreError) -> InstallResult {
+  package func stage() throws -> InstallResult {
     var result = pks_add_result()
     try check { pks_delivery_stage(pointer, &result, $0) }
     return InstallResult(result, of: pack, notices: [])

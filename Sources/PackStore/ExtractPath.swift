@@ -13,7 +13,7 @@ struct ExtractPath: Sendable {
   private let nameStart: Int
 
   /// - Parameter prefixCount: how many bytes of the path name the folder that is extracted, with its `/`.
-  init(_ asset: pks_asset, droppingFirst prefixCount: Int) throws(PackStoreError) {
+  init(_ asset: pks_asset, droppingFirst prefixCount: Int) throws {
     let path = UnsafeRawBufferPointer(start: asset.path, count: Int(asset.path_length))
     bytes = Array(path) + [0]
     start = prefixCount

@@ -38,7 +38,7 @@ final class ExtractQueue: Sendable {
     /// Large files that were made, and of which something is missing.
     var partial: [PartialFile] = []
     var result = ExtractResult()
-    var failure: PackStoreError?
+    var failure: (any Error)?
     /// For progress: what is done with, damaged or not.
     var passed = (files: 0, bytes: 0)
   }
@@ -63,10 +63,10 @@ final class ExtractQueue: Sendable {
   }
 
   /// What one thread does next; empty when nothing is left, or another thread failed.
-  func next(_ folders: inout FolderStack) throws(PackStoreError) -> [ExtractJob] {
-    try state.withLock { state throws(PackStoreError) in
+  func next(_ folders: inout FolderStack) throws -> [ExtractJob] {
+    try state.withLock { state in
       guard state.failure == nil else { return [] }
-      guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the extraction was cancelled") }
+      try Task.checkCancellation()
       if let part = try nextPart(&state, &folders) { return [part] }
       let batch = try nextBatch(&state)
       if batch.isEmpty, let part = try nextPart(&state, &folders) { return [part] }
@@ -117,10 +117,10 @@ final class ExtractQueue: Sendable {
   }
 
   /// Stops all threads.
-  func fail(_ error: PackStoreError) { state.withLock { $0.failure = $0.failure ?? error } }
+  func fail(_ error: any Error) { state.withLock { $0.failure = $0.failure ?? error } }
 
-  func finish() throws(PackStoreError) -> ExtractResult {
-    try state.withLock { state throws(PackStoreError) in
+  func finish() throws -> ExtractResult {
+    try state.withLock { state in
       guard let failure = state.failure else { return state.result }
       removePartialFiles(state.partial)
       throw failure
@@ -136,7 +136,7 @@ final class ExtractQueue: Sendable {
   }
 
   /// Small assets until there are enough of them, or a large one comes.
-  private func nextBatch(_ state: inout State) throws(PackStoreError) -> [ExtractJob] {
+  private func nextBatch(_ state: inout State) throws -> [ExtractJob] {
     var batch: [ExtractJob] = []
     var byteCount: UInt64 = 0
     while batch.count < Self.batchCount, byteCount < Self.batchByteCount, let entry = try state.walk.next() {
@@ -153,7 +153,7 @@ final class ExtractQueue: Sendable {
   }
 
   /// The next part of the large file, which is made with the first.
-  private func nextPart(_ state: inout State, _ folders: inout FolderStack) throws(PackStoreError) -> ExtractJob? {
+  private func nextPart(_ state: inout State, _ folders: inout FolderStack) throws -> ExtractJob? {
     guard var large = state.large else { return nil }
     if large.file == nil {
       let file = try makeFile(large, &folders)
@@ -168,7 +168,7 @@ final class ExtractQueue: Sendable {
     return part
   }
 
-  func makeFile(_ job: ExtractJob, _ folders: inout FolderStack) throws(PackStoreError) -> OutputFile {
+  func makeFile(_ job: ExtractJob, _ folders: inout FolderStack) throws -> OutputFile {
     let folder = try folders.enter(job.path.folder)
     return try OutputFile(job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites)
   }

@@ -19,7 +19,7 @@ struct ExtractWorker: ~Copyable {
   deinit { buffer.deallocate() }
 
   mutating func run() {
-    do throws(PackStoreError) {
+    do {
       while true {
         let jobs = try queue.next(&folders)
         guard !jobs.isEmpty else { return }
@@ -33,7 +33,7 @@ struct ExtractWorker: ~Copyable {
     }
   }
 
-  private mutating func run(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+  private mutating func run(_ job: ExtractJob, _ done: inout ExtractResult) throws {
     switch job.asset.kind {
     case PKS_FOLDER: _ = try folders.enter(job.path.relative)
     case PKS_LINK: try makeLink(job, &done)
@@ -41,7 +41,7 @@ struct ExtractWorker: ~Copyable {
     }
   }
 
-  private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+  private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws {
     guard job.file == nil else { return try writePart(job, &done) }
     let file = try queue.makeFile(job, &folders)
     do {
@@ -63,17 +63,17 @@ struct ExtractWorker: ~Copyable {
     if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
   }
 
-  private func writePart(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+  private func writePart(_ job: ExtractJob, _ done: inout ExtractResult) throws {
     guard let file = job.file, let damage = try copy(job, to: file) else { return }
     if queue.markDamaged(file) { done.damaged.append(.init(path: job.path.text, error: damage)) }
   }
 
   /// Returns why the asset cannot be read, if that is to be listed.
-  private func copy(_ job: ExtractJob, to file: OutputFile) throws(PackStoreError) -> PackStoreError? {
+  private func copy(_ job: ExtractJob, to file: OutputFile) throws -> PackStoreError? {
     var offset = job.range.lowerBound
     while offset < job.range.upperBound {
       let count = Int(min(UInt64(buffer.count), job.range.upperBound - offset))
-      do throws(PackStoreError) {
+      do {
         try check { error in job.path.lend(job.asset) { pks_asset_read($0, offset, buffer.baseAddress, count, error) } }
       } catch {
         return try listed(error)
@@ -85,15 +85,16 @@ struct ExtractWorker: ~Copyable {
   }
 
   /// An error of the store, if it is to be listed; else it is thrown.
-  private func listed(_ error: PackStoreError) throws(PackStoreError) -> PackStoreError {
-    let isDamage = error.code == .corrupt || error.code == .purged || error.code == .ioError
-    guard isDamage, queue.options.continuesAfterDamage else { throw error }
-    return error
+  private func listed(_ error: any Error) throws -> PackStoreError {
+    guard let damage = error as? PackStoreError, [.corrupt, .purged, .ioError].contains(damage.code),
+      queue.options.continuesAfterDamage
+    else { throw error }
+    return damage
   }
 
-  private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws(PackStoreError) {
+  private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws {
     var loan = pks_bytes()
-    do throws(PackStoreError) {
+    do {
       try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
     } catch {
       done.damaged.append(.init(path: job.path.text, error: try listed(error)))

@@ -86,14 +86,14 @@ extension Snapshot {
   ///   - folder: what is extracted; its own path does not appear below `target`.
   ///   - progress: called on several threads, one at a time.
   /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite;
-  ///   `wrongKind` for a link or file in a folder's way, or a folder in a file's; `cancelled` when the surrounding task
+  ///   `wrongKind` for a link or file in a folder's way, or a folder in a file's; `CancellationError` when the surrounding task
   ///   is; `noSpace`, `ioError`, `corrupt`, `purged`, `outOfMemory`.
   /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
   @discardableResult
   public func extract(
     _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> ExtractResult {
+  ) throws -> ExtractResult {
     guard !target.isEmpty else {
       throw PackStoreError(.invalidArgument, "the path of the folder to extract to is empty")
     }
@@ -117,11 +117,11 @@ extension Snapshot {
   public func extract(
     _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> ExtractResult {
+  ) throws -> ExtractResult {
     try extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
   }
 
-  private func totals(below folder: String, of pack: PackID?) throws(PackStoreError) -> (files: Int, bytes: Int) {
+  private func totals(below folder: String, of pack: PackID?) throws -> (files: Int, bytes: Int) {
     var cursor = try cursor(in: folder, of: pack, depth: .descendants)
     var (files, bytes) = (0, 0)
     while let asset = try cursor.next() {

@@ -28,7 +28,7 @@ struct FolderStack: ~Copyable {
   deinit { for level in levels { level.descriptor.map { _ = close($0) } } }
 
   /// The descriptor of a folder, relative to the target, which is made if need be. Open until the next call.
-  mutating func enter(_ folder: ArraySlice<UInt8>) throws(PackStoreError) -> CInt {
+  mutating func enter(_ folder: ArraySlice<UInt8>) throws -> CInt {
     if folder != current { try move(to: folder) }
     return lowest
   }
@@ -41,7 +41,7 @@ struct FolderStack: ~Copyable {
     return madeCount
   }
 
-  private mutating func move(to folder: ArraySlice<UInt8>) throws(PackStoreError) {
+  private mutating func move(to folder: ArraySlice<UInt8>) throws {
     let names = folder.isEmpty ? [] : parts(of: folder)
     var sharedCount = zip(names, levels).prefix { $0 == $1.name }.count
     // Below a folder that was closed again the way is walked again from the target.
@@ -54,7 +54,7 @@ struct FolderStack: ~Copyable {
     current = folder
   }
 
-  private mutating func push(_ name: ArraySlice<UInt8>, of folder: ArraySlice<UInt8>) throws(PackStoreError) {
+  private mutating func push(_ name: ArraySlice<UInt8>, of folder: ArraySlice<UInt8>) throws {
     let parent = lowest
     let terminated = name.map { CChar(bitPattern: $0) } + [0]
     let (descriptor, isNew) = try enterFolder(

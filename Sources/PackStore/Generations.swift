@@ -30,7 +30,7 @@ public struct Generations: AsyncSequence, Sendable {
     }
 
     /// The newest generation, once it is newer than the one before; nil at the end, and after an error.
-    public mutating func next() async throws(PackStoreError) -> Generation? {
+    public mutating func next() async throws -> Generation? {
       while !isOver && !Task.isCancelled {
         // Before looking: what is committed after the look is not slept through.
         let rings = GenerationBell.shared.rings
@@ -46,8 +46,8 @@ public struct Generations: AsyncSequence, Sendable {
     }
 
     /// The store's newest generation; nil when the store is gone.
-    private mutating func look() throws(PackStoreError) -> Generation? {
-      do throws(PackStoreError) {
+    private mutating func look() throws -> Generation? {
+      do {
         return try store?.generation
       } catch {
         isOver = true

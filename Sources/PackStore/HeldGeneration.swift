@@ -26,7 +26,7 @@ public struct HeldGenerations: Hashable, Sendable {
 
 extension Snapshot {
   /// Which older generations readers of any process hold, and what that costs.
-  public func heldGenerations() throws(PackStoreError) -> HeldGenerations {
+  public func heldGenerations() throws -> HeldGenerations {
     var holds = pks_holds()
     try check { pks_snapshot_holds(pointer, &holds, $0) }
     let found = withUnsafeBytes(of: holds.holds) { Array($0.bindMemory(to: pks_hold.self).prefix(Int(holds.count))) }

@@ -15,9 +15,9 @@ struct InstallObserver {
   }
 
   /// A refusal says what was refused.
-  func explain(_ error: PackStoreError) -> PackStoreError {
-    var error = error
-    if error.code == .refused { error.notices = notices.filter { !$0.kind.isWarning } }
+  func explain(_ error: any Error) -> any Error {
+    guard var error = error as? PackStoreError, error.code == .refused else { return error }
+    error.notices = notices.filter { !$0.kind.isWarning }
     return error
   }
 }

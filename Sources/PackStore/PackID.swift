@@ -8,7 +8,7 @@ public struct PackID: Hashable, Sendable {
   /// `let pack: PackID = "Level 1"`.
   ///
   /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
-  public init(validating name: String) throws(PackStoreError) {
+  public init(validating name: String) throws {
     guard Self.isValid(name) else { throw PackStoreError(.invalidArgument, "no pack can have the name", file: name) }
     self.name = name
   }

@@ -3,9 +3,19 @@ public import SystemPackage
 
 /// What went wrong, where, and what to do about it.
 ///
-/// Compare ``code`` to decide; show ``description`` to people:
+/// Compare ``code`` to decide:
 ///
-///     checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'
+///     do {
+///       model = try store.contents(of: "Models/faces.bin")
+///     } catch let error as PackStoreError where error.code == .notFound {
+///       model = fallback
+///     }
+///
+/// Show ``description`` to people, or its parts: ``finding`` and ``remedy``.
+///
+///     checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair
+///
+/// A cancelled task ends a call with `CancellationError`, not with one of these.
 public struct PackStoreError: Error, Sendable {
   public var code: Code
 
@@ -32,7 +42,7 @@ public struct PackStoreError: Error, Sendable {
   public var notices: [InstallNotice] = []
 
   /// What to do about it, where what ``code`` suggests is of no help.
-  package var remedy: String?
+  package var specificRemedy: String?
 
   package init(_ code: Code, _ reason: String, file: String? = nil, systemError: Errno? = nil) {
     self.code = code
@@ -72,8 +82,6 @@ extension PackStoreError {
     public static let wrongKind = Self(PKS_WRONG_KIND)
     /// The store was opened for reading only.
     public static let readOnly = Self(PKS_READ_ONLY)
-    /// The task was cancelled.
-    public static let cancelled = Self(PKS_CANCELLED)
     /// Another writer holds the lock and the caller would not wait.
     public static let busy = Self(PKS_BUSY)
     /// The folder holds what cannot be stored; ``PackStoreError/notices`` lists it.
@@ -130,10 +138,10 @@ extension PackStoreError.Code: CustomStringConvertible {
 
 extension PackStoreError: CustomStringConvertible {
   /// One sentence: what, where, why, and what to do.
-  public var description: String { advice.map { "\(finding): \($0)" } ?? finding }
+  public var description: String { remedy.map { "\(finding): \($0)" } ?? finding }
 
-  /// The same without what to do.
-  public var finding: String { cause.map { "\(reason)\(place): \($0)" } ?? reason + place }
+  /// What, where and why.
+  public var finding: String { systemError.map { "\(reason)\(place): \($0)" } ?? reason + place }
 
   private var place: String {
     guard let file else { return "" }
@@ -145,26 +153,24 @@ extension PackStoreError: CustomStringConvertible {
     return code == .corrupt ? " in \(file)" : " '\(file)'"
   }
 
-  private var cause: String? { systemError?.description }
-
-  private var advice: String? {
-    if let remedy { return remedy }
+  /// What to do about it, in terms of this library; nil where the finding says it all.
+  public var remedy: String? {
+    if let specificRemedy { return specificRemedy }
     return switch code {
     case .readOnly: systemError == nil ? "open the store for writing" : "see who owns it and how its disk is mounted"
     case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
     case .noSpace: neededByteCount.map { "make room for \($0) bytes" } ?? "make room on the disk"
     case .refused: notices.first.map { "\($0)" }
     case .sourceChanged: "try again when nothing writes to the folder"
-    case .notContiguous: "read a copy"
-    case .conflict: "stage it again"
-    case .held: "run 'packstore unpin' to let it move again"
+    case .notContiguous: "read a copy, by contents() or read(into:range:)"
+    case .conflict: "stage it again, as Store.change does by itself"
+    case .held: "unpin the pack to let it move again"
     case .hostileNames: "see where the pack comes from; nothing of it was added"
-    case .otherOrigin: "see 'packstore trust'; --adopt takes the pack over"
-    case .downgrade: "--downgrade takes it all the same"
+    case .otherOrigin: "set the option adopts to take the pack over"
+    case .downgrade: "set the option allowsDowngrade to take it all the same"
     case .stale: "try again later"
-    case .isSite:
-      "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged"
-    case .corrupt: "run 'packstore verify', then 'packstore repair'"
+    case .isSite: "change it by Site.publish and Site.unpublish; when it is damaged, repair it by Site.repair"
+    case .corrupt: "call Store.verify, then Store.repair"
     case .newerFormat: "update PackStore"
     case .otherDraft:
       "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"

@@ -11,7 +11,7 @@ public struct Product: Hashable, Comparable, Sendable {
   package static let byteCountLimit = 64
 
   /// - Throws: `invalidArgument` for what is no name of a product.
-  public init(_ name: some StringProtocol) throws(PackStoreError) {
+  public init(_ name: some StringProtocol) throws {
     let isFirst: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 }
     let isNext: (UInt8) -> Bool = { isFirst($0) || $0 == 0x2d || $0 == 0x5f || $0 == 0x2e }
     guard let first = name.utf8.first, isFirst(first), name.utf8.allSatisfy(isNext),

@@ -128,13 +128,13 @@ extension Store {
   /// on; other writers wait. A current version with losses becomes a new version of the assets that are left; older
   /// versions with losses are dropped. A store without faults is left alone.
   ///
-  /// The store need not open. On a thread that may block; a cancelled task ends it soon, with `cancelled`, and leaves the
+  /// The store need not open. On a thread that may block; a cancelled task ends it soon, with `CancellationError`, and leaves the
   /// store as it was.
   ///
   /// - Parameters:
   ///   - isDryRun: find out what would be done, and leave the store as it is.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
-  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs; `newerFormat`, `readOnly`, `busy`, `cancelled`, `noSpace`, `ioError`,
+  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs; `newerFormat`, `readOnly`, `busy`, `CancellationError`, `noSpace`, `ioError`,
   ///   `outOfMemory`; `corrupt` when a donor cannot be opened. The store is as it was then. What is lost is not thrown:
   ///   it is the result.
   /// - Complexity: O(*n*) in stored bytes.
@@ -142,8 +142,8 @@ extension Store {
   public static func repair(
     at path: String, from donors: [String] = [], isDryRun: Bool = false, waitsForWriters: Bool = true,
     progress: (@Sendable (RepairProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> RepairResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> RepairResult {
+    try await BlockingExecutor.run {
       try repairNow(
         path, donors, isDryRun: isDryRun, waitsForWriters: waitsForWriters, isPublication: false, progress)
     }
@@ -155,7 +155,7 @@ extension Store {
   package static func repairNow(
     _ path: String, _ donors: [String], isDryRun: Bool, waitsForWriters: Bool, isPublication: Bool,
     _ progress: ((RepairProgress) -> Void)?
-  ) throws(PackStoreError) -> RepairResult {
+  ) throws -> RepairResult {
     var observer = RepairObserver(progress: progress)
     var totals = pks_repair_totals()
     try check { error in

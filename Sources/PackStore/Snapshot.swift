@@ -33,7 +33,7 @@ final class SnapshotHold: Sendable {
   let store: Store
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  init(of store: Store) throws(PackStoreError) {
+  init(of store: Store) throws {
     var pointer: OpaquePointer?
     try check { pks_snapshot_open(&pointer, store.pointer, $0) }
     self.store = store
@@ -80,7 +80,7 @@ extension Snapshot {
   private func index(of id: PackID) -> UInt32 { pks_snapshot_find_pack(pointer, id.name) }
 
   /// The core's number for a pack to look in: any of them for nil.
-  func scope(_ id: PackID?) throws(PackStoreError) -> UInt32 {
+  func scope(_ id: PackID?) throws -> UInt32 {
     guard let id else { return anyPack }
     let index = index(of: id)
     guard index != anyPack else { throw PackStoreError(.notFound, "no such pack", file: id.name) }
@@ -98,7 +98,7 @@ extension Snapshot {
   /// - Throws: `notFound`; `invalidArgument` when no asset can have such a path; `corrupt`.
   /// - Complexity: O(1), about two cache misses.
   @_lifetime(borrow self)
-  public func asset(_ path: String, in pack: PackID? = nil) throws(PackStoreError) -> Asset {
+  public func asset(_ path: String, in pack: PackID? = nil) throws -> Asset {
     let scope = try scope(pack)
     var asset = pks_asset()
     try check { error in path.withPath { pks_find(&asset, pointer, $0, $1, scope, error) } }
@@ -106,28 +106,28 @@ extension Snapshot {
   }
 
   /// Whether there is an asset at `path`, be it a file, link or folder.
-  public func contains(_ path: String, in pack: PackID? = nil) throws(PackStoreError) -> Bool {
+  public func contains(_ path: String, in pack: PackID? = nil) throws -> Bool {
     do {
       _ = try asset(path, in: pack)
       return true
-    } catch  where error.code == .notFound {
+    } catch let error as PackStoreError where error.code == .notFound {
       return false
     }
   }
 
   /// The bytes of a file that is stored raw, without a copy. See ``Asset/bytes``.
   @_lifetime(borrow self)
-  public func bytes(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> RawSpan {
+  public func bytes(of path: String, in pack: PackID? = nil) throws -> RawSpan {
     try asset(path, in: pack).bytes
   }
 
   /// The bytes of a file, as data that outlives the snapshot. See ``Asset/contents``.
-  public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
+  public func contents(of path: String, in pack: PackID? = nil) throws -> Data {
     try asset(path, in: pack).contents
   }
 
   /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
-  public func openDescriptor(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> FileDescriptor {
+  public func openDescriptor(of path: String, in pack: PackID? = nil) throws -> FileDescriptor {
     try asset(path, in: pack).openDescriptor()
   }
 }

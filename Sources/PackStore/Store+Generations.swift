@@ -9,7 +9,7 @@ extension Store {
   ///   call.
   /// - Throws: `corrupt`, `ioError`, `forked`.
   public var generation: Generation {
-    get throws(PackStoreError) {
+    get throws {
       var generation: UInt64 = 0
       try check { pks_store_generation(&generation, pointer, $0) }
       return Generation(rawValue: generation)
@@ -23,7 +23,7 @@ extension Store {
   ///
   /// - Throws: what ``makeSnapshot()`` throws.
   @discardableResult
-  public func refresh() throws(PackStoreError) -> Generation { try makeSnapshot().generation }
+  public func refresh() throws -> Generation { try makeSnapshot().generation }
 
   /// The generations of this store as they come: the newest one first, then each newer one that is seen.
   ///

@@ -10,13 +10,13 @@ extension Store {
   ///
   /// - Parameter progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
   /// - Throws: what ``Transaction/install(folder:as:options:progress:)`` and ``Transaction/commit()`` throw. A
-  ///   cancelled task stops at the next progress, with `cancelled`, and leaves the store as it was.
+  ///   cancelled task stops at the next progress, with `CancellationError`, and leaves the store as it was.
   @discardableResult
   public func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
     progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> InstallResult {
-    try await change(durability) { transaction throws(PackStoreError) in
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) { transaction in
       try transaction.install(folder: folder, as: pack, options: options, progress: progress)
     }
   }
@@ -26,15 +26,15 @@ extension Store {
   public func install(
     folder: String, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
     progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> InstallResult {
+  ) async throws -> InstallResult {
     try await install(folder: FilePath(folder), as: pack, options: options, durability: durability, progress: progress)
   }
 
   /// Removes a pack and its history. Snapshots that show it go on showing it.
   ///
   /// - Throws: `notFound` when there is no such pack; what ``Transaction/commit()`` throws.
-  public func remove(_ pack: PackID, durability: Durability = .durable) async throws(PackStoreError) {
-    try await change(durability) { transaction throws(PackStoreError) in try transaction.remove(pack) }
+  public func remove(_ pack: PackID, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { transaction in try transaction.remove(pack) }
   }
 
   /// Says who wins when several packs have the same path: the higher priority.
@@ -42,33 +42,41 @@ extension Store {
   /// - Throws: `notFound` when there is no such pack; what ``Transaction/commit()`` throws.
   public func setPriority(
     of pack: PackID, to priority: Int32, durability: Durability = .durable
-  ) async throws(PackStoreError) {
-    try await change(durability) { transaction throws(PackStoreError) in
+  ) async throws {
+    try await change(options: .init(durability: durability)) { transaction in
       try transaction.setPriority(of: pack, to: priority)
     }
   }
 
-  /// One transaction around `body`. If another writer changes the same pack between staging and commit, the change is
-  /// staged again on top of that: what was stored the first time is found, so a second round costs little.
-  func change<Result: Sendable>(
-    _ durability: Durability, _ body: @Sendable (inout Transaction) throws(PackStoreError) -> Result
-  ) async throws(PackStoreError) -> Result {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
-      var rounds = 1
-      while true {
-        var transaction = try self.makeTransaction(options: .init(durability: durability))
-        let result = try body(&transaction)
-        do throws(PackStoreError) {
-          try transaction.commit()
-          return result
-        } catch {
-          guard error.code == .conflict, rounds < Self.conflictRounds else { throw error }
-          rounds += 1
-        }
+  /// Stages changes and commits them as one atomic switch, on a thread that may block, and stages them again where another
+  /// writer changed the same pack between staging and commit.
+  ///
+  ///     try await store.change { transaction in
+  ///       try transaction.install(folder: "Assets/Level1", as: "Level1")
+  ///       try transaction.remove("Tutorial")
+  ///     }
+  ///
+  /// What was stored the first time is found again, so that another round costs little. Where `body` should run once at
+  /// most, see ``write(options:_:)-(_,(Transaction)->Result)``.
+  ///
+  /// - Parameter body: called once for each round, five times at most. It decides by what the transaction shows, not by
+  ///   what was read before.
+  /// - Throws: what `body` throws, and nothing has happened; what ``Transaction/commit()`` throws, `conflict` after the
+  ///   last round; `CancellationError`.
+  @discardableResult
+  public func change<Result: Sendable>(
+    options: Transaction.Options = .init(), _ body: @Sendable (inout Transaction) throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.run {
+      for _ in 1..<Self.changeRoundCount {
+        do {
+          return try self.write(options: options, body)
+        } catch let error as PackStoreError where error.code == .conflict {}
       }
+      return try self.write(options: options, body)
     }
   }
 
-  /// How often a change is staged before a conflict is reported.
-  private static let conflictRounds = 5
+  /// How often a change is staged before a conflict is an error.
+  package static let changeRoundCount = 5
 }

@@ -14,12 +14,12 @@ extension Store {
   /// on loan, see ``Snapshot/bytes(of:in:)``.
   ///
   /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
-  public func contents(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> Data {
+  public func contents(of path: String, in pack: PackID? = nil) throws -> Data {
     try makeSnapshot().contents(of: path, in: pack)
   }
 
   /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
-  public func openDescriptor(of path: String, in pack: PackID? = nil) throws(PackStoreError) -> FileDescriptor {
+  public func openDescriptor(of path: String, in pack: PackID? = nil) throws -> FileDescriptor {
     try makeSnapshot().openDescriptor(of: path, in: pack)
   }
 
@@ -29,35 +29,35 @@ extension Store {
   public func stream(
     of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount
-  ) throws(PackStoreError) -> AssetStream {
+  ) throws -> AssetStream {
     try makeSnapshot().stream(of: path, in: pack, range: range, bufferByteCount: bufferByteCount)
   }
 
   /// What lies directly in a folder of the merged namespace, or of one pack, in bytewise order of names.
   ///
   /// - Throws: `notFound` when there is no such folder.
-  public func entries(in folder: String = "", of pack: PackID? = nil) throws(PackStoreError) -> [Snapshot.Entry] {
+  public func entries(in folder: String = "", of pack: PackID? = nil) throws -> [Snapshot.Entry] {
     try makeSnapshot().entries(in: folder, of: pack)
   }
 
   /// The packs, in the order in which they win.
-  public func packs() throws(PackStoreError) -> [Pack] { try makeSnapshot().packs }
+  public func packs() throws -> [Pack] { try makeSnapshot().packs }
 
   /// Paths that several packs have: what is hidden below `folder`, and by whom.
-  public func conflicts(in folder: String = "") throws(PackStoreError) -> [Snapshot.Conflict] {
+  public func conflicts(in folder: String = "") throws -> [Snapshot.Conflict] {
     try makeSnapshot().conflicts(in: folder)
   }
 }
 
-/// Whole-store walks, on a thread that may block. A cancelled task ends them soon, with `cancelled`.
+/// Whole-store walks, on a thread that may block. A cancelled task ends them soon, with `CancellationError`.
 extension Store {
   /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:of:to:options:progress:)``.
   @discardableResult
   public func extract(
     _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> ExtractResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> ExtractResult {
+    try await BlockingExecutor.run {
       try self.makeSnapshot().extract(folder, of: pack, to: target, options: options, progress: progress)
     }
   }
@@ -67,21 +67,21 @@ extension Store {
   public func extract(
     _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> ExtractResult {
+  ) async throws -> ExtractResult {
     try await extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
   }
 
   /// Checks every file of the newest generation. See ``Snapshot/verify(deep:progress:)``.
   public func verify(
     deep: Bool = false, progress: (@Sendable (VerifyProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> VerifyResult {
-    try await BlockingExecutor.run { () throws(PackStoreError) in
+  ) async throws -> VerifyResult {
+    try await BlockingExecutor.run {
       try self.makeSnapshot().verify(deep: deep, progress: progress)
     }
   }
 
   /// Measures what packs hold and cost. See ``Snapshot/statistics()``.
-  public func statistics() async throws(PackStoreError) -> StoreStatistics {
-    try await BlockingExecutor.run { () throws(PackStoreError) in try self.makeSnapshot().statistics() }
+  public func statistics() async throws -> StoreStatistics {
+    try await BlockingExecutor.run { try self.makeSnapshot().statistics() }
   }
 }

@@ -25,7 +25,7 @@ public final class Store: Sendable {
   /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make
   ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
-  public init(at path: FilePath, options: Options = .createIfMissing) throws(PackStoreError) {
+  public init(at path: FilePath, options: Options = .createIfMissing) throws {
     var pointer: OpaquePointer?
     try check { error in
       path.withPlatformString { path in options.withCore { pks_store_open(&pointer, path, $0, error) } }
@@ -35,7 +35,7 @@ public final class Store: Sendable {
   }
 
   /// Opens the store in the directory `path`, or makes one there.
-  public convenience init(at path: String, options: Options = .createIfMissing) throws(PackStoreError) {
+  public convenience init(at path: String, options: Options = .createIfMissing) throws {
     try self.init(at: FilePath(path), options: options)
   }
 
@@ -47,7 +47,7 @@ public final class Store: Sendable {
   /// ``verify(deep:onProgress:)`` reports it.
   ///
   /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
-  public func checkControl() throws(PackStoreError) { try check { pks_store_check_control(pointer, $0) } }
+  public func checkControl() throws { try check { pks_store_check_control(pointer, $0) } }
 
   deinit {
     pks_store_close(pointer)
@@ -150,7 +150,7 @@ extension Store {
   /// For a few reads in one place, ``read(_:)`` is simpler. Tasks that run side by side make a snapshot each.
   ///
   /// - Complexity: O(1). Snapshots without a commit between them share one view.
-  public func makeSnapshot() throws(PackStoreError) -> Snapshot { Snapshot(try SnapshotHold(of: self)) }
+  public func makeSnapshot() throws -> Snapshot { Snapshot(try SnapshotHold(of: self)) }
 
   /// Reads from one generation: whatever is committed meanwhile, `body` sees none of it.
   ///
@@ -167,7 +167,7 @@ extension Store {
   ///
   /// - Throws: `readOnly`; `isSite` when the store is a site's, which changes by publications alone; `ioError`, `noSpace`,
   ///   `outOfMemory`.
-  public func makeTransaction(options: Transaction.Options = .init()) throws(PackStoreError) -> Transaction {
+  public func makeTransaction(options: Transaction.Options = .init()) throws -> Transaction {
     Transaction(try TransactionHold(of: self, options: options))
   }
 
@@ -194,7 +194,7 @@ extension Store {
   ///       try transaction.install(folder: "Assets/Level2", as: "Level2")
   ///     }
   ///
-  /// Installing stops with `cancelled` when the task is cancelled; the store is then as it was.
+  /// Installing stops with `CancellationError` when the task is cancelled; the store is then as it was.
   @discardableResult
   public func write<Result: Sendable>(
     options: Transaction.Options = .init(), _ body: @Sendable (inout Transaction) throws -> Result

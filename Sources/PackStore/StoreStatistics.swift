@@ -63,7 +63,7 @@ extension Snapshot {
   /// Measures what packs hold and cost.
   ///
   /// - Complexity: O(*n*) in assets and chunks; blocks this thread.
-  public func statistics() throws(PackStoreError) -> StoreStatistics {
+  public func statistics() throws -> StoreStatistics {
     let ids = packs.map(\.id)
     var stat = pks_stat()
     var usages = [pks_usage](repeating: pks_usage(), count: ids.count)

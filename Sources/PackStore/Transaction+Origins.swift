@@ -14,7 +14,7 @@ extension Transaction {
   /// Stages that the packs of these origins win first, in this order; the others follow as they were.
   ///
   /// - Throws: `notFound` for an origin that the store does not know; `invalidArgument` when one is named twice.
-  public mutating func setOrder(of origins: [Origin]) throws(PackStoreError) {
+  public mutating func setOrder(of origins: [Origin]) throws {
     let core = origins.map(\.core)
     try check { error in
       core.withUnsafeBufferPointer {
@@ -26,7 +26,7 @@ extension Transaction {
   /// Stages that an origin is forgotten, with the versions that were accepted last from it.
   ///
   /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one, is here.
-  public mutating func forget(_ origin: Origin) throws(PackStoreError) {
+  public mutating func forget(_ origin: Origin) throws {
     var core = origin.core
     try check { pks_txn_forget_origin(pointer, &core, $0) }
   }

@@ -19,16 +19,16 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
-  ///   `sourceChanged`; `cancelled` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack is not
+  ///   `sourceChanged`; `CancellationError` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack is not
   ///   local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> InstallResult {
-    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the installation was cancelled") }
+  ) throws -> InstallResult {
+    try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
-    do throws(PackStoreError) {
+    do {
       try check { error in
         withRequest(folder, pack, options, &observer) { pks_txn_add_folder(pointer, $0, &result, error) }
       }
@@ -42,7 +42,7 @@ public struct Transaction: ~Copyable {
   @discardableResult
   public mutating func install(
     folder: String, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> InstallResult {
+  ) throws -> InstallResult {
     try install(folder: FilePath(folder), as: pack, options: options, progress: progress)
   }
 
@@ -51,7 +51,7 @@ public struct Transaction: ~Copyable {
   /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:to:)`` can bring it back. They go when the pack is
   ///   removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
-  public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws(PackStoreError) {
+  public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
     try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) }
   }
 
@@ -66,7 +66,7 @@ public struct Transaction: ~Copyable {
   ///   `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
-  public mutating func rollBack(_ pack: PackID, to version: UInt64? = nil) throws(PackStoreError) -> PackVersion {
+  public mutating func rollBack(_ pack: PackID, to version: UInt64? = nil) throws -> PackVersion {
     var now = pks_version()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
     try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) }
@@ -84,15 +84,15 @@ public struct Transaction: ~Copyable {
   ///   - version: the number of a version that `source` keeps; by default its current one.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the same
-  ///   number has other content here; `otherOrigin`; `downgrade`; `held`; `cancelled` when the surrounding task is; `noSpace`, `ioError`,
+  ///   number has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` when the surrounding task is; `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func copy(
     _ pack: PackID, version: UInt64? = nil, from source: borrowing Snapshot, options: CopyOptions = .init(),
     progress: ((InstallProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> InstallResult {
-    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the copy was cancelled") }
+  ) throws -> InstallResult {
+    try Task.checkCancellation()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
@@ -107,35 +107,35 @@ public struct Transaction: ~Copyable {
   /// that are pinned.
   ///
   /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
-  public mutating func trim(_ pack: PackID, to count: Int) throws(PackStoreError) {
+  public mutating func trim(_ pack: PackID, to count: Int) throws {
     try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) }
   }
 
   /// Stages that a version is kept, whatever the number of versions to keep.
   ///
   /// - Throws: `notFound` when there is no such pack or version.
-  public mutating func pin(_ pack: PackID, version: UInt64) throws(PackStoreError) {
+  public mutating func pin(_ pack: PackID, version: UInt64) throws {
     try check { pks_txn_pin(pointer, pack.name, version, $0) }
   }
 
   /// Stages that no version of the pack is pinned any more, and that the pack is not held at its version.
   ///
   /// - Throws: `notFound` when there is no such pack.
-  public mutating func unpin(_ pack: PackID) throws(PackStoreError) {
+  public mutating func unpin(_ pack: PackID) throws {
     try check { pks_txn_unpin(pointer, pack.name, $0) }
   }
 
   /// Stages who wins when several packs have the same path: the higher priority.
   ///
   /// - Throws: `notFound` when there is no such pack.
-  public mutating func setPriority(of pack: PackID, to priority: Int32) throws(PackStoreError) {
+  public mutating func setPriority(of pack: PackID, to priority: Int32) throws {
     try check { pks_txn_set_priority(pointer, pack.name, priority, $0) }
   }
 
   /// Keeps a segment from being collected by this commit, though no version may need it.
   ///
   /// - Throws: `outOfMemory`, `ioError`, `noSpace`.
-  package mutating func keep(_ segment: SegmentID) throws(PackStoreError) {
+  package mutating func keep(_ segment: SegmentID) throws {
     try check { pks_txn_keep_segment(pointer, segment.id.bytes, $0) }
   }
 
@@ -161,7 +161,7 @@ public struct Transaction: ~Copyable {
   ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.
   /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
   @discardableResult
-  public consuming func commit() throws(PackStoreError) -> Generation { try hold.commit() }
+  public consuming func commit() throws -> Generation { try hold.commit() }
 }
 
 extension Transaction {
@@ -200,7 +200,7 @@ final class TransactionHold {
   private let store: Store
   private(set) var pointer: OpaquePointer?
 
-  init(of store: Store, options: Transaction.Options) throws(PackStoreError) {
+  init(of store: Store, options: Transaction.Options) throws {
     var options = options.core
     var pointer: OpaquePointer?
     try check { pks_txn_begin(&pointer, store.pointer, &options, $0) }
@@ -210,7 +210,7 @@ final class TransactionHold {
 
   deinit { pks_txn_abort(pointer) }
 
-  func commit() throws(PackStoreError) -> Generation {
+  func commit() throws -> Generation {
     let transaction = pointer
     pointer = nil  // a commit ends the transaction whatever it returns
     var generation: UInt64 = 0

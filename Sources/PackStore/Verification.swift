@@ -58,12 +58,12 @@ extension Snapshot {
   ///
   /// - Parameter deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions with
   ///   what the index or their layouts lead to.
-  /// - Throws: `cancelled` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
+  /// - Throws: `CancellationError` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
   ///   thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.
   public func verify(
     deep: Bool = false, progress: ((VerifyProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> VerifyResult {
+  ) throws -> VerifyResult {
     var observer = VerifyObserver(progress: progress)
     var totals = pks_verify_totals()
     try check { error in

@@ -118,7 +118,11 @@ struct Add: AsyncParsableCommand {
     let start = clock.now
     let result: InstallResult
     do {
-      result = try await addFolder(to: store, showing: bar)
+      result = try await store.change(options: transactionOptions) { [folder, pack, installOptions] transaction in
+        try transaction.install(folder: folder, as: pack, options: installOptions) {
+          bar.update(Progress(activity: "storing", $0))
+        }
+      }
     } catch let error as PackStoreError {
       bar.finish()
       throw explain(error, store)
@@ -136,23 +140,6 @@ struct Add: AsyncParsableCommand {
       try output.lines(summary(result, duration))
     }
     try output.flush()
-  }
-
-  /// Stages and commits. If another process changed the same pack meanwhile, once more: what was stored the first time is found.
-  private func addFolder(to store: Store, showing bar: ProgressBar) async throws -> InstallResult {
-    var rounds = 1
-    while true {
-      do {
-        return try await store.write(options: transactionOptions) { [folder, pack, installOptions] transaction in
-          try transaction.install(folder: folder, as: pack, options: installOptions) {
-            bar.update(Progress(activity: "storing", $0))
-          }
-        }
-      } catch {
-        guard let conflict = error as? PackStoreError, conflict.code == .conflict, rounds < 5 else { throw error }
-        rounds += 1
-      }
-    }
   }
 
   private var transactionOptions: Transaction.Options {

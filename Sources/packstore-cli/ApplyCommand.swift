@@ -64,7 +64,12 @@ struct Apply: AsyncParsableCommand {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await apply(delta, to: store, trusting: trust, showing: bar)
+    let options = Transaction.Options(waitsForWriters: !wait.noWait, keptVersionCount: keep)
+    let result = try await store.change(options: options) { [applyOptions] transaction in
+      try transaction.apply(delta, trusting: trust, options: applyOptions) {
+        bar.update(Progress(activity: "applying", $0))
+      }
+    }
     let duration = clock.now - start
     bar.finish()
 
@@ -92,26 +97,6 @@ struct Apply: AsyncParsableCommand {
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     return options
-  }
-
-  /// Stages and commits. If another process changed the same pack meanwhile, once more.
-  private func apply(
-    _ delta: DeltaFile, to store: Store, trusting trust: DeltaTrust, showing bar: ProgressBar
-  ) async throws -> InstallResult {
-    var rounds = 1
-    while true {
-      do {
-        let options = Transaction.Options(waitsForWriters: !wait.noWait, keptVersionCount: keep)
-        return try await store.write(options: options) { transaction in
-          try transaction.apply(delta, trusting: trust, options: applyOptions) {
-            bar.update(Progress(activity: "applying", $0))
-          }
-        }
-      } catch {
-        guard let conflict = error as? PackStoreError, conflict.code == .conflict, rounds < 5 else { throw error }
-        rounds += 1
-      }
-    }
   }
 
   private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {

@@ -67,11 +67,11 @@ struct Diff: AsyncParsableCommand {
       var options = InstallOptions()
       options.level = 1
       for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
-        do throws(PackStoreError) {
+        do {
           try transaction.install(folder: source, as: pack, options: options) {
             bar.update(Progress(activity: "reading '\(escaped(source))'", $0))
           }
-        } catch {
+        } catch let error as PackStoreError {
           bar.finish()
           throw explainRefusal(error, of: source, quiet: quiet)
         }

@@ -45,7 +45,7 @@ struct Extract: AsyncParsableCommand {
     let result: ExtractResult
     do {
       result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
-    } catch {
+    } catch let error as PackStoreError {
       throw explain(error)
     }
     let duration = clock.now - start

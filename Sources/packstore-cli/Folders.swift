@@ -67,9 +67,9 @@ struct TemporaryFolder {
 
   init() throws {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    do throws(PackStoreError) {
+    do {
       path = try makeTemporaryFolder(in: FilePath(parent)).string
-    } catch {
+    } catch let error as PackStoreError {
       let cause = error.systemError?.description ?? error.reason
       throw Failure("cannot make a folder in '\(escaped(parent))': \(cause): set TMPDIR to a folder with room")
     }

@@ -54,7 +54,9 @@ struct ProductOption: ParsableArguments {
 }
 
 @Sendable private func parseProduct(_ name: String) throws -> Product {
-  do { return try Product(name) } catch { throw ValidationError(error.reason) }
+  do { return try Product(name) } catch let error as PackStoreError {
+    throw ValidationError(error.reason)
+  }
 }
 
 /// For how long clients believe a root.

@@ -60,8 +60,6 @@ enum Main {
   /// Tells what happened and returns the exit status.
   private static func report(_ error: any Error) -> Int32 {
     switch error {
-    case let error as PackStoreError where error.code == .cancelled:
-      return report(CancellationError())
     case is CancellationError:
       complain("cancelled")
       return 130
@@ -72,7 +70,7 @@ enum Main {
       complain(sentence(error))
       return error.code == .invalidArgument ? 2 : 1
     case let error as DeliveryError:
-      complain(escaped(error.description))
+      complain(sentence(error))
       return error.code == .invalidLocation ? 2 : 1
     case let failure as Failure:
       complain(failure.sentence)

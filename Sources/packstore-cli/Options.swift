@@ -16,8 +16,7 @@ func openStore(at path: String, options: Store.Options) throws -> Store {
   let store = try Store(at: path, options: options)
   do {
     try store.checkControl()
-  } catch {
-    guard error.code == .corrupt else { throw error }
+  } catch let error as PackStoreError where error.code == .corrupt {
     complain(
       "\(escaped(path)): CONTROL is damaged and may hide a newer commit than is shown; run"
         + " 'packstore repair \(escaped(path))'")

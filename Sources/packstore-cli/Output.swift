@@ -33,13 +33,6 @@ struct Interruption: Error {
 /// Whoever read our standard output went away. The process ends as quietly as any filter does.
 struct BrokenPipe: Error {}
 
-/// An error of the library as one line. Names in it may hold anything.
-func sentence(_ error: PackStoreError) -> String {
-  var error = error
-  error.notices = []  // these have lines of their own
-  return escaped(error.description)
-}
-
 /// What the system calls the current `errno`.
 func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 

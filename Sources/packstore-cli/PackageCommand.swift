@@ -73,8 +73,8 @@ struct Package: AsyncParsableCommand {
       return try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {
         bar.update(Progress($0))
       }
-    } catch {
-      throw error.code == .exists ? existsAlready(output) : error
+    } catch let error as PackStoreError where error.code == .exists {
+      throw existsAlready(output)
     }
   }
 }

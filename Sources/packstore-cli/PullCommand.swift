@@ -98,8 +98,6 @@ struct Pull: AsyncParsableCommand {
         : try await store.pull(from: site, packs: packs, options: options, progress: show)
     } catch is CancellationError {
       throw Interruption("cancelled: run the same command to go on")
-    } catch let error as PackStoreError where error.code == .cancelled {
-      throw Interruption("cancelled: run the same command to go on")
     }
     bar.finish()
     try say(result, clock.now - start)

@@ -20,7 +20,7 @@ struct Stat: AsyncParsableCommand {
     let store = try store.openForReading()
     let packs = try store.packs()
     let statistics = try await store.statistics()
-    let held = try store.read { snapshot throws(PackStoreError) in try snapshot.heldGenerations() }
+    let held = try store.read { snapshot in try snapshot.heldGenerations() }
     let output = Output()
     if report.json {
       try output.json(StatReport(statistics, packs, held))

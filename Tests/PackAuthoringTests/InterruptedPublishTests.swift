@@ -61,7 +61,7 @@ private final class Fuse: Sendable {
     var publication = Publication(
       site: try Site(at: folder.path("site")), source: store, key: key, options: options, progress: nil)
     if let now { publication.now = now }
-    return try Self.end(end, of: publication.folder) { folder throws(PackStoreError) in
+    return try Self.end(end, of: publication.folder) { folder in
       var publication = publication
       publication.folder = folder
       _ = try publication.run(nil)
@@ -72,14 +72,14 @@ private final class Fuse: Sendable {
 
   /// Ends something at a certain step; says at which, or nil when it came to its own end.
   private static func end(
-    _ end: Fuse.Length, of folder: SiteFolder, _ body: (SiteFolder) throws(PackStoreError) -> Void
+    _ end: Fuse.Length, of folder: SiteFolder, _ body: (SiteFolder) throws -> Void
   ) throws -> String? {
     let fuse = Fuse(end)
     var folder = folder
-    folder.checkpoint = { step throws(PackStoreError) in
-      if fuse.burns(at: step) { throw PackStoreError(.cancelled, "the publisher died") }
+    folder.checkpoint = { step in
+      if fuse.burns(at: step) { throw CancellationError() }
     }
-    do throws(PackStoreError) {
+    do {
       try body(folder)
     } catch {
       guard fuse.end == nil else { return fuse.end }
@@ -174,7 +174,7 @@ private final class Fuse: Sendable {
         var options = PublishOptions()
         options.gracePeriod = grace
         let site = try Site(existingAt: FilePath(folder.path("site")))
-        return try Self.end(end, of: site.folder) { folder throws(PackStoreError) in
+        return try Self.end(end, of: site.folder) { folder in
           guard try folder.readRoot()?.root.packs.contains(where: { $0.id == "Q" }) == true else {
             _ = try Publication(site: site, source: store, key: key, options: options, progress: nil).run([.init("P")])
             return
@@ -213,7 +213,7 @@ private final class Fuse: Sendable {
       try files.removeItem(atPath: site)
       try files.copyItem(atPath: start, toPath: site)
       var repair = SiteRepair(of: FilePath(site), from: [store.path.string], options: .init(), progress: nil)
-      let end = try Self.end(.steps(ends.count), of: repair.folder) { folder throws(PackStoreError) in
+      let end = try Self.end(.steps(ends.count), of: repair.folder) { folder in
         repair.folder = folder
         _ = try repair.run(signedBy: key)
       }

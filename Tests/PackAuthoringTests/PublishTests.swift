@@ -306,7 +306,7 @@ import Testing
     let result = try await publish { $0.deltaCount = 1 }
     try #require(result.deltas.isEmpty && result.missingDeltas.count == 1)
     #expect(result.missingDeltas[0].from == 1 && result.missingDeltas[0].version.number == 2)
-    #expect(result.missingDeltas[0].reason.contains("packstore verify"))
+    #expect(result.missingDeltas[0].reason.contains("chunk"))
     #expect(folder.files("site/deltas").isEmpty)
   }
 
@@ -320,7 +320,7 @@ import Testing
         if case .delta = progress { withUnsafeCurrentTask { $0?.cancel() } }
       }
     }
-    #expect(await failure { _ = try await task.value } == .cancelled)
+    #expect(await isCancelled { _ = try await task.value })
     #expect(try ServedSite(folder, exactly: false).versions == ["P": [2, 1]] && deltas == [])
     try await publish { $0.deltaCount = 1 }
     #expect(try deltas == ["1 to 2"])
@@ -358,7 +358,7 @@ import Testing
     #expect(await failure { try await publish { $0.waitsForOthers = false } } == .busy)
     let waiting = Task { try await publish() }
     waiting.cancel()
-    #expect(await failure { _ = try await waiting.value } == .cancelled)
+    #expect(await isCancelled { _ = try await waiting.value })
     withExtendedLifetime(lock) {}
     #expect(try ServedSite(folder).versions == ["P": [1]])
   }
@@ -382,7 +382,7 @@ import Testing
     for await _ in began.stream { break }
     task.cancel()
     let code = await failure { _ = try await task.value }
-    #expect(code == .cancelled || code == nil)
+    #expect(code == nil, "it ended, or was cancelled")
     try await publish()
     #expect(try ServedSite(folder).versions == ["P": [1]])
   }

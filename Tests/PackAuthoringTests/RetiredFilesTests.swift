@@ -9,7 +9,7 @@ import Testing
   private static let manifest = try! #require(SitePath("versions/" + String(repeating: "0b", count: 32)))
   private static let title = "packstore retired \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)\n"
 
-  private static func decode(_ text: String) throws(PackStoreError) -> RetiredFiles {
+  private static func decode(_ text: String) throws -> RetiredFiles {
     try RetiredFiles(decoding: Array(text.utf8), file: "retired")
   }
 

@@ -81,6 +81,14 @@ func contents(of pack: PackID, in store: Store) throws -> [String: Data] {
   }
 }
 
+/// Whether `body` ends with `CancellationError`.
+func isCancelled(_ body: () async throws -> Void) async -> Bool {
+  do {
+    try await body()
+    return false
+  } catch { return error is CancellationError }
+}
+
 /// The code of the error that `body` throws.
 func failure(_ body: () async throws -> Void) async -> PackStoreError.Code? {
   do {

@@ -149,7 +149,7 @@ import Testing
   @Test func unsignedSitesAreForFoldersOnly() throws {
     let unsigned = root(key: nil)
     refuses(.badSignature, TrustBook()) { try admit(unsigned, &$0, allowsUnsigned: true) }
-    refuses(.badSignature, TrustBook()) { try admit(unsigned, &$0, isLocal: true) }
+    refuses(.notSigned, TrustBook()) { try admit(unsigned, &$0, isLocal: true) }
     refuses(.otherKey, TrustBook()) { try admit(unsigned, &$0, isLocal: true, key: Self.ours, allowsUnsigned: true) }
     refuses(.otherKey, try book()) { try admit(unsigned, &$0, isLocal: true, allowsUnsigned: true) }
     var book = TrustBook()

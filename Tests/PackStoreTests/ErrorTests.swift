@@ -9,7 +9,7 @@ import Testing
     var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a")
     error.offset = 4096
     #expect(
-      "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: run 'packstore verify', then 'packstore repair'")
+      "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair")
   }
 
   /// The offset is the one in the segment.
@@ -85,7 +85,7 @@ import Testing
     do {
       try await store.install(folder: source, as: "P", options: options)
       Issue.record("a link was not refused")
-    } catch {
+    } catch let error as PackStoreError {
       #expect(error.code == .refused)
       #expect(error.notices.map(\.path) == ["tap"])
       #expect("\(error)".contains("'tap' is a symbolic link"))

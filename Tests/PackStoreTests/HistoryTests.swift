@@ -37,7 +37,7 @@ import Testing
     do {
       try await store.install(folder: source, as: "P")
       Issue.record("a held pack moved")
-    } catch {
+    } catch let error as PackStoreError {
       #expect(error.code == .held)
       #expect(error.file == "P")
     }

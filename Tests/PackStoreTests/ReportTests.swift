@@ -120,10 +120,10 @@ import Testing
     #expect(fault.description.hasPrefix("P@1 a: checksum mismatch in segments/"))
     #expect(result.faultCount == 1 && result.hurtAssetCount == 1)
     #expect { try store.contents(of: "a") } throws: { error in
-      "\(error)".contains("at byte") && "\(error)".hasSuffix("run 'packstore verify', then 'packstore repair'")
+      "\(error)".contains("at byte") && "\(error)".hasSuffix("call Store.verify, then Store.repair")
     }
     #expect(
-      result.faults.allSatisfy { !$0.description.contains("packstore verify") }, "who verifies need not be told to")
+      result.faults.allSatisfy { !$0.description.contains("Store.verify") }, "who verifies need not be told to")
     let target = folder.path("target")
     await #expect(throws: PackStoreError.self) { try await store.extract(to: target) }
     let half = folder.contents("target/a")

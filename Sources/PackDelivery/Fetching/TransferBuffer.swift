@@ -38,7 +38,7 @@ package final class TransferBuffer: @unchecked Sendable {
   /// Fills all of it from a file of this machine.
   ///
   /// - Returns: false when the file ends before.
-  func fill(from file: InputFile, at offset: UInt64) throws(PackStoreError) -> Bool {
+  func fill(from file: InputFile, at offset: UInt64) throws -> Bool {
     clear()
     requestCount += 1
     didFill(try file.read(at: offset, into: rest))

@@ -29,7 +29,7 @@
     private let roots: NIOSSLTrustRoots
 
     /// - Throws: `ioError` when the certificates that the environment names cannot be read.
-    init(_ options: HTTPSource.Options) throws(DeliveryError) {
+    init(_ options: HTTPSource.Options) throws {
       let file = options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
       roots = try file.map(Self.roots) ?? .default
       proxies = ProxySettings(environment: options.environment)
@@ -48,7 +48,7 @@
       state = Mutex(State(group: group, sides: sides))
     }
 
-    private static func roots(in file: String) throws(DeliveryError) -> NIOSSLTrustRoots {
+    private static func roots(in file: String) throws -> NIOSSLTrustRoots {
       do {
         return .certificates(try NIOSSLCertificate.fromPEMFile(file))
       } catch {
@@ -69,7 +69,7 @@
       case forward(ProxyServer)
     }
 
-    private func way(to url: SiteURL, mayBePrivate: Bool) throws(DeliveryError) -> Way {
+    private func way(to url: SiteURL, mayBePrivate: Bool) throws -> Way {
       guard let proxy = try proxies.proxy(for: url) else {
         return mayBePrivate ? .site(url.authority) : .direct
       }

@@ -49,7 +49,7 @@
     let knowledge: Mutex<Knowledge>
 
     /// - Throws: `invalidLocation`.
-    package init(_ url: String, options: Options = Options()) throws(DeliveryError) {
+    package init(_ url: String, options: Options = Options()) throws {
       let base = try SiteURL(url)
       location = base.canonical
       self.options = options
@@ -386,7 +386,7 @@
       }
     }
 
-    private func transient(_ fault: TransferFault, _ path: String) throws(DeliveryError) -> TransientFault {
+    private func transient(_ fault: TransferFault, _ path: String) throws -> TransientFault {
       let limits = options.limits
       func error(_ reason: String) -> DeliveryError { DeliveryError(.unreachable, reason, at: place(of: path)) }
       let slow = "fewer than \(limits.minimumByteRate) bytes a second came for \(limits.slowLimit)"

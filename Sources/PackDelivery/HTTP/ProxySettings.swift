@@ -18,7 +18,7 @@
     init(environment: [String: String]) { self.environment = environment }
 
     /// - Throws: `invalidLocation` for a proxy that makes no sense.
-    func proxy(for url: SiteURL) throws(DeliveryError) -> ProxyServer? {
+    func proxy(for url: SiteURL) throws -> ProxyServer? {
       guard let text = setting(for: url.scheme), !isExcepted(url) else { return nil }
       return try Self.parse(text)
     }
@@ -48,7 +48,7 @@
     }
 
     /// `http://user:password@host:port`, `socks5://host:port`, or `host:port`.
-    private static func parse(_ text: String) throws(DeliveryError) -> ProxyServer {
+    private static func parse(_ text: String) throws -> ProxyServer {
       let pattern =
         /(?:(?<scheme>[a-zA-Z0-9]+):\/\/)?(?:(?<user>[^@]*)@)?(?<host>\[[0-9a-fA-F:.]+\]|[^:\/@\[\]]+)(?::(?<port>[0-9]+))?\/?/
       guard let match = text.wholeMatch(of: pattern) else { throw refusal("is no URL") }

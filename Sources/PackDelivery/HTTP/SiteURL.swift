@@ -13,7 +13,7 @@
     let port: Int?
 
     /// - Throws: `invalidLocation`.
-    init(_ text: String) throws(DeliveryError) {
+    init(_ text: String) throws {
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
         throw DeliveryError(.invalidLocation, "this is no URL", at: text)
       }
@@ -91,14 +91,14 @@
     /// Where a redirection leads.
     ///
     /// - Throws: `badResponse` when it leads nowhere or to a place that is less safe.
-    func redirected(to location: String) throws(DeliveryError) -> SiteURL {
+    func redirected(to location: String) throws -> SiteURL {
       guard let base = URL(string: text), let target = URL(string: location, relativeTo: base)?.absoluteURL else {
         throw DeliveryError(.badResponse, "the server redirects to what is no URL", at: text)
       }
       let url: SiteURL
       do {
         url = try SiteURL(target.absoluteString)
-      } catch {
+      } catch let error as DeliveryError {
         throw DeliveryError(.badResponse, "the server redirects to a URL that is refused (\(error.reason))", at: text)
       }
       guard scheme != "https" || url.scheme == "https" else {

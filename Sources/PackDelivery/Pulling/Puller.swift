@@ -12,8 +12,6 @@ import SystemPackage
 /// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull goes on
 /// with it; so beginning anew is the answer to all that changes meanwhile.
 final class Puller {
-  private static let roundLimit = 5
-
   private let store: Store
   private let source: any SiteSource
   private let packs: [PackID]?
@@ -81,7 +79,7 @@ final class Puller {
     let root: SignedSiteRoot
     do {
       root = try SignedSiteRoot(decoding: bytes, file: path)
-    } catch {
+    } catch let error as PackStoreError {
       throw DeliveryError(error, at: source.place(of: path))
     }
     let verdict = try admit(RootClaims(root))
@@ -112,19 +110,9 @@ final class Puller {
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       try book.admit(claims, at: place, policy, now: now)
     }
-    guard isPlan else { return try update(file, admit) }
+    guard isPlan else { return try file.update(waits: options.waitsForWriters, admit) }
     var book = try file.read()
     return try admit(&book)
-  }
-
-  private func update<Result>(
-    _ file: TrustFile, _ body: (inout TrustBook) throws -> Result
-  ) throws -> Result {
-    do {
-      return try file.update(waits: options.waitsForWriters, body)
-    } catch let error as PackStoreError where error.code == .cancelled {
-      throw CancellationError()
-    }
   }
 
   // MARK: - Packs
@@ -153,7 +141,7 @@ final class Puller {
         try await waiting.next()
       } catch let error as PackStoreError where error.code == .conflict {
         conflictCount += 1
-        guard conflictCount < Self.roundLimit else { throw error }
+        guard conflictCount < Store.changeRoundCount else { throw error }
       }
     }
   }
@@ -276,7 +264,7 @@ final class Puller {
         let manifest = try version.openManifest(Array(memory.bytes), of: pack)
         manifests[version.manifest] = manifest
         return manifest
-      } catch {
+      } catch let error as PackStoreError {
         guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != version.manifest else {
           throw DeliveryError(error, at: source.place(of: file.path))
         }
@@ -297,8 +285,8 @@ final class Puller {
   ) throws -> Delivery? {
     do {
       return try Delivery.open(manifest, priority: priority, by: provenance, in: transaction)
-    } catch {
-      throw error.code == .busy ? VersionIsBusy() : error
+    } catch let error as PackStoreError where error.code == .busy {
+      throw VersionIsBusy()
     }
   }
 
@@ -376,9 +364,8 @@ final class Puller {
       let staged = try delivery.stage()
       pulled.newChunkCount = staged.newChunkCount
       pulled.newStoredByteCount = staged.newStoredByteCount
-    } catch {
-      if error.code == .cancelled { throw CancellationError() }
-      throw pulled.deltaFrom != nil && Self.isOfDelta(error) ? DeltaIsRefused(delta: delta!.delta.header) : error
+    } catch let error as PackStoreError where pulled.deltaFrom != nil && Self.isOfDelta(error) {
+      throw DeltaIsRefused(delta: delta!.delta.header)
     }
   }
 

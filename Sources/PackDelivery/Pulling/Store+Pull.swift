@@ -68,20 +68,20 @@ extension Store {
 }
 
 /// The folder of a `file:` URL.
-private func path(ofFileURL text: String) throws(DeliveryError) -> String {
+private func path(ofFileURL text: String) throws -> String {
   guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
   else { throw DeliveryError(.invalidLocation, "this is no URL of a folder on this machine", at: text) }
   return url.path
 }
 
 /// A site in a folder, or in an archive.
-private func makeSource(atPath path: String, _ pace: Pace) throws(DeliveryError) -> any SiteSource {
+private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSource {
   let isArchive = pathExists(FilePath(path)) && !isFolder(FilePath(path))
   return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
 }
 
 /// The source that a URL or path means.
-private func makeSource(_ site: String, _ options: PullOptions) throws(DeliveryError) -> any SiteSource {
+private func makeSource(_ site: String, _ options: PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "no site is named", at: "''") }
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)

@@ -109,7 +109,7 @@ package struct TrustBook: Hashable, Sendable {
   /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was then.
   package mutating func admit(
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
-  ) throws(DeliveryError) -> Verdict {
+  ) throws -> Verdict {
     // A clock that was set back revives nothing.
     let now = max(now, places[place.name]?.madeAt ?? 0)
     try checkTime(root, at: place, policy, now: now)
@@ -143,7 +143,7 @@ package struct TrustBook: Hashable, Sendable {
 
   private func checkTime(
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
-  ) throws(DeliveryError) {
+  ) throws {
     if let end = root.expiresAt, end <= now {
       throw DeliveryError(.expired, "the site's root has expired", at: place.name)
     }
@@ -157,7 +157,7 @@ package struct TrustBook: Hashable, Sendable {
     }
   }
 
-  private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws(DeliveryError) {
+  private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws {
     guard policy.key == nil, places[place.name] == nil else {
       throw DeliveryError(.otherKey, "this is not signed, and a key is trusted for it", at: place.name)
     }
@@ -165,7 +165,7 @@ package struct TrustBook: Hashable, Sendable {
       throw DeliveryError(.badSignature, "the site is not signed: only folders and archives may be", at: place.name)
     }
     guard policy.allowsUnsigned else {
-      throw DeliveryError(.badSignature, "this is not signed (--allow-unsigned takes it)", at: place.name)
+      throw DeliveryError(.notSigned, "this is not signed", at: place.name)
     }
   }
 

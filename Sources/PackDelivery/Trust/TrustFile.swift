@@ -15,10 +15,9 @@ package struct TrustFile: Sendable {
   /// - Throws: `corrupt` when the file holds something else; the store's error when it cannot be read, or is no file.
   package func read() throws -> TrustBook {
     let bytes: [UInt8]
-    do throws(PackStoreError) {
+    do {
       bytes = try InputFile(Self.name, in: store).contents(limit: Self.sizeLimit)
-    } catch {
-      guard error.code == .notFound else { throw error }
+    } catch let error as PackStoreError where error.code == .notFound {
       return TrustBook()
     }
     let text = String(validating: bytes, as: UTF8.self)

@@ -29,18 +29,18 @@ extension Transaction {
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept here; `exists` when another
-  ///   content has its number; `held`; `cancelled` when the surrounding task is; `corrupt`, `purged`, `noSpace`,
+  ///   content has its number; `held`; `CancellationError` when the surrounding task is; `corrupt`, `purged`, `noSpace`,
   ///   `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
   public mutating func apply(
     _ delta: DeltaFile, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
     progress: ((InstallProgress) -> Void)? = nil
-  ) throws(PackStoreError) -> InstallResult {
+  ) throws -> InstallResult {
     try delta.check(trust)
-    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "the update was cancelled") }
+    try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
-    do throws(PackStoreError) {
+    do {
       try check { error in
         withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
       }
@@ -87,14 +87,14 @@ extension Store {
   ///   - trust: whose delta is taken.
   ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
   /// - Throws: what ``DeltaFile/init(_:)-(FilePath)``, ``Transaction/apply(_:trusting:options:progress:)`` and
-  ///   ``Transaction/commit()`` throw. A cancelled task stops at the next progress, with `cancelled`, and leaves the store
+  ///   ``Transaction/commit()`` throw. A cancelled task stops at the next progress, with `CancellationError`, and leaves the store
   ///   as it was.
   @discardableResult
   public func apply(
     delta file: FilePath, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
     durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> InstallResult {
-    try await change(durability) { transaction throws(PackStoreError) in
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) { transaction in
       try transaction.apply(DeltaFile(file), trusting: trust, options: options, progress: progress)
     }
   }
@@ -104,7 +104,7 @@ extension Store {
   public func apply(
     delta file: String, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
     durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws(PackStoreError) -> InstallResult {
+  ) async throws -> InstallResult {
     try await apply(
       delta: FilePath(file), trusting: trust, options: options, durability: durability, progress: progress)
   }

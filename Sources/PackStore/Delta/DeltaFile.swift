@@ -22,7 +22,7 @@ public final class DeltaFile: Sendable {
   ///
   /// - Throws: `notFound`; `corrupt` for what is no delta, or ends too early; `untrusted` for a signature that does not
   ///   belong to it; `newerFormat`, `ioError`, `outOfMemory`.
-  public init(_ path: FilePath) throws(PackStoreError) {
+  public init(_ path: FilePath) throws {
     file = try InputFile(path)
     info = try Self.inspect(file, path)
     signature = try Self.signature(file, path, info)
@@ -30,10 +30,10 @@ public final class DeltaFile: Sendable {
   }
 
   /// Opens a delta and checks its header and its signature.
-  public convenience init(_ path: String) throws(PackStoreError) { try self.init(FilePath(path)) }
+  public convenience init(_ path: String) throws { try self.init(FilePath(path)) }
 
   /// Refuses what nobody who is trusted signed.
-  func check(_ trust: DeltaTrust) throws(PackStoreError) {
+  func check(_ trust: DeltaTrust) throws {
     let isTrusted =
       switch trust {
       case .anyone: true
@@ -43,7 +43,7 @@ public final class DeltaFile: Sendable {
     guard !isTrusted else { return }
     let reason = signer == nil ? "nobody signed the delta" : "the delta is signed by another key"
     var error = PackStoreError(.untrusted, reason, file: path.string)
-    error.remedy = signer.map { "it is \($0): ask the publisher whose that is" } ?? "get it from its publisher"
+    error.specificRemedy = signer.map { "it is \($0): ask the publisher whose that is" } ?? "get it from its publisher"
     throw error
   }
 
@@ -54,11 +54,11 @@ public final class DeltaFile: Sendable {
   }
 
   /// What is wrong with a delta is nothing that is wrong with the store.
-  func explain(_ error: PackStoreError) -> PackStoreError { Self.explain(error, path) }
+  func explain(_ error: any Error) -> any Error { Self.explain(error, path) }
 
-  private static func explain(_ error: PackStoreError, _ path: FilePath) -> PackStoreError {
-    var error = error
-    if error.code == .corrupt, error.file == path.string { error.remedy = "get it from its publisher once more" }
+  private static func explain(_ error: any Error, _ path: FilePath) -> any Error {
+    guard var error = error as? PackStoreError, error.code == .corrupt, error.file == path.string else { return error }
+    error.specificRemedy = "get it from its publisher once more"
     return error
   }
 
@@ -91,17 +91,17 @@ extension DeltaFile {
     got: UnsafeMutablePointer<Int>?
   ) -> Int32 {
     let file = context!.load(as: InputFile.self)
-    do throws(PackStoreError) {
+    do {
       got!.pointee = try file.read(at: offset, into: UnsafeMutableRawBufferPointer(start: out, count: count))
       return 0
     } catch {
-      return (error.systemError ?? .ioError).rawValue
+      return systemError(of: error)
     }
   }
 
-  private static func inspect(_ file: InputFile, _ path: FilePath) throws(PackStoreError) -> DeltaInfo {
+  private static func inspect(_ file: InputFile, _ path: FilePath) throws -> DeltaInfo {
     var info = pks_delta_info()
-    do throws(PackStoreError) {
+    do {
       try PackStore.check { error in
         withSource(file, path) { source in
           withUnsafePointer(to: source) { pks_delta_inspect(&info, $0, sha256, error) }
@@ -116,7 +116,7 @@ extension DeltaFile {
   /// The signature that follows the delta. What follows is a signature of its header, or nothing.
   private static func signature(
     _ file: InputFile, _ path: FilePath, _ info: DeltaInfo
-  ) throws(PackStoreError) -> DeltaSignature? {
+  ) throws -> DeltaSignature? {
     let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCount + 2)
     guard !last.isEmpty else {
       throw explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
@@ -125,7 +125,7 @@ extension DeltaFile {
     if rest.isEmpty { return nil }
     guard let signature = DeltaSignature(rest), signature.isOf(info.headerDigest) else {
       var error = PackStoreError(.untrusted, "the delta's signature is not right", file: path.string)
-      error.remedy = "get it from its publisher once more"
+      error.specificRemedy = "get it from its publisher once more"
       throw error
     }
     return signature

@@ -35,7 +35,7 @@ public struct DeltaInfo: Hashable, Sendable {
   /// The SHA-256 of the header: the delta's name on a site.
   package let headerDigest: Digest256
 
-  init(_ info: pks_delta_info) throws(PackStoreError) {
+  init(_ info: pks_delta_info) throws {
     pack = try PackID(
       validating: withUnsafeBytes(of: info.pack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
     fromVersion = info.from_version

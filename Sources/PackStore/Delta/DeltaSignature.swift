@@ -17,7 +17,7 @@ package struct DeltaSignature: Hashable, Sendable {
   /// Signs a delta by the SHA-256 of its header.
   package init(
     of header: Digest256, by key: SiteKey, product: Product, sequence: UInt64
-  ) throws(PackStoreError) {
+  ) throws {
     publicKey = key.publicKey
     self.sequence = sequence
     self.product = product

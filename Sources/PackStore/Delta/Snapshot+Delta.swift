@@ -3,9 +3,9 @@ import SystemPackage
 
 /// What the core tells while it builds a delta: the `context` of its callbacks.
 private struct DeltaBuilder {
-  let write: (UInt64, UnsafeRawBufferPointer) throws(PackStoreError) -> Void
+  let write: (UInt64, UnsafeRawBufferPointer) throws -> Void
   let progress: ((Int, Int) -> Void)?
-  var failure: PackStoreError?
+  var failure: (any Error)?
 }
 
 extension Snapshot {
@@ -15,16 +15,16 @@ extension Snapshot {
   ///   - level: 1 to 22; nil: the core's default.
   ///   - write: takes bytes of the file with their offset, in no particular order; the header comes last, whole, at 0.
   ///   - progress: bytes that were worked on, and of how many.
-  /// - Throws: `notFound` when a version is not kept; `cancelled` when the surrounding task is; what `write` throws;
+  /// - Throws: `notFound` when a version is not kept; `CancellationError` when the surrounding task is; what `write` throws;
   ///   `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
   package func buildDelta(
     of pack: PackID, from: UInt64, to: UInt64, level: Int32?,
-    write: (UInt64, UnsafeRawBufferPointer) throws(PackStoreError) -> Void, progress: ((Int, Int) -> Void)? = nil
-  ) throws(PackStoreError) -> DeltaInfo {
-    guard !Task.isCancelled else { throw PackStoreError(.cancelled, "building the delta was cancelled") }
-    var info = pks_delta_info(), failure: PackStoreError?
-    do throws(PackStoreError) {
-      try withoutActuallyEscaping(write) { write throws(PackStoreError) in
+    write: (UInt64, UnsafeRawBufferPointer) throws -> Void, progress: ((Int, Int) -> Void)? = nil
+  ) throws -> DeltaInfo {
+    try Task.checkCancellation()
+    var info = pks_delta_info(), failure: (any Error)?
+    do {
+      try withoutActuallyEscaping(write) { write in
         var builder = DeltaBuilder(write: write, progress: progress)
         defer { failure = builder.failure }
         try check { error in
@@ -49,12 +49,12 @@ private func withRequest<Result>(
   request.level = level ?? 0
   request.write = { context, offset, bytes, count in
     let builder = context!.assumingMemoryBound(to: DeltaBuilder.self)
-    do throws(PackStoreError) {
+    do {
       try builder.pointee.write(offset, UnsafeRawBufferPointer(start: bytes, count: count))
       return 0
     } catch {
       builder.pointee.failure = error
-      return (error.systemError ?? .ioError).rawValue
+      return systemError(of: error)
     }
   }
   request.progress = { context, done, total in

@@ -16,7 +16,7 @@ struct OutputFolder: ~Copyable, Sendable {
 
   /// Opens the folder at `path`, which may lead through links: it is the caller's own. Makes it and its parents if need
   /// be.
-  init(making path: FilePath) throws(PackStoreError) {
+  init(making path: FilePath) throws {
     try makeFolder(path)
     descriptor = try openFolder(path)
   }
@@ -31,9 +31,9 @@ final class OutputFile: Sendable {
 
   /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, never
   /// followed.
-  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws(PackStoreError) {
+  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws {
     let mode: mode_t = executable ? 0o755 : 0o644
-    descriptor = try create(path, in: folder, replacing: replacing) { name throws(PackStoreError) in
+    descriptor = try create(path, in: folder, replacing: replacing) { name in
       try openNewFile(name, in: folder, mode: mode, path: path.text)
     }
     self.path = path
@@ -41,7 +41,7 @@ final class OutputFile: Sendable {
 
   deinit { close(descriptor) }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(PackStoreError) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
     try writeAll(bytes, to: descriptor, at: offset, path: path.text)
   }
 }
@@ -49,9 +49,9 @@ final class OutputFile: Sendable {
 /// Makes a symbolic link whose name is relative to `folder`. Its target is any bytes but zeros, as they were stored.
 func makeLink(
   _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool
-) throws(PackStoreError) {
+) throws {
   let text = target.map(CChar.init(bitPattern:)) + [0]
-  try create(path, in: folder, replacing: replacing) { name throws(PackStoreError) in
+  try create(path, in: folder, replacing: replacing) { name in
     _ = try systemCall("cannot create", path.text) {
       text.withUnsafeBufferPointer { symlinkat($0.baseAddress!, folder, name) }
     }
@@ -64,7 +64,7 @@ func removeFile(_ path: ExtractPath, in folder: CInt) { _ = path.withName { unli
 /// Makes a folder where there is none, and opens it; a link or file in its place is an error. Says whether it was made.
 func enterFolder(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
-) throws(PackStoreError) -> (descriptor: CInt, isNew: Bool) {
+) throws -> (descriptor: CInt, isNew: Bool) {
   let isNew = mkdirat(folder, name, 0o777) == 0
   guard isNew || errno == EEXIST else { throw PackStoreError("cannot create", path(), Errno(rawValue: errno)) }
   return (try openFolder(name, in: folder, path: path()), isNew)
@@ -75,12 +75,11 @@ func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
 /// Creates something by `make`, which throws `exists` when something is in the way.
 private func create<Result>(
   _ path: ExtractPath, in folder: CInt, replacing: Bool,
-  _ make: (UnsafePointer<CChar>) throws(PackStoreError) -> Result
-) throws(PackStoreError) -> Result {
-  do throws(PackStoreError) {
+  _ make: (UnsafePointer<CChar>) throws -> Result
+) throws -> Result {
+  do {
     return try path.withName(make)
-  } catch {
-    guard error.code == .exists, replacing else { throw error }
+  } catch let error as PackStoreError where error.code == .exists && replacing {
     try systemCall("cannot replace", path.text) { path.withName { unlinkat(folder, $0, 0) } }
     return try path.withName(make)
   }

@@ -22,16 +22,16 @@ package final class FileLock: Sendable {
   /// - Parameters:
   ///   - waits: whether to wait, or to fail with `busy`.
   ///   - reason: what to say then.
-  /// - Throws: `busy`; `cancelled` when the surrounding task is while this waits; `wrongKind` for what is no file;
+  /// - Throws: `busy`; `CancellationError` when the surrounding task is while this waits; `wrongKind` for what is no file;
   ///   `ioError`.
-  package init(_ place: FilePlace, waits: Bool, reason: String) throws(PackStoreError) {
+  package init(_ place: FilePlace, waits: Bool, reason: String) throws {
     number = try openLockFile(place)
     var sleep = Self.shortestSleep
     // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
     while try !Self.take(number, place) {
       guard waits else { throw PackStoreError(.busy, reason, file: place.text) }
       guard !Task.isCancelled else {
-        throw PackStoreError(.cancelled, "cancelled while waiting for a lock", file: place.text)
+        throw CancellationError()
       }
       usleep(sleep)
       sleep = min(sleep * 2, Self.longestSleep)
@@ -40,14 +40,13 @@ package final class FileLock: Sendable {
 
   deinit { close(number) }
 
-  private static func take(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) -> Bool {
-    do throws(PackStoreError) {
+  private static func take(_ descriptor: CInt, _ place: FilePlace) throws -> Bool {
+    do {
       try systemCall("cannot lock", place.text) { flock(descriptor, LOCK_EX | LOCK_NB) }
       return true
-    } catch {
-      guard error.systemError == .wouldBlock || error.systemError == .resourceTemporarilyUnavailable else {
-        throw error
-      }
+    } catch let error as PackStoreError
+      where error.systemError == .wouldBlock || error.systemError == .resourceTemporarilyUnavailable
+    {
       return false
     }
   }

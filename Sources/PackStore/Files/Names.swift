@@ -21,9 +21,9 @@ package func isFolder(_ path: FilePath) -> Bool {
 }
 
 /// Moves a file to its final name in the same folder or another, in place of what is there.
-package func renameFile(_ from: FilePlace, to place: FilePlace) throws(PackStoreError) {
-  try from.withParent { fromFolder, fromName throws(PackStoreError) in
-    try place.withParent { folder, name throws(PackStoreError) in
+package func renameFile(_ from: FilePlace, to place: FilePlace) throws {
+  try from.withParent { fromFolder, fromName in
+    try place.withParent { folder, name in
       try systemCall("cannot rename", place.text) { systemRename(fromName, fromFolder, name, folder) }
     }
   }
@@ -32,29 +32,28 @@ package func renameFile(_ from: FilePlace, to place: FilePlace) throws(PackStore
 /// Gives a file another name, which nothing may have.
 ///
 /// - Throws: `exists`.
-package func linkFile(_ from: FilePlace, to place: FilePlace) throws(PackStoreError) {
-  try from.withParent { fromFolder, fromName throws(PackStoreError) in
-    try place.withParent { folder, name throws(PackStoreError) in
+package func linkFile(_ from: FilePlace, to place: FilePlace) throws {
+  try from.withParent { fromFolder, fromName in
+    try place.withParent { folder, name in
       try systemCall("cannot create", place.text) { linkat(fromFolder, fromName, folder, name, 0) }
     }
   }
 }
 
 /// Removes a file. One that is not there is not missed.
-package func removeFile(_ place: FilePlace) throws(PackStoreError) {
-  do throws(PackStoreError) {
-    try place.withParent { folder, name throws(PackStoreError) in
+package func removeFile(_ place: FilePlace) throws {
+  do {
+    try place.withParent { folder, name in
       try systemCall("cannot remove", place.text) { unlinkat(folder, name, 0) }
     }
-  } catch {
-    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+  } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
   }
 }
 
 /// Replaces a small file durably: its bytes are written under a draft's name first, which lies below the same folder.
 package func replaceFile(
   _ name: String, in folder: FilePath, by bytes: [UInt8], draft: String
-) throws(PackStoreError) {
+) throws {
   let file = try NewFile(FilePlace(draft, in: folder))
   try file.write(bytes)
   try file.sync()
@@ -66,62 +65,59 @@ package func replaceFile(
 
 /// Makes a folder where there is none, and its parents; says whether it was made.
 @discardableResult
-package func makeFolder(_ path: FilePath, isSecret: Bool = false) throws(PackStoreError) -> Bool {
+package func makeFolder(_ path: FilePath, isSecret: Bool = false) throws -> Bool {
   guard !pathExists(path) else { return false }
   let parent = path.removingLastComponent()
   if !parent.isEmpty, parent != path { try makeFolder(parent, isSecret: isSecret) }
-  do throws(PackStoreError) {
+  do {
     try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, isSecret ? 0o700 : 0o777) } }
     return true
-  } catch {
-    guard error.code == .exists else { throw error }
+  } catch let error as PackStoreError where error.code == .exists {
     return false  // another process was faster
   }
 }
 
 /// Makes names in a folder durable.
-package func syncFolder(_ path: FilePath) throws(PackStoreError) {
+package func syncFolder(_ path: FilePath) throws {
   let descriptor = try openFolder(path)
   defer { close(descriptor) }
   try systemCall("cannot sync", path.string) { fsync(descriptor) }
 }
 
 /// The same for a folder of a site or a store.
-package func syncFolder(_ place: FilePlace) throws(PackStoreError) {
-  try withFolder(place) { descriptor throws(PackStoreError) in
+package func syncFolder(_ place: FilePlace) throws {
+  try withFolder(place) { descriptor in
     try systemCall("cannot sync", place.text) { fsync(descriptor) }
   }
 }
 
 /// The names in a folder that a person named, in no particular order. None when it is not there.
-package func namesInFolder(_ path: FilePath) throws(PackStoreError) -> [String] {
-  do throws(PackStoreError) {
+package func namesInFolder(_ path: FilePath) throws -> [String] {
+  do {
     let descriptor = try openFolder(path)
     defer { close(descriptor) }
     return try names(inFolder: descriptor, path: path.string)
-  } catch {
-    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+  } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
     return []
   }
 }
 
 /// The same for a folder of a site or a store.
-package func namesInFolder(_ place: FilePlace) throws(PackStoreError) -> [String] {
-  do throws(PackStoreError) {
-    return try withFolder(place) { descriptor throws(PackStoreError) in
+package func namesInFolder(_ place: FilePlace) throws -> [String] {
+  do {
+    return try withFolder(place) { descriptor in
       try names(inFolder: descriptor, path: place.text)
     }
-  } catch {
-    guard error.systemError == .noSuchFileOrDirectory else { throw error }
+  } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
     return []
   }
 }
 
 @discardableResult
 private func withFolder<Result>(
-  _ place: FilePlace, _ body: (CInt) throws(PackStoreError) -> Result
-) throws(PackStoreError) -> Result {
-  let descriptor = try place.withParent { folder, name throws(PackStoreError) in
+  _ place: FilePlace, _ body: (CInt) throws -> Result
+) throws -> Result {
+  let descriptor = try place.withParent { folder, name in
     try openFolder(name, in: folder, path: place.text)
   }
   defer { close(descriptor) }
@@ -131,12 +127,12 @@ private func withFolder<Result>(
 /// Removes a folder that this process made, with all that is in it. What cannot be removed stays.
 package func removeTree(_ path: FilePath) {
   let place = FilePlace(path)
-  try? place.withParent { folder, name throws(PackStoreError) in try removeTree(name, in: folder, path: place.text) }
+  try? place.withParent { folder, name in try removeTree(name, in: folder, path: place.text) }
 }
 
 private func removeTree(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: String
-) throws(PackStoreError) {
+) throws {
   let descriptor = try openFolder(name, in: folder, path: path)
   defer { close(descriptor) }
   for child in try names(inFolder: descriptor, path: path) where unlinkat(descriptor, child, 0) != 0 {
@@ -146,7 +142,7 @@ private func removeTree(
 }
 
 /// Makes an empty folder for temporary files, which others cannot enter. Its maker removes it.
-package func makeTemporaryFolder(in parent: FilePath) throws(PackStoreError) -> FilePath {
+package func makeTemporaryFolder(in parent: FilePath) throws -> FilePath {
   let path = parent.appending("packstore-\(UInt64.random(in: 0 ... .max))")
   try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, 0o700) } }
   return path

@@ -17,20 +17,19 @@ package final class NewFile: Sendable {
   /// or a link that leads to another file.
   ///
   /// - Parameter isSecret: its owner alone may read it.
-  package init(_ place: FilePlace, isSecret: Bool = false) throws(PackStoreError) {
+  package init(_ place: FilePlace, isSecret: Bool = false) throws {
     self.place = place
     let mode: mode_t = isSecret ? 0o600 : 0o666
-    do throws(PackStoreError) {
+    do {
       number = try openNewFile(place, mode: mode)
-    } catch {
-      guard error.code == .exists else { throw error }
+    } catch let error as PackStoreError where error.code == .exists {
       try removeFile(place)
       number = try openNewFile(place, mode: mode)
     }
   }
 
   /// Makes a file without a name in a folder: it is gone when nothing has it open any more.
-  package init(unnamedIn folder: FilePath) throws(PackStoreError) {
+  package init(unnamedIn folder: FilePath) throws {
     place = FilePlace("spool-\(UInt64.random(in: 0 ... .max))", in: folder)
     number = try openNewFile(place, mode: 0o600)
     try removeFile(place)
@@ -42,7 +41,7 @@ package final class NewFile: Sendable {
   package var descriptor: FileDescriptor { FileDescriptor(rawValue: number) }
 
   /// Writes behind what was written last.
-  package func write(_ bytes: UnsafeRawBufferPointer) throws(PackStoreError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while !rest.isEmpty {
       let count = try systemCall("cannot write", place.text, needed: rest.count) { systemWrite(number, rest) }
@@ -50,22 +49,22 @@ package final class NewFile: Sendable {
     }
   }
 
-  package func write(_ bytes: [UInt8]) throws(PackStoreError) {
-    try bytes.span.bytes.withUnsafeBytes { bytes throws(PackStoreError) in try write(bytes) }
+  package func write(_ bytes: [UInt8]) throws {
+    try bytes.span.bytes.withUnsafeBytes { bytes in try write(bytes) }
   }
 
   /// Writes all of `bytes` at `offset`, whatever was written before.
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(PackStoreError) {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
     try writeAll(bytes, to: number, at: offset, path: place.text)
   }
 
-  package func sync() throws(PackStoreError) { try systemCall("cannot sync", place.text) { fsync(number) } }
+  package func sync() throws { try systemCall("cannot sync", place.text) { fsync(number) } }
 }
 
 /// Writes all of `bytes` at `offset`.
 func writeAll(
   _ bytes: UnsafeRawBufferPointer, to descriptor: CInt, at offset: UInt64, path: @autoclosure () -> String
-) throws(PackStoreError) {
+) throws {
   var done = 0
   while done < bytes.count {
     let (position, isTooFar) = offset.addingReportingOverflow(UInt64(done))

@@ -38,8 +38,8 @@ package struct FilePlace: Sendable {
   /// Lends the descriptor of the folder that holds the last part of the name, and that part.
   @discardableResult
   func withParent<Result>(
-    _ body: (CInt, UnsafePointer<CChar>) throws(PackStoreError) -> Result
-  ) throws(PackStoreError) -> Result {
+    _ body: (CInt, UnsafePointer<CChar>) throws -> Result
+  ) throws -> Result {
     var parent = try openFolder(folder)
     defer { close(parent) }
     for part in name.removingLastComponent().components {
@@ -48,7 +48,7 @@ package struct FilePlace: Sendable {
       parent = next
     }
     let last = Array((name.lastComponent?.string ?? ".").utf8CString)
-    return try last.withUnsafeBufferPointer { buffer throws(PackStoreError) in try body(parent, buffer.baseAddress!) }
+    return try last.withUnsafeBufferPointer { buffer in try body(parent, buffer.baseAddress!) }
   }
 }
 
@@ -61,7 +61,7 @@ package enum LinkRule: Sendable {
 }
 
 /// Opens a folder that a person or a program named.
-func openFolder(_ path: FilePath) throws(PackStoreError) -> CInt {
+func openFolder(_ path: FilePath) throws -> CInt {
   let path = path.isEmpty ? "." : path
   return try systemCall("cannot open the folder", path.string) {
     path.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -71,7 +71,7 @@ func openFolder(_ path: FilePath) throws(PackStoreError) -> CInt {
 /// Opens a folder in another one. A link is refused.
 func openFolder(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
-) throws(PackStoreError) -> CInt {
+) throws -> CInt {
   try systemCall("cannot enter the folder", path()) {
     openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
   }
@@ -81,10 +81,10 @@ func openFolder(
 ///
 /// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is no
 ///   regular file.
-func openFile(_ place: FilePlace, _ links: LinkRule) throws(PackStoreError) -> CInt {
+func openFile(_ place: FilePlace, _ links: LinkRule) throws -> CInt {
   let descriptor: CInt
-  do throws(PackStoreError) {
-    descriptor = try place.withParent { folder, name throws(PackStoreError) in
+  do {
+    descriptor = try place.withParent { folder, name in
       try systemCall("cannot open", place.text) {
         // O_NONBLOCK keeps a pipe from waiting for its other end; it means nothing to regular files.
         openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links == .follow ? 0 : O_NOFOLLOW))
@@ -93,7 +93,7 @@ func openFile(_ place: FilePlace, _ links: LinkRule) throws(PackStoreError) -> C
   } catch {
     throw explainOpening(error, place)
   }
-  do throws(PackStoreError) {
+  do {
     try requireRegular(descriptor, place)
     return descriptor
   } catch {
@@ -103,8 +103,8 @@ func openFile(_ place: FilePlace, _ links: LinkRule) throws(PackStoreError) -> C
 }
 
 /// Makes a file, which has to be new, and opens it for reading and writing.
-func openNewFile(_ place: FilePlace, mode: mode_t) throws(PackStoreError) -> CInt {
-  try place.withParent { folder, name throws(PackStoreError) in
+func openNewFile(_ place: FilePlace, mode: mode_t) throws -> CInt {
+  try place.withParent { folder, name in
     try openNewFile(name, in: folder, mode: mode, path: place.text)
   }
 }
@@ -112,7 +112,7 @@ func openNewFile(_ place: FilePlace, mode: mode_t) throws(PackStoreError) -> CIn
 /// Makes a file in an open folder, which has to be new.
 func openNewFile(
   _ name: UnsafePointer<CChar>, in folder: CInt, mode: mode_t, path: @autoclosure () -> String
-) throws(PackStoreError) -> CInt {
+) throws -> CInt {
   try systemCall("cannot create", path()) {
     openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
   }
@@ -120,10 +120,10 @@ func openNewFile(
 
 /// Opens a file that carries a lock, and makes it if need be. Who may not write to the folder cannot open it, and so cannot
 /// lock it.
-func openLockFile(_ place: FilePlace) throws(PackStoreError) -> CInt {
+func openLockFile(_ place: FilePlace) throws -> CInt {
   let descriptor: CInt
-  do throws(PackStoreError) {
-    descriptor = try place.withParent { folder, name throws(PackStoreError) in
+  do {
+    descriptor = try place.withParent { folder, name in
       let mode = try lockMode(ofFileIn: folder, place)
       return try systemCall("cannot open", place.text) {
         openat(folder, name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC, mode)
@@ -132,7 +132,7 @@ func openLockFile(_ place: FilePlace) throws(PackStoreError) -> CInt {
   } catch {
     throw explainOpening(error, place)
   }
-  do throws(PackStoreError) {
+  do {
     try requireRegular(descriptor, place)
     try tighten(descriptor, place)
     return descriptor
@@ -143,16 +143,16 @@ func openLockFile(_ place: FilePlace) throws(PackStoreError) -> CInt {
 }
 
 /// Reading and writing for those that may write to the folder, and nothing for all others.
-private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws(PackStoreError) -> mode_t {
+private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws -> mode_t {
   let mode = try status(of: folder, place).st_mode
   return 0o600 | (mode & 0o020 != 0 ? 0o060 : 0) | (mode & 0o002 != 0 ? 0o006 : 0)
 }
 
 /// Takes reading from those that may not write: the umask may have taken writing alone, and an older file may be open to
 /// all. Only its owner can; for others it is as it is.
-private func tighten(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) {
+private func tighten(_ descriptor: CInt, _ place: FilePlace) throws {
   let status = try status(of: descriptor, place)
-  let parent = try place.withParent { folder, _ throws(PackStoreError) in try lockMode(ofFileIn: folder, place) }
+  let parent = try place.withParent { folder, _ in try lockMode(ofFileIn: folder, place) }
   var mode = status.st_mode & 0o777 & parent
   if mode & 0o060 != 0o060 { mode &= ~0o060 }
   if mode & 0o006 != 0o006 { mode &= ~0o006 }
@@ -160,7 +160,7 @@ private func tighten(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreErr
 }
 
 /// Lists a folder's names, in no particular order.
-func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws(PackStoreError) -> [String] {
+func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws -> [String] {
   // Opened once more, for its own position, which `fdopendir` takes over.
   let own = try openFolder(".", in: descriptor, path: path())
   guard let folder = fdopendir(own) else {
@@ -182,13 +182,13 @@ func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws(Pa
 
 // MARK: - Kinds
 
-func status(of descriptor: CInt, _ place: FilePlace) throws(PackStoreError) -> stat {
+func status(of descriptor: CInt, _ place: FilePlace) throws -> stat {
   var status = stat()
   try systemCall("cannot examine", place.text) { fstat(descriptor, &status) }
   return status
 }
 
-private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws(PackStoreError) {
+private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws {
   let kind: String
   switch try status(of: descriptor, place).st_mode & S_IFMT {
   case S_IFREG: return
@@ -200,8 +200,8 @@ private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws(PackS
   throw PackStoreError(.wrongKind, "there is \(kind) in the place of a file", file: place.text)
 }
 
-private func explainOpening(_ error: PackStoreError, _ place: FilePlace) -> PackStoreError {
-  switch error.systemError {
+private func explainOpening(_ error: any Error, _ place: FilePlace) -> any Error {
+  switch (error as? PackStoreError)?.systemError {
   case .noSuchFileOrDirectory: PackStoreError(.notFound, "there is no file", file: place.text)
   case .tooManySymbolicLinkLevels:
     PackStoreError(.wrongKind, "there is a symbolic link in the place of a file", file: place.text)

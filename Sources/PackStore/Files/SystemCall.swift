@@ -12,7 +12,7 @@ import SystemPackage
 @discardableResult
 func systemCall<Result: SignedInteger>(
   _ reason: String, _ path: @autoclosure () -> String, needed: Int? = nil, _ body: () -> Result
-) throws(PackStoreError) -> Result {
+) throws -> Result {
   while true {
     let result = body()
     if result >= 0 { return result }
@@ -35,6 +35,9 @@ extension PackStoreError {
     neededByteCount = code == .noSpace ? needed.map { UInt64(clamping: $0) } : nil
   }
 }
+
+/// What a callback of the core returns for an error of ours: an error number of the system.
+func systemError(of error: any Error) -> CInt { ((error as? PackStoreError)?.systemError ?? .ioError).rawValue }
 
 // MARK: - What Swift's own names hide
 

@@ -67,7 +67,7 @@ package struct ArchiveIndex: Sendable {
   private static func corrupt(_ reason: String, _ file: String, _ offset: UInt64) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.offset = offset
-    error.remedy = "fetch it again; if it stays so, its publisher has to make it again"
+    error.specificRemedy = "fetch it again; if it stays so, its publisher has to make it again"
     return error
   }
 }

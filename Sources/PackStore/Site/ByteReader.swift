@@ -17,7 +17,7 @@ package struct ByteReader {
   /// How many bytes are left.
   package var remaining: Int { bytes.count - offset }
 
-  package mutating func take(_ count: Int) throws(PackStoreError) -> ArraySlice<UInt8> {
+  package mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count >= 0, count <= remaining else { throw corrupt("the file ends too early") }
     let begin = bytes.startIndex + offset
     offset += count
@@ -26,21 +26,21 @@ package struct ByteReader {
 
   package mutating func integer<Integer: FixedWidthInteger>(
     _ type: Integer.Type = Integer.self
-  ) throws(PackStoreError) -> Integer {
+  ) throws -> Integer {
     // From the most significant byte on, so that widths of any kind need no memory of a certain alignment.
     try take(Integer.bitWidth / 8).reversed().reduce(0) { $0 << 8 | Integer(truncatingIfNeeded: $1) }
   }
 
-  package mutating func digest() throws(PackStoreError) -> Digest256 {
+  package mutating func digest() throws -> Digest256 {
     try take(Digest256.byteCount).withUnsafeBytes { Digest256(copying: $0) }
   }
 
-  package mutating func id128() throws(PackStoreError) -> ID128 { ID128(copying: try take(ID128.byteCount)) }
+  package mutating func id128() throws -> ID128 { ID128(copying: try take(ID128.byteCount)) }
 
   /// A number of things of which each takes `byteCount` bytes or more: no more than there is room for, nor than `limit`.
   package mutating func count(
     limit: Int, byteCount: Int, _ reason: String
-  ) throws(PackStoreError) -> Int {
+  ) throws -> Int {
     let begin = offset
     let count = Int(try integer(UInt32.self))
     guard count <= limit, count <= remaining / byteCount else { throw corrupt(reason, at: begin) }
@@ -48,7 +48,7 @@ package struct ByteReader {
   }
 
   /// The name of a pack: its length, then its bytes.
-  package mutating func packID() throws(PackStoreError) -> PackID {
+  package mutating func packID() throws -> PackID {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
     guard byteCount <= remaining else { throw corrupt("no pack can have the name", at: begin) }
@@ -57,7 +57,7 @@ package struct ByteReader {
   }
 
   /// The name of a product: its length, then its bytes.
-  package mutating func product() throws(PackStoreError) -> Product {
+  package mutating func product() throws -> Product {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
     guard byteCount <= Product.byteCountLimit else { throw corrupt("no product can have the name", at: begin) }
@@ -66,7 +66,7 @@ package struct ByteReader {
   }
 
   /// The first 12 bytes of a file: what it is, and its format.
-  package mutating func header(_ magic: StaticString) throws(PackStoreError) {
+  package mutating func header(_ magic: StaticString) throws {
     let expected = magic.withUTF8Buffer(Array.init)
     guard remaining >= expected.count, try take(expected.count).elementsEqual(expected) else {
       throw corrupt("the file is something else", at: 0)
@@ -74,12 +74,12 @@ package struct ByteReader {
     try SiteFormat.check(try integer(UInt32.self), file: file)
   }
 
-  package mutating func reserved() throws(PackStoreError) {
+  package mutating func reserved() throws {
     let begin = offset
     guard try integer(UInt32.self) == 0 else { throw corrupt("a reserved field is in use", at: begin) }
   }
 
-  package func end() throws(PackStoreError) {
+  package func end() throws {
     guard remaining == 0 else { throw corrupt("the file goes on too long") }
   }
 
@@ -87,7 +87,7 @@ package struct ByteReader {
   package func corrupt(_ reason: String, at offset: Int? = nil) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.offset = UInt64(offset ?? self.offset)
-    error.remedy = "fetch it again; if it stays so, its publisher has to publish it again"
+    error.specificRemedy = "fetch it again; if it stays so, its publisher has to publish it again"
     return error
   }
 }

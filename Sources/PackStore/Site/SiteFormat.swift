@@ -6,7 +6,7 @@ package enum SiteFormat {
   package static let current = pks_format()
 
   /// - Throws: `newerFormat`, `otherDraft`.
-  package static func check(_ format: UInt32, file: String?) throws(PackStoreError) {
+  package static func check(_ format: UInt32, file: String?) throws {
     guard format != current else { return }
     guard format & 0xffff <= current & 0xffff else {
       throw PackStoreError(.newerFormat, "written by a later version of PackStore", file: file)

@@ -11,7 +11,7 @@ import Crypto
 /// It is never printed: ``fileText`` is for its file alone.
 public struct SiteKey: Sendable {
   package static let signatureByteCount = 64
-  private static let firstLine = "packstore secret key 1"
+  package static let firstLine = "packstore secret key 1"
 
   private let key: Curve25519.Signing.PrivateKey
 
@@ -22,7 +22,7 @@ public struct SiteKey: Sendable {
   public var publicKey: SitePublicKey { SitePublicKey(key.publicKey.rawRepresentation)! }
 
   /// 64 bytes that only the owner of the key can make, and that belong to these bytes alone.
-  package func signature(of message: [UInt8]) throws(PackStoreError) -> [UInt8] {
+  package func signature(of message: [UInt8]) throws -> [UInt8] {
     do { return try [UInt8](key.signature(for: message)) } catch {
       throw PackStoreError(.outOfMemory, "cannot sign")
     }

@@ -32,7 +32,7 @@ extension SiteRoot {
   /// when they are told to.
   ///
   /// - Throws: `invalidArgument` when there is more than clients would read.
-  package func encode(signedBy key: SiteKey?) throws(PackStoreError) -> [UInt8] {
+  package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
     writer.append(SiteFormat.current)
@@ -58,7 +58,7 @@ extension SignedSiteRoot {
   ///
   /// - Parameter file: what errors name.
   /// - Throws: `untrusted` for a wrong signature, `corrupt`, `newerFormat`.
-  package init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+  package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
     guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("the site's root is too long") }
     try reader.header(SiteRoot.magic)
@@ -69,7 +69,7 @@ extension SignedSiteRoot {
   }
 
   /// Who signed the root. Before anything of it is believed.
-  private static func checkSignature(_ bytes: [UInt8], file: String) throws(PackStoreError) -> SitePublicKey? {
+  private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SitePublicKey? {
     let message = bytes.dropLast(SiteKey.signatureByteCount)
     let signature = bytes.suffix(SiteKey.signatureByteCount)
     var reader = ByteReader(message, file: file)
@@ -84,7 +84,7 @@ extension SignedSiteRoot {
 
 extension SiteRoot {
   /// Takes apart all but the signature, from the number of packs on.
-  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+  fileprivate init(from reader: inout ByteReader) throws {
     let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
     sequence = try reader.integer()
     guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
@@ -132,7 +132,7 @@ extension SiteRoot.Pack {
     }
   }
 
-  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+  fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     id = try reader.packID()
     priority = try reader.integer()
@@ -159,7 +159,7 @@ extension SiteRoot.Pack {
 }
 
 extension SiteRoot.Version {
-  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+  fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     number = try reader.integer()
     catalog = CatalogID(digest: try reader.digest())
@@ -176,7 +176,7 @@ extension SiteRoot.Delta {
   /// How many bytes the header of a delta may have: the least has a name of one letter, and no blocks.
   package static let headerByteCounts = 169...64 << 20
 
-  fileprivate init(from reader: inout ByteReader) throws(PackStoreError) {
+  fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     from = CatalogID(digest: try reader.digest())
     to = CatalogID(digest: try reader.digest())

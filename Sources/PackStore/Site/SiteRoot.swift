@@ -108,7 +108,7 @@ extension SiteRoot.Version {
   /// Checks that bytes are the manifest that the root means, and takes them apart.
   ///
   /// - Throws: `corrupt`, `newerFormat`.
-  package func openManifest(_ bytes: [UInt8], of pack: PackID) throws(PackStoreError) -> VersionManifest {
+  package func openManifest(_ bytes: [UInt8], of pack: PackID) throws -> VersionManifest {
     let file = SitePath.version(manifest).description
     let reader = ByteReader(bytes[...], file: file)
     guard bytes.count == Int(manifestByteCount), Digest256(hashing: bytes) == manifest else {

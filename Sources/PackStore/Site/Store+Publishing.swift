@@ -24,7 +24,7 @@ extension Snapshot {
   /// The segments that a kept version needs, each once; last the one that has the root page of its layout.
   ///
   /// - Throws: `notFound`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
-  package func segments(of version: PackVersion) throws(PackStoreError) -> [Segment] {
+  package func segments(of version: PackVersion) throws -> [Segment] {
     let scope = try scope(version.pack)
     var segments: [Segment] = []
     try check { error in
@@ -47,11 +47,11 @@ extension Snapshot {
   /// - Parameter write: what it throws ends the walk.
   /// - Throws: what `write` throws; `purged`, `corrupt`, `ioError`, `outOfMemory`.
   package func writeFrameTable(
-    of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws(PackStoreError) -> Void
-  ) throws(PackStoreError) {
-    try withoutActuallyEscaping(write) { write throws(PackStoreError) in
+    of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try withoutActuallyEscaping(write) { write in
       var sink = TableSink(write: write)
-      do throws(PackStoreError) {
+      do {
         try check { error in
           withContext(&sink) { context in
             pks_snapshot_frame_table(
@@ -70,11 +70,11 @@ extension Snapshot {
 
   /// Keeps what the sink threw while the core returns from the walk.
   private struct TableSink {
-    let write: (UnsafeRawBufferPointer) throws(PackStoreError) -> Void
-    private(set) var failure: PackStoreError?
+    let write: (UnsafeRawBufferPointer) throws -> Void
+    private(set) var failure: (any Error)?
 
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      do throws(PackStoreError) {
+      do {
         try write(bytes)
         return true
       } catch {

@@ -80,7 +80,7 @@ extension VersionManifest {
   private static let frameTableHeaderByteCount = 48
 
   /// - Throws: `invalidArgument` for a version of so many segments that no client would read of it.
-  package func encode() throws(PackStoreError) -> [UInt8] {
+  package func encode() throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
     writer.append(SiteFormat.current)
@@ -110,7 +110,7 @@ extension VersionManifest {
   ///
   /// - Parameter file: what errors name.
   /// - Throws: `corrupt`, `newerFormat`.
-  package init(decoding bytes: [UInt8], file: String) throws(PackStoreError) {
+  package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes[...], file: file)
     guard bytes.count <= Self.byteCountLimit else { throw reader.corrupt("the manifest is too long") }
     try reader.header(Self.magic)
@@ -135,7 +135,7 @@ extension VersionManifest {
     guard segments.contains(where: { $0.kind == .metadata }) else { throw reader.corrupt("no segment has the catalog") }
   }
 
-  private static func segment(from reader: inout ByteReader) throws(PackStoreError) -> Segment {
+  private static func segment(from reader: inout ByteReader) throws -> Segment {
     let begin = reader.offset
     let id = SegmentID(try reader.id128())
     let length: UInt64 = try reader.integer()

@@ -55,11 +55,11 @@ extension [UInt8] {
 }
 
 /// The code of the error that `body` throws, and where it is.
-func failure(_ body: () throws(PackStoreError) -> Void) -> (code: PackStoreError.Code, offset: UInt64?)? {
-  do throws(PackStoreError) {
+func failure(_ body: () throws -> Void) -> (code: PackStoreError.Code, offset: UInt64?)? {
+  do {
     try body()
     return nil
   } catch {
-    return (error.code, error.offset)
+    return (error as? PackStoreError).map { ($0.code, $0.offset) }
   }
 }

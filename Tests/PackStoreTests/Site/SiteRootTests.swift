@@ -106,7 +106,7 @@ import Testing
       return version
     }
     #expect(
-      PackStoreTests.failure { () throws(PackStoreError) in _ = try root.encode(signedBy: key) }?.code
+      PackStoreTests.failure { _ = try root.encode(signedBy: key) }?.code
         == .invalidArgument)
   }
 
@@ -139,6 +139,6 @@ import Testing
   }
 
   private func failure(decoding bytes: [UInt8]) -> PackStoreError.Code? {
-    PackStoreTests.failure { () throws(PackStoreError) in _ = try SignedSiteRoot(decoding: bytes, file: "root") }?.code
+    PackStoreTests.failure { _ = try SignedSiteRoot(decoding: bytes, file: "root") }?.code
   }
 }

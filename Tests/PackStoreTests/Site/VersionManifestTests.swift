@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func faultsNameTheirPlace() {
-    let fault = PackStoreTests.failure { () throws(PackStoreError) in
+    let fault = PackStoreTests.failure {
       _ = try VersionManifest(decoding: bytes.putting(UInt64(0), at: 16), file: "m")
     }
     #expect(fault?.offset == 16)
@@ -74,7 +74,7 @@ import Testing
     var manifest = SiteFormatSamples.manifest
     manifest.segments = Array(repeating: manifest.segments[0], count: VersionManifest.byteCountLimit / 64)
     #expect(
-      PackStoreTests.failure { () throws(PackStoreError) in _ = try manifest.encode() }?.code == .invalidArgument)
+      PackStoreTests.failure { _ = try manifest.encode() }?.code == .invalidArgument)
   }
 
   @Test func opensOnlyWhatTheRootMeans() throws {
@@ -84,7 +84,7 @@ import Testing
     #expect(try version.openManifest(bytes, of: "Tutorial") == manifest)
 
     func refuses(_ version: SiteRoot.Version, _ bytes: [UInt8], _ pack: PackID = "Tutorial") -> Bool {
-      PackStoreTests.failure { () throws(PackStoreError) in _ = try version.openManifest(bytes, of: pack) }?.code
+      PackStoreTests.failure { _ = try version.openManifest(bytes, of: pack) }?.code
         == .corrupt
     }
     #expect(refuses(version, bytes.putting(UInt8(99), at: 96)))
@@ -100,6 +100,6 @@ import Testing
   }
 
   private func failure(decoding bytes: [UInt8]) -> PackStoreError.Code? {
-    PackStoreTests.failure { () throws(PackStoreError) in _ = try VersionManifest(decoding: bytes, file: "m") }?.code
+    PackStoreTests.failure { _ = try VersionManifest(decoding: bytes, file: "m") }?.code
   }
 }

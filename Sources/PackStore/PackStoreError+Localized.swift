@@ -1,0 +1,12 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// What `localizedDescription` shows: the same English sentence as ``PackStoreError/description``.
+extension PackStoreError: LocalizedError {
+  public var errorDescription: String? { description }
+  public var failureReason: String? { finding }
+  public var recoverySuggestion: String? { remedy }
+}
