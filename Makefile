@@ -38,7 +38,7 @@ test: build lint  ## Run all tests.
 	$(SWIFT) test --skip-build --filter '^CPackStoreTests\.'
 	$(SWIFT) test --skip-build --skip '^CPackStoreTests\.'
 	Scripts/check-seam $(BUILD)/debug/CPackStore.build
-	Scripts/check-layers ARCHITECTURE.md Sources/CPackStore
+	Scripts/check-layers Sources/CPackStore $(BUILD)/debug/CPackStore.build
 	Tests/Embedding/run
 	SECONDS_EACH=10 Tests/Fuzzing/run $(BUILD)/fuzz
 

@@ -52,7 +52,12 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
-    .target(name: "CPackStore", dependencies: ["CZstd", "CXXHash"], cSettings: cSettings),
+    .target(
+      name: "CPackStore",
+      dependencies: ["CZstd", "CXXHash"],
+      // Files name each other from here: "index/run.h".
+      cSettings: cSettings + [.headerSearchPath(".")]
+    ),
     .target(
       name: "PackStore",
       dependencies: [
@@ -104,7 +109,7 @@ let package = Package(
       name: "CPackStoreTesting",
       dependencies: ["CPackStore"],
       path: "Tests/CPackStoreTesting",
-      cSettings: cSettings
+      cSettings: cSettings + [.headerSearchPath("../../Sources/CPackStore")]
     ),
     // Started as processes by the suites, and at length by `make torture`.
     .executableTarget(
@@ -118,6 +123,8 @@ let package = Package(
     .testTarget(
       name: "CPackStoreTests",
       dependencies: ["CPackStore", "CPackStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
+      // For the headers of the core, which CPackStoreTesting shows to Swift.
+      cSettings: [.headerSearchPath("../../Sources/CPackStore")],
       swiftSettings: swiftSettings
     ),
     .testTarget(

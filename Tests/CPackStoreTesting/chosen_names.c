@@ -1,6 +1,6 @@
 #include "include/ChosenNames.h"
 
-#include "../../Sources/CPackStore/checksum.h"
+#include "codec/checksum.h"
 
 void chosen_names_next(chosen_names *names, char out[17]) {
   uint64_t bucket;

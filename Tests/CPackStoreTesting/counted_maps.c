@@ -1,9 +1,9 @@
 #include "include/CountedMaps.h"
 
-#include "../../Sources/CPackStore/delivery.h"
+#include "transfer/delivery_state.h"
 
 map_work delivery_map_work(const pks_delivery *delivery) {
-  const pks__map *maps[] = {
+  const pks__hash_map *maps[] = {
     &delivery->segments_by_id, &delivery->pages_by_id, &delivery->seen_by_id, &delivery->missing};
   map_work work = {0};
   for (size_t i = 0; i < PKS_COUNT_OF(maps); i++) {

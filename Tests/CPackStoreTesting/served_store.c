@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../Sources/CPackStore/checksum.h"
-#include "../../Sources/CPackStore/format.h"
+#include "codec/checksum.h"
+#include "format/format.h"
 #include "include/ServedStore.h"
 #include "simulated_disk.h"
 

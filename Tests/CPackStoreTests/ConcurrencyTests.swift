@@ -148,7 +148,7 @@ extension Core {
         vfs.pointee.close(vfs.pointee.context, root)
       }
       var wait = pks__wait(is_refused: true, context: nil, goes_on: nil)
-      try attempt { pks__pin_writer(vfs, lock, &wait, $0) }
+      try attempt { pks__lock_writer(vfs, lock, &wait, $0) }
       let transaction = try store.begin(noWait: true)
       try transaction.add("p", source)
       do {
@@ -157,7 +157,7 @@ extension Core {
       } catch let failure as Failure {
         #expect(failure.status == PKS_BUSY && failure.needed == UInt64(ProcessInfo.processInfo.processIdentifier))
       }
-      pks__unpin_writer(vfs, lock)
+      pks__unlock_writer(vfs, lock)
       try store.commit { try $0.add("p", source) }
       #expect(try home.list("store/tmp") == [])
     }

@@ -269,7 +269,7 @@ extension Core {
       #expect(other.pointee.open_root(other.pointee.context, "/store", false, &root) == 0)
       #expect(other.pointee.open(other.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
       var wait = pks__wait(is_refused: true, context: nil, goes_on: nil)
-      try attempt { pks__pin_writer(other, lock, &wait, $0) }
+      try attempt { pks__lock_writer(other, lock, &wait, $0) }
       let transaction = try store.begin(noWait: true)
       try transaction.add("p", "/one")
       do {
@@ -280,7 +280,7 @@ extension Core {
       }
       #expect(disk.list("/store/tmp") == [])
       #expect(try holder.state() == [:])
-      pks__unpin_writer(other, lock)
+      pks__unlock_writer(other, lock)
       try store.commit { try $0.add("p", "/one") }
       other.pointee.close(other.pointee.context, lock)
       other.pointee.close(other.pointee.context, root)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "packstore.h"
-#include "vfs.h"
+#include "platform/vfs_posix.h"
 
 static const char *store_path, *folder;
 static pks_vfs vfs;

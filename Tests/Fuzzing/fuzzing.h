@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../Sources/CPackStore/frames.h"
 #include "../CPackStoreTesting/include/CPackStoreInternals.h"
 #include "../CPackStoreTesting/include/CPackStoreTesting.h"
+#include "segment/frames.h"
 
 #define FUZZ_ASSERT(condition)                                                                                         \
   do {                                                                                                                 \

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "vfs.h"
+#include "platform/vfs_posix.h"
 
 typedef struct killer {
   _Atomic(uint64_t) calls;

@@ -7,9 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adopt.h"
-#include "catalog.h"
-#include "store.h"
+#include "catalog/catalog.h"
+#include "platform/vfs_posix.h"
+#include "store/chunk_lookup.h"
+#include "store/control_recovery.h"
+#include "store/current.h"
+#include "store/snapshot.h"
 
 void file_names_free(file_names *names) {
   free(names->names);
@@ -40,14 +43,16 @@ static void add_segment(file_names *names, const pks__segment_id *id) {
   add_name(names, name);
 }
 
-static pks_status add_version(file_names *names, pks__view *view, const pks__version *version, pks_error *error) {
+static pks_status add_version(file_names *names, pks_snapshot *view, const pks__version *version, pks_error *error) {
   pks__chunk_ref root;
   bool found = false;
   pks__layout_root layout;
   pks__scratch segments = {0};
-  pks_status status = pks__view_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &root, &found, error);
+  pks_status status = pks__snapshot_find_chunk(view, &version->layout, PKS__SEGMENT_METADATA, &root, &found, error);
   if (!status && found) { add_segment(names, &root.segment->id); }
-  if (!status) { status = pks__layout_read_root(pks__view_pages(view), &version->layout, &layout, &segments, error); }
+  if (!status) {
+    status = pks__layout_read_root(pks__snapshot_pages(view), &version->layout, &layout, &segments, error);
+  }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     add_segment(names, PKS__SCRATCH_AT(&segments, const pks__segment_id, i));
   }
@@ -56,8 +61,8 @@ static pks_status add_version(file_names *names, pks__view *view, const pks__ver
 }
 
 static pks_status add_generation(file_names *names, pks_store *store, uint64_t number, pks_error *error) {
-  pks__view *view;
-  pks_status status = pks__view_open_number(&view, store, number, error);
+  pks_snapshot *view;
+  pks_status status = pks__snapshot_open_number(&view, store, number, error);
   if (status) { return status; }
   const pks__generation *generation = &view->generation;
   char path[PKS__INDEX_NAME];
@@ -73,7 +78,7 @@ static pks_status add_generation(file_names *names, pks_store *store, uint64_t n
       status = add_version(names, view, &state->versions[i], error);
     }
   }
-  pks__view_release(view);
+  pks__snapshot_release(view);
   return status;
 }
 

@@ -8,8 +8,8 @@
 
 #include "check.h"
 #include "killer.h"
-#include "pins.h"
 #include "sha256.h"
+#include "store/locks.h"
 #include "storm.h"
 
 enum { HELD_MAX = 5, READS_PER_SNAPSHOT = 24, ROUNDS_PER_STORE = 300 };

@@ -2,7 +2,7 @@
 #ifndef BORROWED_RECORD_H
 #define BORROWED_RECORD_H
 
-#include "../../../Sources/CPackStore/include/packstore.h"
+#include "packstore.h"
 
 /// Borrows a raw asset as if its record gave another size.
 pks_status borrowed_record(const pks_asset *asset, uint64_t size, pks_error *error);

@@ -35,7 +35,7 @@
 #ifndef CPACKSTORE_TESTING_H
 #define CPACKSTORE_TESTING_H
 
-#include "../../../Sources/CPackStore/vfs.h"
+#include "platform/vfs.h"
 
 typedef struct sim_disk sim_disk;
 

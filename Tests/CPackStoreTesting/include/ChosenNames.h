@@ -2,7 +2,7 @@
 #ifndef CHOSEN_NAMES_H
 #define CHOSEN_NAMES_H
 
-#include "../../../Sources/CPackStore/path_hash.h"
+#include "index/path_hash.h"
 
 /// What the names are to share: the first of `bucket_count` buckets. In C, because most names that are tried are none.
 typedef struct chosen_names {

@@ -2,7 +2,7 @@
 #ifndef COUNTED_MAPS_H
 #define COUNTED_MAPS_H
 
-#include "../../../Sources/CPackStore/include/packstore.h"
+#include "packstore.h"
 
 typedef struct map_work {
   uint64_t entries;  ///< that are in them

@@ -2,7 +2,7 @@
 #ifndef DRAFTED_RECORD_H
 #define DRAFTED_RECORD_H
 
-#include "../../../Sources/CPackStore/include/packstore.h"
+#include "packstore.h"
 
 /// Puts a folder, a link with a target of so many bytes, or what else `kind` says into a new draft, and ends that.
 pks_status drafted_record(

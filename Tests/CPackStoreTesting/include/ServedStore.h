@@ -6,8 +6,8 @@
 #ifndef CPACKSTORE_SERVED_STORE_H
 #define CPACKSTORE_SERVED_STORE_H
 
-#include "../../../Sources/CPackStore/include/packstore.h"
-#include "../../../Sources/CPackStore/vfs.h"
+#include "packstore.h"
+#include "platform/vfs.h"
 
 typedef struct sim_served sim_served;
 

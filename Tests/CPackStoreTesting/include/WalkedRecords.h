@@ -2,7 +2,7 @@
 #ifndef WALKED_RECORDS_H
 #define WALKED_RECORDS_H
 
-#include "../../../Sources/CPackStore/include/packstore.h"
+#include "packstore.h"
 
 /// Searches for the first path that begins with `prefix`. `*walked` is how many bytes of records the search took.
 pks_status walked_records(

@@ -8,39 +8,39 @@ extension Core {
     /// Against a dictionary: few keys, so that equal ones are frequent, and some that fall into one another's places.
     @Test(arguments: [10, 1_000, 30_000]) func mapAgainstModel(count: Int) throws {
       let home = ScratchHome()
-      var map = pks__map(), random = Random(UInt64(count)), model: [UInt64: [UInt32]] = [:]
-      pks__map_init(&map, home.folder)
+      var map = pks__hash_map(), random = Random(UInt64(count)), model: [UInt64: [UInt32]] = [:]
+      pks__hash_map_init(&map, home.folder)
       for value in 0..<UInt32(count) {
         let key = random.chance(1, in: 2) ? random.next() % 40 : random.next()
-        try attempt { pks__map_insert(&map, key, value, $0) }
+        try attempt { pks__hash_map_insert(&map, key, value, $0) }
         model[key, default: []].append(value)
       }
       let others: [UInt64] = (0..<200).map { _ in random.next() } + (0..<50)
       for key in Array(model.keys) + others {
         var found: [UInt32] = [], probe: UInt64 = 0, value: UInt32 = 0
-        while pks__map_next(&map, key, &probe, &value) { found.append(value) }
+        while pks__hash_map_next(&map, key, &probe, &value) { found.append(value) }
         #expect(found.sorted() == model[key, default: []], "key \(key)")
       }
       #expect(map.count == UInt64(count))
-      pks__map_free(&map)
+      pks__hash_map_free(&map)
       #expect(home.disk.counts.maps == 0)
     }
 
     @Test func emptyMap() {
-      var map = pks__map(), probe: UInt64 = 0, value: UInt32 = 0
-      #expect(!pks__map_next(&map, 0, &probe, &value))
-      pks__map_free(&map)
+      var map = pks__hash_map(), probe: UInt64 = 0, value: UInt32 = 0
+      #expect(!pks__hash_map_next(&map, 0, &probe, &value))
+      pks__hash_map_free(&map)
     }
 
     // MARK: Chosen keys
 
     /// A map with a key of its own, as one of a store has.
-    private static func withMap<Result>(_ body: (inout pks__map) throws -> Result) rethrows -> Result {
+    private static func withMap<Result>(_ body: (inout pks__hash_map) throws -> Result) rethrows -> Result {
       let home = ScratchHome()
       home.folder.pointee.key = pks__hash_key(words: (0x1234_5678_9abc_def0, 0x0fed_cba9_8765_4321))
-      var map = pks__map()
-      pks__map_init(&map, home.folder)
-      defer { pks__map_free(&map) }
+      var map = pks__hash_map()
+      pks__hash_map_init(&map, home.folder)
+      defer { pks__hash_map_free(&map) }
       return try body(&map)
     }
 
@@ -56,13 +56,13 @@ extension Core {
         }
         var ids = (0..<count).map(id)
         for number in 0..<count {
-          try attempt { pks__map_insert_id(&map, &ids[Int(number)], number, $0) }
+          try attempt { pks__hash_map_insert_id(&map, &ids[Int(number)], number, $0) }
         }
         #expect(map.steps < 6 * UInt64(count), "each is placed twice at most on average, and looks at few slots")
         ids.withUnsafeBufferPointer { ids in
           for number in 0..<count {
             var probe: UInt64 = 0, value: UInt32 = 0, wanted = id(number)
-            let found = pks__map_next_id(
+            let found = pks__hash_map_next_id(
               &map, &wanted, { UnsafePointer($0!.assumingMemoryBound(to: pks__id.self) + Int($1)) }, ids.baseAddress,
               &probe,
               &value)
@@ -79,7 +79,7 @@ extension Core {
       try Self.withMap { map in
         let count: UInt32 = 20_000
         for number in 0..<count {
-          try attempt { pks__map_insert(&map, UInt64(number) << 45 &* inverse, number, $0) }
+          try attempt { pks__hash_map_insert(&map, UInt64(number) << 45 &* inverse, number, $0) }
         }
         #expect(map.steps < 6 * UInt64(count))
       }

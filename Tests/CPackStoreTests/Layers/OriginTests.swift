@@ -33,7 +33,7 @@ extension Core {
       defer { pks__scratch_free(&out) }
       try attempt { error in
         withUnsafeMutablePointer(to: &out) { out in
-          var pen = pks__pen(out: out, status: PKS_OK, error: error)
+          var pen = pks__byte_writer(out: out, status: PKS_OK, error: error)
           pks__origins_write(&pen, &table)
           return pen.status
         }

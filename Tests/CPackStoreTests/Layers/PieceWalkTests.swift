@@ -164,14 +164,14 @@ extension Core {
     /// Whether a walk ends as corrupt, with sound pieces before.
     private static func walkEndsCorrupt(_ made: Made, _ entry: pks__run_entry, from offset: UInt64?) throws -> Bool {
       try withUnsafePointer(to: entry) { entry in
-        var walk = pks__piece_walk_make(made.run.raw, entry)
+        var walk = pks__extent_walk_make(made.run.raw, entry)
         if let offset {
-          let result = try status { try attempt { pks__piece_walk_seek(&walk, offset, $0) } }
+          let result = try status { try attempt { pks__extent_walk_seek(&walk, offset, $0) } }
           guard result == PKS_OK else { return result == PKS_CORRUPT }
         }
         for _ in 0..<10 {
-          var piece = pks__piece(), more = false
-          let result = try status { try attempt { pks__piece_walk_next(&walk, &piece, &more, $0) } }
+          var piece = pks__extent_part(), more = false
+          let result = try status { try attempt { pks__extent_walk_next(&walk, &piece, &more, $0) } }
           guard result == PKS_OK else { return result == PKS_CORRUPT }
           guard more, piece.begin < piece.end, piece.end <= piece.frame.raw_length else { return false }
         }

@@ -18,7 +18,7 @@ import Testing
       _ by: pks_provenance, _ version: UInt64, of pack: String = "p", content: UInt8? = nil, priority: Int32 = 0
     ) throws -> pks_status {
       runs += 1
-      var change = pks__staged_change()
+      var change = pks__staged_op()
       change.kind = PKS__CHANGE_ADD
       change.provenance = by
       change.version.number = version
@@ -30,11 +30,11 @@ import Testing
     }
 
     @discardableResult
-    func apply(_ change: inout pks__staged_change, _ pack: String = "p") throws -> pks_status {
+    func apply(_ change: inout pks__staged_op, _ pack: String = "p") throws -> pks_status {
       withUnsafeMutableBytes(of: &change.pack) { $0.copyBytes(from: pack.utf8) }
       var next = pks__generation()
       try attempt { pks__generation_copy(&generation, &next, $0) }
-      let status = pks__change_apply(&change, &next, 2, nil)
+      let status = pks__staged_op_apply(&change, &next, 2, nil)
       if status != PKS_OK {
         pks__generation_free(&next)
         return status
@@ -45,7 +45,7 @@ import Testing
     }
 
     func remove(_ pack: String = "p", keepHistory: Bool = false) throws {
-      var change = pks__staged_change()
+      var change = pks__staged_op()
       change.kind = PKS__CHANGE_REMOVE
       change.keep_history = keepHistory
       #expect(try apply(&change, pack) == PKS_OK)
@@ -192,7 +192,7 @@ import Testing
   @Test func floorsOutliveThePackButNotTheOrigin() throws {
     let world = World()
     try world.say(Self.by(1, q: 30), 3)
-    var forget = pks__staged_change()
+    var forget = pks__staged_op()
     forget.kind = PKS__CHANGE_FORGET_ORIGIN
     forget.provenance = Self.by(1)
     #expect(try world.apply(&forget, "") == PKS_INVALID_ARGUMENT, "a pack of it is here")
@@ -233,7 +233,7 @@ import Testing
     try world.say(Self.by(1), 1, of: "first")
     try world.say(Self.by(2), 1, of: "evil", priority: .max)
     #expect(world.packs.map(\.name) == ["mine", "first", "evil"])
-    var order = pks__staged_change()
+    var order = pks__staged_op()
     order.kind = PKS__CHANGE_ORDER
     order.provenance = Self.by(2)
     #expect(try world.apply(&order, "") == PKS_OK)

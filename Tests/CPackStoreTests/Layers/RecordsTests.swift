@@ -7,17 +7,17 @@ extension Core {
   @Suite struct RecordsTests {
     private final class File {
       let home: ScratchHome
-      var records = pks__records()
+      var records = pks__record_log()
       let handle: pks__file
 
       init(_ home: ScratchHome) throws {
         self.home = home
         handle = home.open("records", PKS__OPEN_OR_CREATE)
-        try attempt { pks__records_open(&records, home.vfs, handle, "records", home.folder, $0) }
+        try attempt { pks__record_log_open(&records, home.vfs, handle, "records", home.folder, $0) }
       }
 
       deinit {
-        pks__records_close(&records)
+        pks__record_log_close(&records)
         home.close(handle)
       }
 
@@ -29,14 +29,14 @@ extension Core {
             pks__record_part(bytes: bytes.baseAddress, byte_count: split),
             pks__record_part(bytes: bytes.baseAddress.map { $0 + split }, byte_count: bytes.count - split),
           ]
-          try attempt { pks__records_append(&records, rows, rows.count, &offset, $0) }
+          try attempt { pks__record_log_append(&records, rows, rows.count, &offset, $0) }
         }
         return offset
       }
 
       func next() throws -> [UInt8]? {
         var payload: UnsafePointer<UInt8>?, count = 0, offset: UInt64 = 0, more = false
-        try attempt { pks__records_next(&records, &payload, &count, &offset, &more, $0) }
+        try attempt { pks__record_log_next(&records, &payload, &count, &offset, &more, $0) }
         return more ? Array(UnsafeBufferPointer(start: payload, count: count)) : nil
       }
 
@@ -54,7 +54,7 @@ extension Core {
         payloads.append(random.bytes(1 + random.below(60)))
         let offset = try file.append([Array(payloads.last!.prefix(7)), Array(payloads.last!.dropFirst(7))])
         var back = [UInt8](repeating: 0, count: payloads.last!.count)
-        try attempt { pks__records_read(&file.records, offset, &back, back.count, $0) }
+        try attempt { pks__record_log_read(&file.records, offset, &back, back.count, $0) }
         #expect(back == payloads.last!)
       }
       return (home, payloads)
@@ -100,8 +100,8 @@ extension Core {
       for isSame in [true, false] {
         let file = try File(home)
         _ = try file.next()
-        let mark = pks__records_here(&file.records), second = try file.next()!
-        pks__records_cut(&file.records, mark)
+        let mark = pks__record_log_here(&file.records), second = try file.next()!
+        pks__record_log_cut(&file.records, mark)
         _ = try file.append([isSame ? second : second.map { ~$0 }])
         let found = try File(home).all()
         #expect(isSame ? found == payloads : found == [payloads[0], second.map { ~$0 }])

@@ -165,17 +165,17 @@ extension Core {
     /// Another process makes room for a file, begins to write it, and dies.
     private static func die(_ world: World, size: Int) throws {
       let process = sim_start_process(world.disk.raw, 9)!
-      var cache: OpaquePointer?, entry = pks__cache_entry(), key = pks__id(of: [1, 2, 3])
+      var cache: OpaquePointer?, entry = pks__asset_cache_entry(), key = pks__id(of: [1, 2, 3])
       let digits = Array(try world.folder.dropFirst("/cache/".count))
       let store = (0..<16).map { UInt8(String(digits[(2 * $0)...(2 * $0 + 1)]), radix: 16)! }
-      try attempt { pks__cache_open(&cache, process, "/cache", store, world.budget, $0) }
-      let begun = pks__cache_begin(cache, &key, UInt64(size), &entry)
+      try attempt { pks__asset_cache_open(&cache, process, "/cache", store, world.budget, $0) }
+      let begun = pks__asset_cache_begin(cache, &key, UInt64(size), &entry)
       #expect(begun)
       let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK)))
-      if begun { #expect(pks__cache_append(&entry, half, half.count)) }
+      if begun { #expect(pks__asset_cache_append(&entry, half, half.count)) }
       sim_kill(process)
-      if begun { pks__cache_abandon(&entry) }
-      pks__cache_close(cache)
+      if begun { pks__asset_cache_abandon(&entry) }
+      pks__asset_cache_close(cache)
     }
 
     // MARK: Others
@@ -231,21 +231,21 @@ extension Core {
       let disk = Disk(), id = [UInt8](repeating: 7, count: 16), bytes = Self.files["a"]!
       let process = sim_start_process(disk.raw, 2)!
       var key = pks__id(of: bytes), one: OpaquePointer?, two: OpaquePointer?
-      try attempt { pks__cache_open(&one, disk.vfs, "/cache", id, Self.two, $0) }
-      try attempt { pks__cache_open(&two, process, "/cache", id, Self.two, $0) }
+      try attempt { pks__asset_cache_open(&one, disk.vfs, "/cache", id, Self.two, $0) }
+      try attempt { pks__asset_cache_open(&two, process, "/cache", id, Self.two, $0) }
       defer {
-        pks__cache_close(one)
-        pks__cache_close(two)
+        pks__asset_cache_close(one)
+        pks__asset_cache_close(two)
       }
       let folder = "/cache/" + String(repeating: "07", count: 16)
-      var first = pks__cache_entry(), second = pks__cache_entry()
-      try #require(pks__cache_begin(one, &key, UInt64(bytes.count), &first))
-      #expect(pks__cache_append(&first, bytes, bytes.count))
-      #expect(!pks__cache_begin(two, &key, UInt64(bytes.count), &second))
+      var first = pks__asset_cache_entry(), second = pks__asset_cache_entry()
+      try #require(pks__asset_cache_begin(one, &key, UInt64(bytes.count), &first))
+      #expect(pks__asset_cache_append(&first, bytes, bytes.count))
+      #expect(!pks__asset_cache_begin(two, &key, UInt64(bytes.count), &second))
       #expect(sim_remove(disk.raw, folder + "/LOCK") == 0)
-      try #require(pks__cache_begin(two, &key, UInt64(bytes.count), &second))
+      try #require(pks__asset_cache_begin(two, &key, UInt64(bytes.count), &second))
       let vfs = disk.vfs.pointee
-      let file = pks__cache_finish(&first)
+      let file = pks__asset_cache_finish(&first)
       if file != -1 {
         var read = [UInt8](repeating: 0, count: bytes.count), got = 0
         #expect(vfs.read_at(vfs.context, file, 0, &read, read.count, &got) == 0)
@@ -254,11 +254,11 @@ extension Core {
       }
       // The other is not done: a third does not believe what has the name now.
       var third: OpaquePointer?
-      try attempt { pks__cache_open(&third, sim_start_process(disk.raw, 3), "/cache", id, Self.two, $0) }
-      #expect(pks__cache_find(third, &key, UInt64(bytes.count)) == -1)
-      pks__cache_close(third)
-      #expect(pks__cache_append(&second, bytes, bytes.count))
-      let other = pks__cache_finish(&second)
+      try attempt { pks__asset_cache_open(&third, sim_start_process(disk.raw, 3), "/cache", id, Self.two, $0) }
+      #expect(pks__asset_cache_find(third, &key, UInt64(bytes.count)) == -1)
+      pks__asset_cache_close(third)
+      #expect(pks__asset_cache_append(&second, bytes, bytes.count))
+      let other = pks__asset_cache_finish(&second)
       if other != -1 { process.pointee.close(process.pointee.context, other) }
       #expect(disk.counts.handles == 0 && disk.counts.locks == 0)
     }

@@ -163,11 +163,11 @@ final class IndexRun {
     -> [Piece]
   {
     try withUnsafePointer(to: entry) { entry in
-      var walk = pks__piece_walk_make(raw, entry), pieces: [Piece] = [], start = offset
-      if seeks { try attempt { pks__piece_walk_seek(&walk, offset, $0) } }
+      var walk = pks__extent_walk_make(raw, entry), pieces: [Piece] = [], start = offset
+      if seeks { try attempt { pks__extent_walk_seek(&walk, offset, $0) } }
       while pieces.count < limit {
-        var piece = pks__piece(), more = false
-        try attempt { pks__piece_walk_next(&walk, &piece, &more, $0) }
+        var piece = pks__extent_part(), more = false
+        try attempt { pks__extent_walk_next(&walk, &piece, &more, $0) }
         guard more else { break }
         pieces.append(Piece(start: start, frame: piece.index, begin: piece.begin, end: piece.end))
         start += UInt64(piece.end - piece.begin)

@@ -32,26 +32,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   sim_put_file(disk, path, input.next, input.left);
   hex_path(&key, store_id, ".sums", path);
   sim_put_file(disk, path, sums, sums_length);
-  pks__cache *cache;
+  pks__asset_cache *cache;
   pks_error error;
-  FUZZ_ASSERT(!pks__cache_open(&cache, sim_vfs(disk), "/cache", store_id, 1 << 20, &error));
-  pks__file file = pks__cache_find(cache, &key, size);
+  FUZZ_ASSERT(!pks__asset_cache_open(&cache, sim_vfs(disk), "/cache", store_id, 1 << 20, &error));
+  pks__file file = pks__asset_cache_find(cache, &key, size);
   if (file != PKS__NO_FILE) {
     FUZZ_ASSERT(size == input.left && sums_length == 24 + 8 * ((size + PKS__CACHE_BLOCK - 1) / PKS__CACHE_BLOCK));
     sim_vfs(disk)->close(sim_vfs(disk)->context, file);
   }
   // One more that is made pushes nothing else aside and counts what is there.
-  pks__cache_entry entry;
+  pks__asset_cache_entry entry;
   pks__id other = {{8}};
-  if (pks__cache_begin(cache, &other, 5, &entry)) {
-    if (pks__cache_append(&entry, "bytes", 5)) {
-      file = pks__cache_finish(&entry);
+  if (pks__asset_cache_begin(cache, &other, 5, &entry)) {
+    if (pks__asset_cache_append(&entry, "bytes", 5)) {
+      file = pks__asset_cache_finish(&entry);
       if (file != PKS__NO_FILE) { sim_vfs(disk)->close(sim_vfs(disk)->context, file); }
     } else {
-      pks__cache_abandon(&entry);
+      pks__asset_cache_abandon(&entry);
     }
   }
-  pks__cache_close(cache);
+  pks__asset_cache_close(cache);
   sim_counts counts = sim_counts_now(disk);
   FUZZ_ASSERT(counts.handles + counts.maps + counts.locks == 0);
   sim_free(disk);

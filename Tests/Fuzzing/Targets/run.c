@@ -6,15 +6,15 @@
 enum { ROWS_MAX = 200 };
 
 static void walk_pieces(pks__run *run, const pks__run_entry *entry, uint64_t from) {
-  pks__piece_walk walk = pks__piece_walk_make(run, entry);
-  pks__piece piece;
+  pks__extent_walk walk = pks__extent_walk_make(run, entry);
+  pks__extent_part piece;
   pks_error error;
   bool more = true;
   uint64_t offset = from;
-  if (from > 0 && pks__piece_walk_seek(&walk, from, &error)) { return; }
+  if (from > 0 && pks__extent_walk_seek(&walk, from, &error)) { return; }
   pks_status status = PKS_OK;
   for (unsigned i = 0; i < ROWS_MAX; i++) {
-    status = pks__piece_walk_next(&walk, &piece, &more, &error);
+    status = pks__extent_walk_next(&walk, &piece, &more, &error);
     if (status || !more) { break; }
     FUZZ_ASSERT(piece.begin < piece.end && piece.end <= piece.frame.raw_length && piece.index < run->frame_count);
     offset += piece.end - piece.begin;

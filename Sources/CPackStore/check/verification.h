@@ -1,0 +1,120 @@
+/// Checking a whole store: every byte of the files that a snapshot's generation stands on, and, when deep, that they
+/// say the same thing.
+///
+/// Order of checks. Each level is believed only where the level below it was found sound, so that damage is reported
+/// where it is, once, and is never stepped into:
+///   1. the control file and the generation's file                                    `verify.c`
+///   2. runs: checksums, then records, folders, frames and look-ups against each other  `verify_runs.c`
+///   3. segments: checksums, the table against itself, every frame; deep: every chunk   `verify_segments.c`
+///   4. runs against segments: frames exist, chunks are found                           `verify_segments.c`
+///   5. the namespace: whom the faults found so far hurt                                `verify_names.c`
+///   6. versions: catalogs against layouts; deep: chunk by chunk, and against the index `verify_versions.c`
+///
+/// Runs and segments are opened anew here and not taken from the snapshot: its bitmaps remember pages that were good when
+/// they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the snapshot's, which are the
+/// same files; they are left out where a file is not as long as it was, as touching its mapping could raise SIGBUS.
+///
+/// Faults of frames are held back until levels 5 and 6 have found the assets that lie there; what is left is told at the
+/// end. A segment that is gone is a fault only if something needs it: runs go on naming the segments of versions that
+/// were dropped.
+///
+/// Every `check_...` function tells the faults it finds and returns a status only when the walk must end.
+#ifndef PKS_CHECK_VERIFICATION_H
+#define PKS_CHECK_VERIFICATION_H
+
+#include "catalog/catalog.h"
+#include "check/vfs_retry.h"
+#include "index/extent_walk.h"
+#include "read/namespace.h"
+#include "segment/segment_check.h"
+#include "store/segment_list.h"
+
+/// What is known about a segment.
+typedef enum pks__segment_state {
+  PKS__SEGMENT_SOUND,    ///< its table can be used; frames may be damaged
+  PKS__SEGMENT_DAMAGED,  ///< its table is not to be touched; told. Frames are read where something needs them
+  PKS__SEGMENT_GONE,     ///< there is no such file
+} pks__segment_state;
+
+/// What is known about a frame: of sound segments the bad ones, of damaged ones those that were asked for. Of a segment
+/// that is gone, one row stands for all frames.
+typedef struct pks__frame_finding {
+  uint32_t segment;  ///< by number in the list
+  uint64_t offset, length;
+  bool is_bad;
+  pks_status status;
+  int32_t system_error;
+  const char *text;
+  uint64_t number;    ///< of the fault, once it was told
+  uint64_t told_for;  ///< the version or asset that it was told for last, by `subject`
+} pks__frame_finding;
+
+typedef struct pks__verification {
+  pks__vfs_retry patient;  ///< the store's seam, which tells of what cannot be read before it is looked at in a mapping
+  pks_snapshot *snapshot;
+  bool deep;
+  void (*fault)(void *context, const pks_fault *fault);
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);
+  void *context;
+  pks_verify_totals totals;
+  pks_error found;     ///< by the check under way
+  pks_error reported;  ///< the last fault
+  pks__segment_checker inspector;
+
+  pks__run *runs;        ///< opened anew; zeroed: not sound
+  bool runs_are_sound;   ///< all of them
+  bool runs_are_long;    ///< as long as they were mapped: they may be touched
+  bool pages_are_sound;  ///< no metadata segment's table is damaged
+  pks__segment_list segments;
+  pks__segment_state *states;  ///< by number in `segments`
+  uint32_t segment;            ///< under inspection
+  uint64_t segment_begin;      ///< bytes done before it
+  pks__scratch findings;       ///< pks__frame_finding
+  pks__hash_map finding_map;   ///< segment and offset -> number in `findings`
+  uint64_t subject;            ///< counts the versions and assets that were looked at
+  pks__hash_map hurt;          ///< assets that faults were told of, by a sum over pack, version and path
+  uint64_t bytes_done, bytes_total, bytes_shown;
+  pks__scratch stored;      ///< a small file, or a frame
+  uint64_t *record_counts;  ///< by rank: records of the namespace
+  char *path;               ///< PKS__PATH_MAX bytes: of the record or entry before
+  size_t path_length;
+} pks__verification;
+
+enum { PKS__VERIFY_ENTRIES = 1000 };  ///< entries from one report of progress to the next
+
+/// Whom a fault hurts.
+typedef struct pks__fault_subject {
+  const char *pack;  ///< NULL: nobody
+  uint64_t version;
+  const char *asset;  ///< NULL: all of the version
+  size_t asset_length;
+} pks__fault_subject;
+
+/// Tells `v->found`, unless it must end the walk: then its status is returned. `subject` may be NULL.
+pks_status pks__verify_settle(pks__verification *v, pks_status status, const pks__fault_subject *subject);
+
+/// Tells a corruption that nobody's asset is known to suffer from.
+void pks__verify_report(pks__verification *v, const char *text, const char *file, uint64_t offset);
+
+/// Says how far the walk is, now and then: when enough bytes were read, or `always`.
+pks_status pks__verify_progress(pks__verification *v, bool always);
+
+/// Holds a fault of a frame back, or what is known of a frame.
+pks_status pks__verify_note(pks__verification *v, const pks__frame_finding *finding);
+
+/// The finding of a frame; NULL: it is whole, or nothing is known.
+pks__frame_finding *pks__verify_finding(pks__verification *v, uint32_t segment, uint64_t offset);
+
+/// Tells a finding that is bad for a subject, once for each.
+void pks__verify_blame(pks__verification *v, pks__frame_finding *finding, const pks__fault_subject *subject);
+
+/// Tells what was told for nobody.
+void pks__verify_tell_rest(pks__verification *v);
+
+/// The finding that `v->found` is about, if it was found before.
+pks__frame_finding *pks__verify_known(pks__verification *v);
+
+/// The path of a segment in the store.
+void pks__verify_segment_path(const pks__verification *v, uint32_t number, char out[PKS__INDEX_NAME]);
+
+#endif

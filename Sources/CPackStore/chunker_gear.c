@@ -1,7 +1,0 @@
-#include "chunker_gear.h"
-
-#include "chunker.h"
-
-#define VALUE(constant) constant,
-
-const uint32_t pks__gear[256] = {PKS__GEAR_LIST(VALUE)};

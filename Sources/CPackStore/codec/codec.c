@@ -1,0 +1,248 @@
+// zstd, and the decision when not to use it.
+//
+// Encoding first asks a probe whether the bytes look random: media that are compressed already would cost the whole of
+// level 3 (or, when publishing, of level 12 and more) only to be stored raw. The probe samples: it may be wrong either
+// way, which costs time or a few percent of one frame, never correctness.
+//
+// Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
+// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
+
+#define ZSTD_STATIC_LINKING_ONLY  // custom memory; nothing else of the unstable interface, whose structs change size
+#include "codec/codec.h"
+
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+struct pks__encoder {
+  ZSTD_CCtx *context;
+};
+
+struct pks__decoder {
+  ZSTD_DCtx *context;
+};
+
+// MARK: Memory
+
+static void *zstd_allocate(void *opaque, size_t byte_count) {
+  (void)opaque;
+  return pks__allocate(byte_count);
+}
+
+static void zstd_free(void *opaque, void *block) {
+  (void)opaque;
+  pks__free(block);
+}
+
+static const ZSTD_customMem counted_memory = {.customAlloc = zstd_allocate, .customFree = zstd_free, .opaque = NULL};
+
+// MARK: The probe
+
+enum {
+  PROBE_LENGTH_MIN = 16 * 1024,  // below, the probe costs too large a part of what it may save
+  PROBE_LINE = 64,               // sampled in cache lines
+  PROBE_LINES_MIN = 64,
+  PROBE_LINES_MAX = 256,
+  ANCHOR_LENGTH = 5,  // bytes compared at an anchor: longer than what random bytes repeat by chance
+  ANCHOR_TABLE_LOG = 12,
+};
+
+// Counts the bytes of lines spread over the frame: one in each of equal stretches, at a place that wanders, for records
+// of a fixed length must not show the same field each time. Returns how many bytes were counted.
+static size_t count_sample(const uint8_t *raw, size_t raw_length, uint32_t counts[256]) {
+  size_t lines = raw_length / (16 * PROBE_LINE);
+  if (lines < PROBE_LINES_MIN) { lines = PROBE_LINES_MIN; }
+  if (lines > PROBE_LINES_MAX) { lines = PROBE_LINES_MAX; }
+  size_t stretch = raw_length / lines;
+  uint16_t pairs[2][256] = {{0}};  // two tables, for the same byte twice in a row would wait for itself
+  for (size_t i = 0; i < lines; i++) {
+    size_t wander = (((uint32_t)i * 0x9E3779B1u) >> 16) % (stretch - PROBE_LINE + 1);
+    const uint8_t *line = raw + i * stretch + wander;
+    for (size_t k = 0; k < PROBE_LINE; k += 2) {
+      pairs[0][line[k]]++;
+      pairs[1][line[k + 1]]++;
+    }
+  }
+  for (size_t i = 0; i < 256; i++) { counts[i] = (uint32_t)pairs[0][i] + pairs[1][i]; }
+  return lines * PROBE_LINE;
+}
+
+// Whether some byte values are so much more frequent than others that coding by frequency may pay. For random bytes
+// 256 * sum(count^2) / n^2 is 1 + 255/n on average; the limit lies 1/32 above. Frames that zstd shortens by a sixteenth
+// without repeats lie at 0.7 above.
+static bool is_skewed(const uint32_t counts[256], size_t sampled) {
+  uint32_t squares = 0;  // at most 2^28
+  for (size_t i = 0; i < 256; i++) { squares += counts[i] * counts[i]; }
+  uint64_t n = sampled;
+  return (uint64_t)squares * 256 * 32 > n * n * 33 + n * 255 * 32;
+}
+
+// The value nearest to its fair share: its places are spread as the frame's content is, and about one byte in 256.
+static uint8_t typical_byte(const uint32_t counts[256], size_t sampled) {
+  uint32_t share = (uint32_t)(sampled / 256);
+  uint32_t nearest = UINT32_MAX;
+  uint8_t value = 0;
+  for (unsigned i = 0; i < 256; i++) {
+    uint32_t distance = counts[i] > share ? counts[i] - share : share - counts[i];
+    if (distance < nearest) {
+      nearest = distance;
+      value = (uint8_t)i;
+    }
+  }
+  return value;
+}
+
+static uint64_t anchor_bytes(const uint8_t *at) {
+  pks_le64 stored;
+  memcpy(&stored, at, sizeof stored);
+  return pks__get64(stored) << (64 - 8 * ANCHOR_LENGTH);
+}
+
+// Whether the frame repeats itself, at any distance, in more than 1/64 of it. Looks only where the byte `anchor`
+// stands: places chosen by content are the same ones in a copy, so a sample of one byte in 256 sees the copies in
+// proportion.
+static bool has_repeats(const uint8_t *raw, size_t raw_length, uint8_t anchor) {
+  uint32_t last_seen[1 << ANCHOR_TABLE_LOG] = {0};  // offset of the latest anchor by hash, plus 1; 0 is none
+  const uint8_t *end = raw + raw_length - sizeof(uint64_t) + 1;
+  size_t anchors = 0, repeats = 0;
+  for (const uint8_t *at = raw; (at = memchr(at, anchor, (size_t)(end - at))); at++) {
+    uint64_t bytes = anchor_bytes(at);
+    uint32_t *slot = &last_seen[(bytes * 0x9E3779B97F4A7C15u) >> (64 - ANCHOR_TABLE_LOG)];
+    if (*slot != 0 && anchor_bytes(raw + *slot - 1) == bytes) { repeats++; }
+    *slot = (uint32_t)(at - raw) + 1;
+    anchors++;
+  }
+  return repeats * 64 > anchors;
+}
+
+static bool looks_random(const uint8_t *raw, size_t raw_length) {
+  if (raw_length < PROBE_LENGTH_MIN) { return false; }
+  uint32_t counts[256];
+  size_t sampled = count_sample(raw, raw_length, counts);
+  return !is_skewed(counts, sampled) && !has_repeats(raw, raw_length, typical_byte(counts, sampled));
+}
+
+// MARK: Encoding
+
+static bool set_parameters(ZSTD_CCtx *context, int level) {
+  int lowest = ZSTD_minCLevel(), highest = ZSTD_maxCLevel();
+  int clamped = level < lowest ? lowest : level > highest ? highest : level;
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, clamped))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0))  // the segment's table has one
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0));
+}
+
+pks__encoder *pks__encoder_create(int level) {
+  pks__encoder *encoder = pks__allocate(sizeof *encoder);
+  if (!encoder) { return NULL; }
+  encoder->context = ZSTD_createCCtx_advanced(counted_memory);
+  if (!encoder->context || !set_parameters(encoder->context, level)) {
+    pks__encoder_destroy(encoder);
+    return NULL;
+  }
+  return encoder;
+}
+
+void pks__encoder_destroy(pks__encoder *encoder) {
+  if (!encoder) { return; }
+  ZSTD_freeCCtx(encoder->context);
+  pks__free(encoder);
+}
+
+// More than a kept frame is ever long: near the end of its room libzstd falls back to raw blocks, and the outcome would
+// depend on the room.
+size_t pks__encode_capacity(size_t raw_length) { return ZSTD_compressBound(raw_length); }
+
+size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {
+  PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
+  if (raw_length == 0 || looks_random(raw, raw_length)) { return 0; }
+  size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
+  size_t encoded_length = ZSTD_compress2(encoder->context, out, room, raw, raw_length);
+  if (ZSTD_isError(encoded_length)) {
+    // All that can go wrong but memory is too little room; and storing raw is never wrong.
+    return ZSTD_getErrorCode(encoded_length) == ZSTD_error_memory_allocation ? SIZE_MAX : 0;
+  }
+  bool worth_it = encoded_length < raw_length && raw_length - encoded_length >= (raw_length + 15) / 16;
+  return worth_it ? encoded_length : 0;
+}
+
+// The window has to reach back over the whole prefix, whatever the level would have it be.
+static bool set_prefix(ZSTD_CCtx *context, const void *prefix, size_t prefix_length, size_t raw_length) {
+  int window_log = ZSTD_WINDOWLOG_MIN;
+  while (((size_t)1 << window_log) < prefix_length + raw_length) { window_log++; }
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log))
+    && !ZSTD_isError(ZSTD_CCtx_refPrefix(context, prefix, prefix_length));
+}
+
+size_t pks__encode_after(
+  pks__encoder *encoder, const void *prefix, size_t prefix_length, const void *raw, size_t raw_length, void *out,
+  size_t capacity
+) {
+  PKS_ASSERT(prefix_length <= PKS__FRAME_RAW_MAX && raw_length <= PKS__FRAME_RAW_MAX - prefix_length);
+  if (raw_length == 0) { return 0; }
+  if (!set_prefix(encoder->context, prefix, prefix_length, raw_length)) { return SIZE_MAX; }
+  size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
+  size_t encoded_length = ZSTD_compress2(encoder->context, out, room, raw, raw_length);
+  if (ZSTD_isError(encoded_length)) {
+    return ZSTD_getErrorCode(encoded_length) == ZSTD_error_memory_allocation ? SIZE_MAX : 0;
+  }
+  return encoded_length < raw_length ? encoded_length : 0;
+}
+
+// MARK: Decoding
+
+pks__decoder *pks__decoder_create(void) {
+  pks__decoder *decoder = pks__allocate(sizeof *decoder);
+  if (!decoder) { return NULL; }
+  decoder->context = ZSTD_createDCtx_advanced(counted_memory);
+  if (!decoder->context) {
+    pks__free(decoder);
+    return NULL;
+  }
+  return decoder;
+}
+
+void pks__decoder_destroy(pks__decoder *decoder) {
+  if (!decoder) { return; }
+  ZSTD_freeDCtx(decoder->context);
+  pks__free(decoder);
+}
+
+// The window that a frame's header asks for (RFC 8878, 3.1.1.1): the content itself when the frame is a single segment.
+static uint64_t window_size(const uint8_t header[6], uint64_t raw_length) {
+  bool single_segment = (header[4] & 0x20u) != 0;
+  if (single_segment) { return raw_length; }
+  uint64_t base = (uint64_t)1 << (10 + (header[5] >> 3));
+  return base + base / 8 * (header[5] & 7u);
+}
+
+// Refused here: skippable frames and old formats (by the magic number), frames of unknown or other size, windows larger
+// than the content, and anything after the frame.
+static bool is_expected_frame(const uint8_t *encoded, size_t encoded_length, size_t raw_length) {
+  pks__reader reader = pks__reader_make(encoded, encoded_length);
+  uint32_t magic = pks__read32(&reader);
+  (void)pks__read16(&reader);  // descriptor, and what follows it
+  if (reader.failed || magic != ZSTD_MAGICNUMBER) { return false; }
+  return ZSTD_getFrameContentSize(encoded, encoded_length) == raw_length
+    && window_size(encoded, raw_length) <= raw_length
+    && ZSTD_findFrameCompressedSize(encoded, encoded_length) == encoded_length;
+}
+
+bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length) {
+  return pks__decode_after(decoder, NULL, 0, encoded, encoded_length, out, raw_length);
+}
+
+bool pks__decode_after(
+  pks__decoder *decoder, const void *prefix, size_t prefix_length, const void *encoded, size_t encoded_length,
+  void *out, size_t raw_length
+) {
+  if (raw_length == 0 || raw_length > PKS__FRAME_RAW_MAX) { return false; }
+  if (!is_expected_frame(encoded, encoded_length, raw_length)) { return false; }
+  // A prefix counts for one frame, be it decoded or not.
+  if (prefix_length > 0 && ZSTD_isError(ZSTD_DCtx_refPrefix(decoder->context, prefix, prefix_length))) { return false; }
+  return ZSTD_decompressDCtx(decoder->context, out, raw_length, encoded, encoded_length) == raw_length;
+}

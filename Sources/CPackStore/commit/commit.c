@@ -1,0 +1,485 @@
+/// The commit: see `transaction.h` for the order of things and why it is so.
+#include "commit/commit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/checksum.h"
+#include "commit/compaction.h"
+#include "commit/gc.h"
+#include "commit/sync_backlog.h"
+#include "store/chunk_lookup.h"
+#include "store/control_recovery.h"
+#include "store/current.h"
+#include "store/segment_registry.h"
+#include "store/snapshot.h"
+#include "store/store_files.h"
+
+typedef struct commit {
+  pks_txn *txn;
+  pks_store *store;
+  bool sync;
+  pks__control control;
+  pks__generation next;
+  pks__compacted_run merged;  ///< runs joined into one, while nobody else moves the index
+} commit;
+
+static pks_status sync_folder(commit *commit, const char *path, pks_error *error) {
+  return commit->sync ? pks__store_sync_folder(commit->store, path, error) : PKS_OK;
+}
+
+static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(out, PKS__INDEX_NAME, PKS__SEGMENTS_FOLDER "/%s", name);
+}
+
+// MARK: - The next generation
+
+/// Applies the staged changes to the generation that is current now.
+static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks_error *error) {
+  const pks_txn *txn = commit->txn;
+  if (current->generation.is_site && !txn->options.publication) { return pks__fail_is_site(error); }
+  pks_status status = pks__generation_copy(&current->generation, &commit->next, error);
+  bool moved_on = current->generation.number != txn->base->generation.number;
+  // What is reused may be what the repair left behind.
+  if (!status && current->generation.lineage != txn->base->generation.lineage) {
+    return pks__fail(error, PKS_CONFLICT, "the store was repaired meanwhile", NULL, PKS_NO_OFFSET);
+  }
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
+    pks__staged_op change = *PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i);
+    // Other packs may have come that this change was not compared with.
+    change.has_shadows = change.has_shadows || (moved_on && pks__staged_op_has_layout(&change));
+    if (!pks__staged_op_is_independent(&change) && !pks__pack_is_same(change.pack, &txn->base->generation, &current->generation)) {
+      return pks__fail(error, PKS_CONFLICT, "another writer changed the pack meanwhile", change.pack, PKS_NO_OFFSET);
+    }
+    status = pks__staged_op_apply(&change, &commit->next, txn->options.keep_versions, error);
+    if (status == PKS_NOT_FOUND) {
+      const char *text = "another writer removed the pack or the version meanwhile";
+      return pks__fail(error, PKS_CONFLICT, text, change.pack, PKS_NO_OFFSET);
+    }
+  }
+  if (!status && !moved_on && commit->merged.run_count > 0) {
+    status = pks__generation_replace_runs(
+      &commit->next, commit->merged.first_run, commit->merged.run_count, &commit->merged.name,
+      commit->merged.pack_numbers, commit->merged.pack_count, error
+    );
+  }
+  commit->next.number = current->generation.number + 1;
+  commit->next.predecessor = pks__control_spared(&commit->control)->generation;
+  commit->next.is_site = txn->options.publication;  // for good: the mark lets publications through alone
+  return status;
+}
+
+// MARK: - Moving files into place
+
+static pks_status file_exists(commit *commit, const char *path, bool *exists, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  pks__file_info info;
+  int failure = vfs->info(vfs->context, commit->store->root, path, false, &info);
+  *exists = failure == 0;
+  return failure && failure != ENOENT ? pks__fail_system(error, failure, "cannot examine", path) : PKS_OK;
+}
+
+/// Moves a file out of the staging folder, or another where things are staged.
+static pks_status move_from(commit *commit, const char *folder, const char *name, const char *path, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  char from[2 * PKS__INDEX_NAME];
+  (void)snprintf(from, sizeof from, "%s/%s", folder, name);
+  int failure = vfs->rename(vfs->context, commit->store->root, from, path);
+  return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
+}
+
+static pks_status move(commit *commit, const char *name, const char *path, pks_error *error) {
+  return move_from(commit, commit->txn->staging.path, name, path, error);
+}
+
+/// Whether the store has the segment already: another writer may have stored the same bytes meanwhile. Its file stays,
+/// as it may be durable and ours not.
+static pks_status is_stored(
+  commit *commit, pks_snapshot *current, const pks__segment *segment, bool *stored, pks_error *error
+) {
+  *stored = false;
+  for (uint32_t i = 0; i < current->run_count; i++) {
+    pks__run *run = &current->runs[i].open->run;
+    for (uint32_t at = 0; at < run->segment_count; at++) {
+      pks__run_segment_info info;
+      pks_status status = pks__run_segment_at(run, at, &info, error);
+      if (status) { return status; }
+      if (!pks__segment_id_equal(&info.id, &segment->id)) { continue; }
+      return file_exists(commit, segment->name, stored, error);
+    }
+  }
+  return PKS_OK;
+}
+
+/// Syncs a segment that was staged by an atomic commit.
+static pks_status sync_staged(commit *commit, const pks__staged_segment *staged, const char *name, pks_error *error) {
+  char path[2 * PKS__INDEX_NAME];
+  (void)snprintf(path, sizeof path, "%s/%s", staged->folder, name);
+  return pks__store_sync_file(commit->store, path, false, error);
+}
+
+static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error *error) {
+  const pks__scratch *segments = &commit->txn->segments;
+  uint64_t count = PKS__SCRATCH_COUNT(segments, pks__staged_segment);
+  if (count > 0) { commit->txn->staging.leaves_garbage = true; }  // until something names them
+  for (uint64_t i = 0; i < count; i++) {
+    const pks__staged_segment *staged = PKS__SCRATCH_AT(segments, const pks__staged_segment, i);
+    const pks__segment *segment = staged->segment;
+    // Two adds of one transaction may have made the same segment; the first move took the file.
+    bool is_repeated = false;
+    for (uint64_t before = 0; before < i && !is_repeated; before++) {
+      is_repeated = PKS__SCRATCH_AT(segments, const pks__staged_segment, before)->segment == segment;
+    }
+    if (is_repeated) { continue; }
+    bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
+    const char *name = strrchr(segment->name, '/') + 1;
+    // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
+    // generation needs is synced all the same.
+    pks_status status = commit->sync || mends ? PKS_OK : is_stored(commit, current, segment, &stored, error);
+    if (!status && mends && !commit->sync) { status = sync_staged(commit, staged, name, error); }
+    if (!status && !stored) { status = move_from(commit, staged->folder, name, segment->name, error); }
+    if (status) { return status; }
+  }
+  return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
+}
+
+static bool is_named_run(const pks__generation *generation, uint64_t name) {
+  for (uint32_t i = 0; i < generation->run_count; i++) {
+    if (generation->runs[i].name.name == name) { return true; }
+  }
+  return false;
+}
+
+/// Moves the staged runs that the next generation names.
+static pks_status move_runs(commit *commit, const pks__generation *current, pks_error *error) {
+  for (uint32_t i = 0; i < commit->next.run_count; i++) {
+    uint64_t name = commit->next.runs[i].name.name;
+    if (is_named_run(current, name)) { continue; }
+    char path[PKS__INDEX_NAME];
+    pks__run_path(name, path);
+    pks_status status = move(commit, strrchr(path, '/') + 1, path, error);
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+/// Writes the generation's file under a name of the staging and moves it.
+static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_error *error) {
+  pks__scratch bytes = {0};
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(commit->next.number, path);
+  commit->next.durable = commit->sync;
+  memcpy(commit->next.store_id, slot->store_id, sizeof commit->next.store_id);
+  memcpy(commit->next.boot_id, slot->boot_id, sizeof commit->next.boot_id);
+  pks_status status = pks__generation_encode(&commit->next, &bytes, error);
+  if (!status) {
+    status = pks__file_writer_open(&writer, commit->store->vfs, commit->txn->staging.folder, "generation", error);
+  }
+  if (!status) { status = pks__file_writer_append(&writer, bytes.bytes, (size_t)bytes.length, error); }
+  if (!status) { status = pks__file_writer_finish(&writer, commit->sync, error); }
+  pks__file_writer_abandon(&writer);
+  if (!status) { status = move(commit, "generation", path, error); }
+  slot->generation = commit->next.number;
+  slot->predecessor = commit->next.predecessor;
+  slot->file_length = bytes.length;
+  slot->file_sum = status ? 0 : pks__checksum(bytes.bytes, (size_t)bytes.length);
+  pks__scratch_free(&bytes);
+  return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
+}
+
+/// Takes back the file of a generation that is not going to be: from now on nothing adopts it (`control_recovery.h`). Comes before
+/// anything else that a failed commit does.
+static void withdraw_generation(commit *commit) {
+  const pks_vfs *vfs = commit->store->vfs;
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(commit->next.number, path);
+  int failure = vfs->unlink(vfs->context, commit->store->root, path, false);
+  // Should the sync fail, a loss of power may bring the file back: as the new generation, whole.
+  if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
+}
+
+/// Syncs the segments that a snapshot names, or writes them anew when syncs prove nothing. Runs list segments beyond their
+/// collection: those are not missed.
+static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool in_doubt, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < snapshot->run_count; i++) {
+    pks__run *run = &snapshot->runs[i].open->run;
+    for (uint32_t at = 0; !status && at < run->segment_count; at++) {
+      pks__run_segment_info info;
+      char path[PKS__INDEX_NAME];
+      status = pks__run_segment_at(run, at, &info, error);
+      segment_path(&info.id, path);
+      if (status) { break; }
+      status = in_doubt ? pks__write_anew(&commit->txn->staging, path, true, error)
+                        : pks__store_sync_file(commit->store, path, true, error);
+    }
+  }
+  return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
+}
+
+/// Whether the commit vouches for the files of an earlier, atomic one too.
+static bool vouches(const commit *commit) { return commit->sync && !pks__control_current(&commit->control)->durable; }
+
+/// Puts all files into place that the switch relies on.
+static pks_status move_files(commit *commit, pks_snapshot *current, pks__control_slot *slot, pks_error *error) {
+  pks_store *store = commit->store;
+  pks_status status =
+    vouches(commit) ? pks__sync_backlog(&commit->txn->staging, &commit->control, current, error) : PKS_OK;
+  if (!status) { status = move_segments(commit, current, error); }
+  if (!status) { status = move_runs(commit, &current->generation, error); }
+  if (!status) { status = write_generation(commit, slot, error); }
+  if (status) { withdraw_generation(commit); }
+  // Whatever failed may have been a sync that will succeed the next time, and prove nothing.
+  if (status && vouches(commit)) { (void)pks__control_doubt(store->vfs, store->control, &commit->control, NULL); }
+  return status;
+}
+
+// MARK: - What was reused
+
+static bool is_staged(const pks_txn *txn, const pks__segment_id *id) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    if (pks__segment_id_equal(&PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment->id, id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static pks_status check_segment(commit *commit, const pks__segment_id *id, pks_error *error) {
+  char path[PKS__INDEX_NAME];
+  bool exists;
+  if (is_staged(commit->txn, id)) { return PKS_OK; }
+  segment_path(id, path);
+  pks_status status = file_exists(commit, path, &exists, error);
+  if (status || exists) { return status; }
+  pks__store_forget_segment(commit->store, id);
+  return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
+}
+
+/// Whether all segments of a staged version are there or come with this commit: those its layout lists, and that of the
+/// layout's root.
+static pks_status check_version(commit *commit, const pks__version *version, pks_error *error) {
+  pks_snapshot *snapshot = commit->txn->snapshot;
+  pks__layout_root layout;
+  pks__scratch segments = {0};
+  pks__chunk_ref ref;
+  bool found;
+  pks_status status = pks__layout_read_root(pks__snapshot_pages(snapshot), &version->layout, &layout, &segments, error);
+  if (!status) {
+    status = pks__snapshot_find_chunk(snapshot, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, error);
+  }
+  if (!status && found) { status = check_segment(commit, &ref.segment->id, error); }
+  // All that are gone are forgotten at once, so that the next attempt finds none of them.
+  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    pks_status one = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
+    if (one) { status = one; }
+  }
+  pks__scratch_free(&segments);
+  return status;
+}
+
+/// A collection between staging and now may have taken a segment that no kept version needed and a staged one reuses.
+static pks_status check_reused(commit *commit, pks_error *error) {
+  const pks__scratch *changes = &commit->txn->changes;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_op); i++) {
+    const pks__staged_op *change = PKS__SCRATCH_AT(changes, const pks__staged_op, i);
+    pks_status one = pks__staged_op_has_layout(change) ? check_version(commit, &change->version, error) : PKS_OK;
+    if (one) { status = one; }
+  }
+  return status;
+}
+
+/// Whether the pack still has the version, in the same place.
+static bool keeps_version(const pks__pack_state *pack, const pks__version *version) {
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    const pks__version *kept = &pack->versions[i];
+    if (kept->number == version->number) { return pks__id_equal(&kept->layout, &version->layout); }
+  }
+  return false;
+}
+
+/// Whether all versions of a pack of `before` are kept in `after`, where they were.
+static bool keeps_pack(const pks__pack_state *pack, const pks__generation *after) {
+  uint32_t now = pks__generation_find_pack(after, pack->name),
+           removed = pks__generation_find_removed(after, pack->name);
+  if (now == UINT32_MAX && removed == UINT32_MAX) { return false; }
+  const pks__pack_state *kept = now != UINT32_MAX ? &after->packs[now] : &after->removed[removed];
+  for (uint32_t i = 0; i < pack->version_count; i++) {
+    if (!keeps_version(kept, &pack->versions[i])) { return false; }
+  }
+  return true;
+}
+
+/// Whether a pack, a version or a place of one in `before` is not in `after`.
+static bool drops_anything(const pks__generation *before, const pks__generation *after) {
+  for (uint32_t i = 0; i < before->pack_count + before->removed_count; i++) {
+    if (!keeps_pack(pks__generation_any_pack(before, i), after)) { return true; }
+  }
+  return false;
+}
+
+/// Whether the transaction itself replaced what it had staged before: that was stored, and nothing refers to it.
+static bool supersedes_anything(const commit *commit) {
+  const pks__scratch *changes = &commit->txn->changes;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(changes, pks__staged_op); i++) {
+    const pks__staged_op *change = PKS__SCRATCH_AT(changes, const pks__staged_op, i);
+    if (!pks__staged_op_has_layout(change)) { continue; }
+    uint32_t pack = pks__generation_find_pack(&commit->next, change->pack);
+    if (pack == UINT32_MAX || !keeps_version(&commit->next.packs[pack], &change->version)) { return true; }
+  }
+  return false;
+}
+
+// MARK: - The switch
+
+/// Writes the slot: the generation is the current one from here on, or its file goes.
+static pks_status write_slot(
+  commit *commit, const pks__control *control, const pks__control_slot *slot, pks_error *error
+) {
+  bool gone;
+  pks_store *store = commit->store;
+  pks_status status = pks__control_write(store->vfs, store->control, control, slot, commit->sync, &gone, error);
+  if (status && gone) { withdraw_generation(commit); }
+  return status;
+}
+
+static pks_status switch_generation(commit *commit, pks_snapshot *current, pks_error *error) {
+  pks_store *store = commit->store;
+  pks__control_slot slot = *pks__control_current(&commit->control);
+  pks__staging *staging = &commit->txn->staging;
+  // A commit that a loss of power ended may have left segments, and its staging folder need not have survived.
+  if (memcmp(slot.boot_id, store->boot_id, sizeof slot.boot_id) != 0) { staging->leaves_garbage = true; }
+  slot.durable = commit->sync;
+  slot.in_doubt = slot.in_doubt && !commit->sync;
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  pks_status status = apply_changes(commit, current, error);
+  bool complete = false;
+  uint64_t spared = pks__control_spared(&commit->control)->generation;
+  if (!status) { status = pks__gc(current, commit->txn, spared, &complete, error); }
+  commit->next.has_garbage = ((current->generation.has_garbage || staging->leaves_garbage) && !complete)
+    || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
+  if (!status) { status = check_reused(commit, error); }
+  if (!status) { status = move_files(commit, current, &slot, error); }
+  if (!status) { status = write_slot(commit, &commit->control, &slot, error); }
+  if (!status) { staging->leaves_garbage = false; }
+  return status;
+}
+
+/// Whether the control file that this process has open is the one that the store has: a repair may have replaced it.
+static pks_status check_control(const pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__file_info open, named;
+  int failure = vfs->info_of(vfs->context, store->control, &open);
+  if (!failure) { failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &named); }
+  if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
+  if (open.device == named.device && open.inode == named.inode) { return PKS_OK; }
+  return pks__fail(
+    error, PKS_CONFLICT, "the store was repaired meanwhile and must be opened anew", PKS__CONTROL_FILE, PKS_NO_OFFSET
+  );
+}
+
+static pks_status commit_locked(commit *commit, uint64_t *generation, pks_error *error) {
+  pks_store *store = commit->store;
+  pks_snapshot *current = NULL;
+  pks_status status = check_control(store, error);
+  if (!status) { status = pks__store_ready_control(store, &commit->control, error); }
+  if (!status) { status = pks__snapshot_open_current(&current, store, error); }
+  if (!status) { status = switch_generation(commit, current, error); }
+  if (!status) { *generation = commit->next.number; }
+  pks__snapshot_release(current);
+  return status;
+}
+
+/// Whether there is anything that a commit would change.
+static bool has_work(const pks_txn *txn) {
+  return txn->changes.length > 0 || txn->collects || (txn->options.publication && !txn->base->generation.is_site);
+}
+
+pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
+  commit commit = {.txn = txn, .store = txn->store, .sync = txn->options.durability == PKS_DURABLE};
+  uint64_t number = txn->base->generation.number;
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status && has_work(txn)) {
+    // Runs that cannot be joined stay as they are: the commit does not depend on it.
+    (void)pks__compact(&commit.merged, pks__txn_snapshot(txn), &txn->staging, commit.sync, NULL);
+    pks__wait wait = txn->store->wait;
+    wait.is_refused = txn->options.no_wait;
+    status = pks__lock_writer(txn->store->vfs, txn->staging.lock, &wait, error);
+    if (!status) {
+      status = commit_locked(&commit, &number, error);
+      pks__unlock_writer(txn->store->vfs, txn->staging.lock);
+    }
+  }
+  if (!status && generation) { *generation = number; }
+  pks__compacted_run_free(&commit.merged);
+  pks__generation_free(&commit.next);
+  pks_txn_abort(txn);
+  return status;
+}
+
+// MARK: - Replacing what is damaged
+
+/// Makes a control file whose slots are both this one, and puts it in the place of whatever is there.
+static pks_status make_control(commit *commit, const pks__control_slot *slot, pks_error *error) {
+  uint8_t bytes[PKS__CONTROL_SIZE];
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  pks__control_encode_new(slot, bytes);
+  pks_status status =
+    pks__file_writer_open(&writer, commit->store->vfs, commit->txn->staging.folder, PKS__CONTROL_FILE, error);
+  if (!status) { status = pks__file_writer_append(&writer, bytes, sizeof bytes, error); }
+  if (!status) { status = pks__file_writer_finish(&writer, true, error); }
+  pks__file_writer_abandon(&writer);
+  if (!status) { status = move(commit, PKS__CONTROL_FILE, PKS__CONTROL_FILE, error); }
+  return status ? status : sync_folder(commit, ".", error);
+}
+
+static pks_status replace_generation(commit *commit, const pks__replacement *with, pks_error *error) {
+  static const pks__generation nothing;
+  pks_store *store = commit->store;
+  pks__control_slot slot = with->slot;
+  commit->next.predecessor = with->control ? pks__control_spared(with->control)->generation : 0;
+  slot.durable = true;
+  slot.in_doubt = false;
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  // Whoever wrote what is reused may never have synced it.
+  bool in_doubt = with->control && pks__control_current(with->control)->in_doubt;
+  pks_status status = secure_segments(commit, commit->txn->base, in_doubt, error);
+  if (!status) { status = move_segments(commit, commit->txn->base, error); }
+  if (!status) { status = move_runs(commit, &nothing, error); }
+  if (!status) { status = write_generation(commit, &slot, error); }
+  // The store's folders may have been missing, too.
+  if (!status) { status = sync_folder(commit, ".", error); }
+  if (status) {
+    withdraw_generation(commit);
+    return status;
+  }
+  return with->control ? write_slot(commit, with->control, &slot, error) : make_control(commit, &slot, error);
+}
+
+pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error) {
+  commit commit = {.txn = txn, .store = txn->store, .sync = true, .next = with->generation};
+  with->generation = (pks__generation){0};
+  (void)pks__compact(&commit.merged, pks__txn_snapshot(txn), &txn->staging, true, NULL);
+  pks_status status = PKS_OK;
+  if (commit.merged.run_count > 0) {
+    status = pks__generation_replace_runs(
+      &commit.next, commit.merged.first_run, commit.merged.run_count, &commit.merged.name, commit.merged.pack_numbers,
+      commit.merged.pack_count, error
+    );
+  }
+  commit.next.has_garbage = true;
+  const pks_vfs *vfs = txn->store->vfs;
+  int failure = status ? 0 : vfs->random(vfs->context, &commit.next.lineage, sizeof commit.next.lineage);
+  if (failure) { status = pks__fail_system(error, failure, "cannot draw a number", NULL); }
+  if (!status) { status = replace_generation(&commit, with, error); }
+  if (!status) { txn->staging.leaves_garbage = false; }
+  pks__compacted_run_free(&commit.merged);
+  pks__generation_free(&commit.next);
+  return status;
+}

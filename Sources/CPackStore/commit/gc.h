@@ -1,0 +1,12 @@
+/// Garbage collection: unlinking what no generation needs.
+#ifndef PKS_COMMIT_GC_H
+#define PKS_COMMIT_GC_H
+
+#include "commit/transaction.h"
+
+/// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
+/// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for
+/// an older generation's sake alone, or because it could not be unlinked.
+pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error);
+
+#endif

@@ -1,0 +1,170 @@
+/// A version of another store, or of this one, as the current version of a pack here.
+///
+/// Its catalog is ingested (`ingest_version.c`): what this store has is found by id, and what it lacks is read from the
+/// source.
+#include "commit/import_version.h"
+
+#include <string.h>
+
+#include "ingest/ingest_version.h"
+#include "store/chunk_lookup.h"
+
+static const pks__pack_state *find_pack(const pks__generation *generation, const char *name) {
+  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
+  if (live != UINT32_MAX) { return &generation->packs[live]; }
+  return gone != UINT32_MAX ? &generation->removed[gone] : NULL;
+}
+
+// MARK: - The source
+
+static pks_status find_source(const pks_copy_request *request, const pks__version **out, pks_error *error) {
+  const pks__generation *generation = &request->source->generation;
+  const pks__pack_state *pack = find_pack(generation, request->pack);
+  bool is_live = pks__generation_find_pack(generation, request->pack) != UINT32_MAX;
+  if (!pack || (!is_live && request->version == 0)) {
+    return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET);
+  }
+  uint32_t index = request->version == 0 ? 0 : pks__pack_find_version(pack, request->version);
+  if (index == UINT32_MAX) {
+    return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", request->pack, PKS_NO_OFFSET);
+  }
+  *out = &pack->versions[index];
+  return PKS_OK;
+}
+
+/// Reads chunks of the source.
+typedef struct chunk_source {
+  pks_snapshot *snapshot;
+  pks_sha256 *sha256;  ///< of the store that is written; the source's may have none
+  pks__scratch bytes;
+} chunk_source;
+
+static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+  chunk_source *source = context;
+  pks__chunk_ref ref;
+  bool found;
+  pks_status status = pks__snapshot_find_chunk(source->snapshot, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
+  if (!status && !found) {
+    const char *text = "a chunk of the asset is nowhere in its store";
+    return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
+  }
+  source->bytes.length = 0;
+  if (!status) { status = pks__snapshot_read_chunk(source->snapshot, &ref, &source->bytes, error); }
+  if (status) { return status; }
+  pks__id id;
+  source->sha256(source->bytes.bytes, (size_t)source->bytes.length, id.bytes);
+  if (source->bytes.length != want->length || !pks__id_equal(&id, want->id)) {
+    const char *text = "a chunk of the asset is not what its name says";
+    return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
+  }
+  memcpy(out, source->bytes.bytes, want->length);
+  return PKS_OK;
+}
+
+// MARK: - The target
+
+/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL. What a pack that
+/// is taken over has under that number does not count if it is other content.
+static pks_status find_kept(
+  const pks__generation *generation, const char *name, const pks__version *version, bool adopts,
+  const pks__version **kept, pks_error *error
+) {
+  const pks__pack_state *pack = find_pack(generation, name);
+  uint32_t index = pack ? pks__pack_find_version(pack, version->number) : UINT32_MAX;
+  *kept = index == UINT32_MAX ? NULL : &pack->versions[index];
+  bool differs = *kept && !pks__id_equal(&(*kept)->catalog, &version->catalog);
+  if (differs && adopts) { *kept = NULL; }
+  if (differs && !adopts) {
+    const char *text = "that version of the pack exists with other content";
+    return pks__fail(error, PKS_EXISTS, text, name, PKS_NO_OFFSET);
+  }
+  return PKS_OK;
+}
+
+static pks_status fail_held(const char *pack, pks_error *error) {
+  return pks__fail(error, PKS_HELD, "the pack is held at its current version", pack, PKS_NO_OFFSET);
+}
+
+pks_status pks__txn_stage_known(
+  pks_txn *txn, pks__ingest *ingest, const pks__version *version, const pks_provenance *by, pks_add_result *result,
+  pks_error *error
+) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  const char *name = ingest->request.pack;
+  const pks__pack_state *pack = find_pack(generation, name);
+  const pks__version *kept;
+  bool adopts;
+  pks_status status = pks__txn_check_provenance(txn, by, name, 0, &adopts, error);
+  if (!status) { status = find_kept(generation, name, version, adopts, &kept, error); }
+  if (status) { return status; }
+  bool is_live = ingest->base_pack != UINT32_MAX;
+  if (is_live && kept == &pack->versions[0]) { return pks__txn_stage_unchanged(txn, ingest, by, result, error); }
+  if (pack && pack->held) { return fail_held(name, error); }
+  pks__staged_op change = {.kind = kept ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD, .version = kept ? *kept : *version};
+  change.provenance = *by;
+  if (!kept) { change.version.pinned = false; }
+  // The same content under another number is another version.
+  ingest->result.unchanged = false;
+  return pks__txn_stage_version(txn, ingest, &change, result, error);
+}
+
+/// What is current already is no statement about floors.
+static pks_status check_statement(
+  const pks_txn *txn, const char *name, const pks__version *version, const pks_provenance *by, pks_error *error
+) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  uint32_t pack = pks__generation_find_pack(generation, name);
+  const pks__version *current = pack == UINT32_MAX ? NULL : &generation->packs[pack].versions[0];
+  bool is_current =
+    current && current->number == version->number && pks__id_equal(&current->catalog, &version->catalog);
+  return pks__txn_check_provenance(txn, by, name, is_current ? 0 : version->number, NULL, error);
+}
+
+pks_status pks_txn_copy_version(
+  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+) {
+  pks_add_request encoding = {
+    .pack = request->pack,
+    .set_priority = request->set_priority,
+    .priority = request->priority,
+    .level = request->level,
+    .layout = request->layout,
+    .frame_size = request->frame_size,
+    .shared_frame_size = request->shared_frame_size,
+  };
+  const pks__version *version;
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = pks__store_check_process(request->source->store, error); }
+  if (!status) { status = pks__txn_check_encoding(&encoding, error); }
+  if (!status) { status = find_source(request, &version, error); }
+  pks_provenance by = {.adopt = true};
+  if (!status && !request->as_local) {
+    pks__provenance_of_copy(&request->source->generation, request->pack, version->number, &by);
+    by.adopt = request->adopt;
+    by.downgrade = request->downgrade;
+  }
+  if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
+  if (status) { return status; }
+  // A snapshot is immutable but for what it opens when it is first touched, which any of its users may do.
+  chunk_source source = {.snapshot = pks__snapshot_mutable(request->source), .sha256 = txn->store->sha256};
+  pks__scratch_init(&source.bytes, &txn->staging.scratch);
+  pks__version_request version_request = {
+    .pack = request->pack,
+    .encoding = &encoding,
+    .catalog = version->catalog,
+    .layout = version->layout,
+    .needs_layout = true,
+    .pages = pks__snapshot_pages(source.snapshot),
+    .fetch = {.context = &source, .fetch = fetch_chunk},
+    .progress = request->progress,
+    .context = request->context,
+  };
+  pks__ingest ingest;
+  pks_add_result discarded;
+  bool sync = txn->options.durability == PKS_DURABLE;
+  status = pks__ingest_version(&ingest, &txn->staging, pks__txn_snapshot(txn), &version_request, sync, error);
+  if (!status) { status = pks__txn_stage_known(txn, &ingest, version, &by, result ? result : &discarded, error); }
+  pks__ingest_close(&ingest);
+  pks__scratch_free(&source.bytes);
+  return status;
+}

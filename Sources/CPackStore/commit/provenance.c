@@ -1,0 +1,115 @@
+#include "commit/provenance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const pks__pack_state *find_pack(const pks__generation *in, const char *name) {
+  uint32_t pack = pks__generation_find_pack(in, name), removed = pks__generation_find_removed(in, name);
+  if (pack != UINT32_MAX) { return &in->packs[pack]; }
+  return removed != UINT32_MAX ? &in->removed[removed] : NULL;
+}
+
+static pks_status read_origin(const pks_provenance *by, const char *pack, pks__origin *out, pks_error *error) {
+  bool is_own = by->statement == PKS_STATEMENT_NONE || by->statement == PKS_STATEMENT_COPY;
+  bool fits = by->origin.kind == PKS_ORIGIN_SIGNED || by->origin.kind == PKS_ORIGIN_UNSIGNED
+    || (by->origin.kind == PKS_ORIGIN_UNKNOWN && by->statement == PKS_STATEMENT_COPY)
+    || (by->origin.kind == PKS_ORIGIN_LOCAL && is_own);
+  if (fits && pks__origin_read(&by->origin, out)) { return PKS_OK; }
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "the origin of the pack makes no sense", pack, PKS_NO_OFFSET);
+}
+
+/// Whether the pack may be changed by `origin`; `*adopts` whether that takes it over.
+static pks_status check_binding(
+  const pks_provenance *by, const pks__origin *origin, const char *pack, const pks__generation *in, bool *adopts,
+  pks_error *error
+) {
+  const pks__pack_state *state = find_pack(in, pack);
+  uint32_t number = pks__origins_find(&in->origins, origin);
+  bool is_own = !state || (state->origin == number && origin->kind != PKS_ORIGIN_UNKNOWN);
+  *adopts = !is_own;
+  if (is_own || by->adopt) { return PKS_OK; }
+  return pks__fail(error, PKS_OTHER_ORIGIN, "the pack is of another origin", pack, PKS_NO_OFFSET);
+}
+
+static pks_status fail_floor(
+  const pks_provenance *by, const pks__floor *floor, const char *text, const char *pack, pks_error *error
+) {
+  bool is_stale = by->statement == PKS_STATEMENT_ROOT && by->sequence <= floor->sequence;
+  if (is_stale) { text = "the root is older than what was taken before"; }
+  return pks__fail(error, is_stale ? PKS_STALE : PKS_DOWNGRADE, text, pack, PKS_NO_OFFSET);
+}
+
+/// The rules of the header's table.
+static pks_status check_floor(
+  const pks_provenance *by, const pks__floor *floor, const char *pack, uint64_t version, pks__verdict *out,
+  pks_error *error
+) {
+  bool is_newer = by->sequence > floor->sequence;
+  const char *text = NULL;
+  out->floor = *floor;
+  if (version > floor->version) {
+    out->sets_floor = !floor->lowered || is_newer;
+    if (!out->sets_floor) { text = "the publisher took this version back"; }
+    out->floor.lowered = false;
+  } else if (version < floor->version) {
+    out->sets_floor = is_newer && by->statement == PKS_STATEMENT_ROOT;
+    if (!out->sets_floor) { text = "a higher version of the pack was taken before"; }
+    out->floor.lowered = true;
+  } else {
+    out->sets_floor = is_newer;
+  }
+  out->floor.version = version;
+  if (is_newer) { out->floor.sequence = by->sequence; }
+  return !text || by->downgrade ? PKS_OK : fail_floor(by, floor, text, pack, error);
+}
+
+pks_status pks__provenance_judge(
+  const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in, pks__verdict *out,
+  pks_error *error
+) {
+  pks__origin origin;
+  *out = (pks__verdict){0};
+  pks_status status = read_origin(by, pack, &origin, error);
+  if (!status) { status = check_binding(by, &origin, pack, in, &out->adopts, error); }
+  bool has_floors = origin.kind == PKS_ORIGIN_SIGNED || origin.kind == PKS_ORIGIN_UNSIGNED;
+  if (status || version == 0 || !has_floors) { return status; }
+  uint32_t number = pks__origins_find(&in->origins, &origin);
+  const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
+  if (floor && !out->adopts) { return check_floor(by, floor, pack, version, out, error); }
+  out->sets_floor = true;
+  out->floor = (pks__floor){.version = version, .sequence = by->sequence};
+  (void)snprintf(out->floor.pack, sizeof out->floor.pack, "%s", pack);
+  return PKS_OK;
+}
+
+pks_status pks__provenance_settle(
+  const pks_provenance *by, const pks__verdict *verdict, pks__generation *to, uint32_t index, pks_error *error
+) {
+  pks__origin origin;
+  pks__pack_state *pack = &to->packs[index];
+  pks_status status = read_origin(by, pack->name, &origin, error);
+  if (!status) { status = pks__origins_add(&to->origins, &origin, &pack->origin, error); }
+  if (status) { return status; }
+  if (verdict->adopts) {
+    pack->version_count = 1;
+    pack->versions[0].pinned = false;
+    pack->highest_version = pack->versions[0].number;
+  }
+  if (verdict->sets_floor) {
+    pks__floor floor = verdict->floor;
+    floor.origin = pack->origin;
+    status = pks__origins_set_floor(&to->origins, &floor, error);
+  }
+  pks__generation_sort(to);
+  return status;
+}
+
+void pks__provenance_of_copy(const pks__generation *source, const char *pack, uint64_t version, pks_provenance *out) {
+  const pks__pack_state *state = find_pack(source, pack);
+  pks__origin origin;
+  *out = (pks_provenance){.statement = PKS_STATEMENT_COPY};
+  if (!state || !pks__origins_get(&source->origins, state->origin, &origin)) { return; }
+  out->origin = pks__origin_public(&origin);
+  const pks__floor *floor = pks__origins_floor(&source->origins, state->origin, pack);
+  if (floor && floor->version == version) { out->sequence = floor->sequence; }
+}

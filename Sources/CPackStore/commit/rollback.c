@@ -1,0 +1,68 @@
+/// Going back to a kept version.
+///
+/// The version's catalog is ingested again: all of its chunks are there, so nothing but a layout and a run come of it. The
+/// run has records of what differs between the version that was current and the one that is now. A new layout is needed
+/// because records that stay may refer to other copies of chunks than the old one names.
+#include <stdio.h>
+
+#include "commit/transaction.h"
+#include "ingest/ingest_version.h"
+#include "store/chunk_lookup.h"
+
+/// The pack's state, current or removed, and the version meant.
+static pks_status find_target(
+  const pks__generation *generation, const char *name, uint64_t number, bool *removed, const pks__version **out,
+  pks_error *error
+) {
+  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
+  *removed = live == UINT32_MAX;
+  if (live == UINT32_MAX && gone == UINT32_MAX) {
+    return pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET);
+  }
+  const pks__pack_state *pack = *removed ? &generation->removed[gone] : &generation->packs[live];
+  uint32_t index = number == 0 ? !*removed : pks__pack_find_version(pack, number);
+  if (index >= pack->version_count) {
+    const char *text = number == 0 ? "no earlier version of the pack is kept" : "that version of the pack is not kept";
+    return pks__fail(error, PKS_NOT_FOUND, text, name, PKS_NO_OFFSET);
+  }
+  *out = &pack->versions[index];
+  return PKS_OK;
+}
+
+static bool is_current(const pks__generation *generation, const char *name, const pks__version *version) {
+  uint32_t pack = pks__generation_find_pack(generation, name);
+  return pack != UINT32_MAX && version == &generation->packs[pack].versions[0];
+}
+
+static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
+  pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  pks__version_request request = {
+    .pack = pack, .catalog = target->catalog, .layout = target->layout, .pages = pks__snapshot_pages(snapshot)};
+  pks__staged_op change = {.kind = PKS__CHANGE_ROLLBACK, .version = *target};
+  pks__ingest ingest;
+  pks_add_result result;
+  bool sync = txn->options.durability == PKS_DURABLE;
+  pks_status status = pks__ingest_version(&ingest, &txn->staging, snapshot, &request, sync, error);
+  if (!status) { status = pks__txn_stage_version(txn, &ingest, &change, &result, error); }
+  pks__ingest_close(&ingest);
+  return status;
+}
+
+pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_version *now, pks_error *error) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  const pks__version *target;
+  bool removed;
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = find_target(generation, pack, version, &removed, &target, error); }
+  if (status) { return status; }
+  pks_version public = pks__version_public(target);
+  if (is_current(generation, pack, target)) {
+    pks__staged_op change = {.kind = PKS__CHANGE_HOLD};
+    (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
+    status = pks__txn_stage(txn, &change, error);
+  } else {
+    status = stage_version(txn, pack, target, error);
+  }
+  if (!status && now) { *now = public; }
+  return status;
+}

@@ -1,0 +1,122 @@
+#include "commit/sync_backlog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "commit/live_set.h"
+#include "platform/file_writer.h"
+#include "store/store_files.h"
+
+enum { COPY_SIZE = 1024 * 1024 };
+
+#define COPY_NAME "copy"
+#define SUFFIX ".generation"
+
+typedef struct voucher {
+  pks__staging *staging;
+  bool in_doubt;
+  bool may_be_gone;        ///< files that are not there are not missed
+  pks__live_set unsynced;  ///< minus what the last durable generation needs
+  pks__live_set durable;
+} voucher;
+
+// MARK: - Writing anew
+
+/// Copies what the open file reads as to a new, synced file of the staging.
+static pks_status copy(pks__staging *staging, pks__file from, const char *path, pks_error *error) {
+  const pks_vfs *vfs = staging->store->vfs;
+  pks__file_writer writer = {.file = PKS__NO_FILE};
+  uint8_t *bytes = pks__allocate(COPY_SIZE);
+  pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
+  if (!status) { status = pks__file_writer_open(&writer, vfs, staging->folder, COPY_NAME, error); }
+  size_t got = COPY_SIZE;
+  for (uint64_t offset = 0; !status && got == COPY_SIZE; offset += got) {
+    int failure = vfs->read_at(vfs->context, from, offset, bytes, COPY_SIZE, &got);
+    status = failure ? pks__fail_system(error, failure, "cannot read", path)
+                     : pks__file_writer_append(&writer, bytes, got, error);
+  }
+  if (!status) { status = pks__file_writer_finish(&writer, true, error); }
+  pks__file_writer_abandon(&writer);
+  pks__free(bytes);
+  return status;
+}
+
+pks_status pks__write_anew(pks__staging *staging, const char *path, bool may_be_gone, pks_error *error) {
+  const pks_store *store = staging->store;
+  const pks_vfs *vfs = store->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
+  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  pks_status status = copy(staging, file, path, error);
+  vfs->close(vfs->context, file);
+  char from[PKS__INDEX_NAME + sizeof COPY_NAME + 1];
+  (void)snprintf(from, sizeof from, "%s/" COPY_NAME, staging->path);
+  if (status) {
+    (void)vfs->unlink(vfs->context, store->root, from, false);
+    return status;
+  }
+  failure = vfs->rename(vfs->context, store->root, from, path);
+  return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
+}
+
+// MARK: - Which files
+
+/// The last durable generation's needs. Where it cannot be read, nothing is known to be durable.
+static void find_durable(voucher *voucher, const pks__control *control) {
+  const pks__control_slot *other = pks__control_spared(control);
+  if (!other->durable || other->generation == pks__control_current(control)->generation) { return; }
+  if (pks__live_set_add_number(&voucher->durable, voucher->staging->store, other->generation, NULL)) {
+    pks__live_set_free(&voucher->durable);
+    voucher->durable = pks__live_set_make(voucher->staging->store);
+  }
+}
+
+/// What damage hides may be any segment that a run knows of; some of those may have been collected.
+static pks_status find_unsynced(voucher *voucher, pks_snapshot *current, pks_error *error) {
+  pks_status status = pks__live_set_add_index(&voucher->unsynced, &current->generation, error);
+  if (!status) { status = pks__live_set_add_versions(&voucher->unsynced, current, error); }
+  voucher->may_be_gone = status == PKS_CORRUPT || status == PKS_PURGED;
+  return voucher->may_be_gone ? pks__live_set_add_listed(&voucher->unsynced, current, error) : status;
+}
+
+static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
+  const pks_store *store = voucher->staging->store;
+  pks_status status = PKS_OK;
+  for (uint64_t at = 0; !status && at < voucher->unsynced.names.length;) {
+    const char *name = (const char *)voucher->unsynced.names.bytes + at;
+    size_t length = strlen(name);
+    at += length + 1;
+    // The commit writes a generation of its own.
+    bool is_generation = length > sizeof SUFFIX && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
+    if (is_generation || pks__live_set_has(&voucher->durable, name, length)) { continue; }
+    pks__segment_id id;
+    char path[2 * PKS__INDEX_NAME];
+    bool is_segment = pks__segment_name_parse(name, &id);
+    (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
+    status = voucher->in_doubt ? pks__write_anew(voucher->staging, path, voucher->may_be_gone, error)
+                               : pks__store_sync_file(store, path, voucher->may_be_gone, error);
+  }
+  return status;
+}
+
+pks_status pks__sync_backlog(
+  pks__staging *staging, const pks__control *control, pks_snapshot *current, pks_error *error
+) {
+  pks_store *store = staging->store;
+  voucher voucher = {
+    .staging = staging,
+    .in_doubt = pks__control_current(control)->in_doubt,
+    .unsynced = pks__live_set_make(store),
+    .durable = pks__live_set_make(store),
+  };
+  find_durable(&voucher, control);
+  pks_status status = find_unsynced(&voucher, current, error);
+  if (!status) { status = vouch_for_files(&voucher, error); }
+  if (!status) { status = pks__store_sync_folder(store, PKS__SEGMENTS_FOLDER, error); }
+  pks__live_set_free(&voucher.unsynced);
+  pks__live_set_free(&voucher.durable);
+  return status;
+}

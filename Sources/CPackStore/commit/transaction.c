@@ -1,0 +1,420 @@
+#include "commit/transaction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "format/glob.h"
+#include "ingest/incoming_folders.h"
+#include "ingest/ingest_folder.h"
+#include "ingest/layout_pass.h"
+#include "ingest/path_conflicts.h"
+#include "store/current.h"
+#include "store/segment_registry.h"
+#include "store/snapshot.h"
+
+enum { DEFAULT_KEEP = 2 };
+
+// MARK: - Life
+
+static pks_status fail_read_only(const pks_store *store, pks_error *error) {
+  const char *text = store->write_failure ? "the store's directory may not be written"
+    : store->sha256                       ? "the store is open for reading only"
+                                          : "the store was opened without 'pks_options.sha256', which writing needs";
+  pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
+  if (error) { error->system_error = store->write_failure; }
+  return status;
+}
+
+pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
+  static const pks_txn_options defaults;
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
+  if (!store->may_write) { return fail_read_only(store, error); }
+  // The commit would be refused: better now than when all is staged.
+  status = pks_store_check_control(store, error);
+  if (status) { return status; }
+  pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
+  if (!txn) { return pks__fail_memory(error); }
+  txn->store = store;
+  txn->options = options ? *options : defaults;
+  if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
+  status = pks__staging_open(&txn->staging, store, error);
+  if (!status) { pks__incoming_sweep(store); }
+  if (!status) { status = pks__snapshot_open_current(&txn->base, store, error); }
+  // The commit decides, under the lock; to say it now spares the work.
+  if (!status && txn->base->generation.is_site && !txn->options.publication) { status = pks__fail_is_site(error); }
+  if (status) {
+    pks_txn_abort(txn);
+    return status;
+  }
+  pks__scratch_init(&txn->changes, &txn->staging.scratch);
+  pks__scratch_init(&txn->segments, &txn->staging.scratch);
+  pks__segment_set_init(&txn->kept, &txn->staging.scratch);
+  *out = txn;
+  return PKS_OK;
+}
+
+void pks_txn_abort(pks_txn *txn) {
+  if (!txn) { return; }
+  if (!pks__store_is_ours(txn->store)) {
+    pks__staging_leave(&txn->staging);
+    return;
+  }
+  pks__snapshot_release(txn->snapshot);
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
+  }
+  pks__segment_set_free(&txn->kept);
+  pks__scratch_free(&txn->segments);
+  pks__scratch_free(&txn->changes);
+  pks__snapshot_release(txn->base);
+  pks__staging_close(&txn->staging);
+  pks__free(txn);
+}
+
+uint32_t pks_txn_pack_count(const pks_txn *txn) { return pks__txn_snapshot(txn)->generation.pack_count; }
+
+pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
+  return pks__generation_pack(&pks__txn_snapshot(txn)->generation, index);
+}
+
+pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version) {
+  const pks__pack_state *state = pks__generation_any_pack(&pks__txn_snapshot(txn)->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  return pks__version_public(&state->versions[version]);
+}
+
+// MARK: - Changes
+
+pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error) {
+  pks__generation next = {0};
+  pks_snapshot *before = pks__txn_snapshot(txn), *snapshot = NULL;
+  pks_status status = pks__scratch_reserve(&txn->changes, sizeof *change, error);
+  if (!status) { status = pks__generation_copy(&before->generation, &next, error); }
+  if (!status) {
+    status = pks__staged_op_apply(change, &next, txn->options.keep_versions, error);
+    if (status) { pks__generation_free(&next); }
+  }
+  if (!status) { status = pks__snapshot_create(&snapshot, txn->store, &next, txn->staging.folder, error); }
+  if (status) { return status; }
+  status = pks__scratch_append(&txn->changes, change, sizeof *change, error);
+  PKS_ASSERT(!status);
+  snapshot->staged = &txn->segments;
+  pks__snapshot_release(txn->snapshot);
+  txn->snapshot = snapshot;
+  return PKS_OK;
+}
+
+/// Stages a change of a pack that needs nothing but its name.
+static pks_status stage_named(pks_txn *txn, pks__staged_op *change, const char *pack, pks_error *error) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (status) { return status; }
+  if (!pack || !pks__pack_name_is_valid(pack)) {
+    return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
+  }
+  (void)snprintf(change->pack, sizeof change->pack, "%s", pack);
+  return pks__txn_stage(txn, change, error);
+}
+
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error) {
+  pks__staged_op change = {.kind = PKS__CHANGE_REMOVE, .keep_history = keep_history};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error) {
+  pks__staged_op change = {.kind = PKS__CHANGE_PRIORITY, .priority = priority};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error) {
+  pks__staged_op change = {.kind = PKS__CHANGE_PIN, .version = {.number = version}};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
+  pks__staged_op change = {.kind = PKS__CHANGE_UNPIN};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error) {
+  if (count == 0) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack keeps one version at least", pack, PKS_NO_OFFSET);
+  }
+  pks__staged_op change = {.kind = PKS__CHANGE_TRIM, .count = count};
+  return stage_named(txn, &change, pack, error);
+}
+
+pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error) {
+  pks__segment_id id;
+  memcpy(id.bytes, segment, sizeof id.bytes);
+  return pks__segment_set_add(&txn->kept, &id, error);
+}
+
+void pks_txn_collect(pks_txn *txn) { txn->collects = true; }
+// MARK: - Origins
+
+uint32_t pks_txn_origin_count(const pks_txn *txn) {
+  return pks__origins_count(&pks__txn_snapshot(txn)->generation.origins);
+}
+
+pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index) {
+  return pks__origins_at(&pks__txn_snapshot(txn)->generation.origins, index);
+}
+
+pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error) {
+  pks__scratch *changes = &txn->changes;
+  uint64_t staged = changes->length;
+  pks_snapshot *before = txn->snapshot ? pks__snapshot_retain(txn->snapshot) : NULL;
+  pks_status status = pks__store_check_process(txn->store, error);
+  for (uint32_t i = 0; !status && i < count; i++) {
+    pks__staged_op change = {.kind = PKS__CHANGE_ORDER, .provenance = {.origin = origins[i]}, .place = i};
+    status = pks__txn_stage(txn, &change, error);
+  }
+  if (status) {  // all or nothing
+    pks_snapshot *failed = txn->snapshot;
+    changes->length = staged;
+    txn->snapshot = before;
+    before = failed;
+  }
+  pks__snapshot_release(before);
+  return status;
+}
+
+pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  pks__staged_op change = {.kind = PKS__CHANGE_FORGET_ORIGIN, .provenance = {.origin = *origin}};
+  return status ? status : pks__txn_stage(txn, &change, error);
+}
+
+pks_status pks__txn_check_provenance(
+  const pks_txn *txn, const pks_provenance *by, const char *pack, uint64_t version, bool *adopts, pks_error *error
+) {
+  pks__verdict verdict;
+  pks_status status = pks__provenance_judge(by, pack, version, &pks__txn_snapshot(txn)->generation, &verdict, error);
+  if (adopts) { *adopts = verdict.adopts; }
+  return status;
+}
+
+pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error) {
+  bool adopts;
+  pks_status status = pks__txn_check_provenance(txn, by, pack, 0, &adopts, error);
+  if (status || !adopts) { return status; }
+  pks__staged_op change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
+  return stage_named(txn, &change, pack, error);
+}
+
+// MARK: - Adding a folder
+
+static pks_status check_globs(const pks_add_request *request, pks_error *error) {
+  for (uint32_t i = 0; i < request->map_glob_count; i++) {
+    const char *glob = request->map_globs[i], *fault = pks__glob_fault(glob);
+    if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, glob, PKS_NO_OFFSET); }
+  }
+  return PKS_OK;
+}
+
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error) {
+  const char *text = NULL;
+  bool bad_frame =
+    request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
+  if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
+    text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
+  } else if (request->level < 0 || request->level > 22) {
+    text = "the level is not in 1 ... 22";
+  } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
+    text = "the frame size is not in 65536 ... 16777216";
+  }
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+}
+
+static pks_status check_request(const pks_add_request *request, pks_error *error) {
+  pks_status status = pks__txn_check_encoding(request, error);
+  if (!status && (!request->folder || !*request->folder)) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
+  }
+  return status ? status : check_globs(request, error);
+}
+
+/// The pack, be it removed with its history kept; NULL when there is none.
+static const pks__pack_state *find_state(const pks__generation *generation, const char *pack, bool *is_live) {
+  uint32_t live = pks__generation_find_pack(generation, pack);
+  uint32_t removed = pks__generation_find_removed(generation, pack);
+  *is_live = live != UINT32_MAX;
+  if (*is_live) { return &generation->packs[live]; }
+  return removed != UINT32_MAX ? &generation->removed[removed] : NULL;
+}
+
+/// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says that
+/// they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack that is
+/// taken over do not count.
+static pks_status check_number(
+  const pks__generation *generation, const pks_add_request *request, bool adopts, pks_error *error
+) {
+  bool is_live;
+  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
+  if (request->version > PKS__VERSION_MAX) {
+    const char *text = "version numbers go from 1 to 9007199254740991";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
+  if (!state || adopts || request->version == 0 || request->version > state->highest_version || request->downgrade) {
+    return PKS_OK;
+  }
+  if (is_live && request->version == state->versions[0].number) { return PKS_OK; }
+  const char *text = "the number is not above all that the pack's versions ever had";
+  return pks__fail(error, PKS_EXISTS, text, request->pack, PKS_NO_OFFSET);
+}
+
+/// The version's number, and whether it may be used. Those of a pack that is taken over do not count.
+static pks_status choose_number(
+  const pks__generation *generation, const pks_add_request *request, bool adopts, uint64_t *number, pks_error *error
+) {
+  bool is_live;
+  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
+  if (state && state->held) {
+    return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
+  }
+  if (adopts) { state = NULL; }
+  *number = request->version;
+  if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
+  if (*number > PKS__VERSION_MAX) {
+    const char *text = "the pack has had the last version number that there is, 9007199254740991";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
+  if (!state || pks__pack_find_version(state, *number) == UINT32_MAX) { return PKS_OK; }
+  return pks__fail(
+    error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET
+  );
+}
+
+/// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their
+/// chunks.
+static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
+  for (uint32_t i = 0; i < series->sealed_count; i++) {
+    pks__segment *segment;
+    pks__staged_segment staged = {0};
+    const pks__segment_id *id = &series->sealed[i]->info.id;
+    char name[PKS__SEGMENT_NAME], path[2 * PKS__INDEX_NAME];
+    pks__segment_name(id, name);
+    (void)snprintf(staged.folder, sizeof staged.folder, "%s", pks__segment_series_path(series));
+    (void)snprintf(path, sizeof path, "%s/%s", staged.folder, name);
+    pks_status status = pks__scratch_reserve(&txn->segments, sizeof staged, error);
+    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->store->root, path, id, error); }
+    if (status) { return status; }
+    (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
+    status = pks__store_add_segment(txn->store, &segment, error);
+    if (status) {
+      pks__segment_close(segment);
+      return status;
+    }
+    staged.segment = segment;
+    (void)pks__scratch_append(&txn->segments, &staged, sizeof staged, NULL);
+  }
+  return PKS_OK;
+}
+
+/// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
+static void disown_segments(pks_txn *txn, uint64_t kept) {
+  for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
+  }
+  txn->segments.length = kept * sizeof(pks__staged_segment);
+}
+
+/// Whether a path of the pack and a path of another pack contest a name as file and folder. Checked only where there
+/// are other packs.
+static pks_status find_shadows(const pks_txn *txn, pks__ingest *ingest, bool *found, pks_error *error) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  uint32_t others = generation->pack_count - (ingest->base_pack != UINT32_MAX);
+  *found = false;
+  return !others ? PKS_OK : pks__ingest_find_conflicts(ingest, pks__txn_snapshot(txn), found, error);
+}
+
+pks_status pks__txn_stage_version(
+  pks_txn *txn, pks__ingest *ingest, pks__staged_op *change, pks_add_result *result, pks_error *error
+) {
+  const pks_add_request *request = &ingest->request;
+  uint64_t segment_count = PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment);
+  (void)snprintf(change->pack, sizeof change->pack, "%s", request->pack);
+  change->set_priority = request->set_priority;
+  change->priority = request->set_priority ? request->priority : 0;
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
+  if (!status) {
+    status = pks__ingest_lay_out(ingest, change->version.number, txn->options.durability == PKS_DURABLE, error);
+  }
+  if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
+  if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
+  if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
+  if (!status) {
+    change->run = ingest->run_name;
+    change->version.layout = ingest->layout_id;
+    ingest->result.version = pks__version_public(&change->version);
+    *result = ingest->result;
+    status = pks__txn_stage(txn, change, error);
+  }
+  if (status) { disown_segments(txn, segment_count); }
+  return status;
+}
+
+static pks_status stage_new(
+  pks_txn *txn, pks__ingest *ingest, uint64_t number, const pks_provenance *by, pks_add_result *result, pks_error *error
+) {
+  pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by};
+  change.version = (pks__version){
+    .number = number,
+    .catalog = ingest->catalog_id,
+    .committed_at_ns = txn->store->vfs->now_ns(txn->store->vfs->context),
+    .file_count = ingest->info.file_count,
+    .link_count = ingest->info.link_count,
+    .folder_count = ingest->info.folder_count,
+    .logical_bytes = ingest->info.logical_bytes,
+  };
+  return pks__txn_stage_version(txn, ingest, &change, result, error);
+}
+
+/// Where map assets lie now, and a priority.
+static pks_status stage_place(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
+  const pks_add_request *request = &ingest->request;
+  const pks__pack_state *pack = &pks__txn_snapshot(txn)->generation.packs[ingest->base_pack];
+  if (!pks__ingest_is_idle(ingest)) {
+    pks__staged_op change = {.kind = PKS__CHANGE_LAYOUT, .version = pack->versions[0]};
+    return pks__txn_stage_version(txn, ingest, &change, result, error);
+  }
+  pks_status status = pks__ingest_report(ingest, PKS_PHASE_COMMIT, error);
+  if (status) { return status; }
+  *result = ingest->result;
+  result->version = pks__version_public(&pack->versions[0]);
+  bool moves = request->set_priority && request->priority != pack->priority;
+  return moves ? pks_txn_set_priority(txn, request->pack, request->priority, error) : PKS_OK;
+}
+
+pks_status pks__txn_stage_unchanged(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, pks_add_result *result, pks_error *error
+) {
+  pks_status status = stage_place(txn, ingest, result, error);
+  return status ? status : pks__txn_stage_adoption(txn, ingest->request.pack, by, error);
+}
+
+pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = check_request(request, error); }
+  pks_provenance by = {.adopt = request->adopt};
+  bool adopts = false;
+  if (!status) { status = pks__txn_check_provenance(txn, &by, request->pack, 0, &adopts, error); }
+  if (!status) { status = check_number(&pks__txn_snapshot(txn)->generation, request, adopts, error); }
+  if (status) { return status; }
+  pks_add_result discarded;
+  if (!result) { result = &discarded; }
+  pks__ingest ingest;
+  pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  status = pks__ingest_folder(&ingest, &txn->staging, snapshot, request, txn->options.durability == PKS_DURABLE, error);
+  uint64_t number = 0;
+  if (!status && ingest.result.unchanged) {
+    status = pks__txn_stage_unchanged(txn, &ingest, &by, result, error);
+  } else if (!status) {
+    status = choose_number(&snapshot->generation, request, adopts, &number, error);
+    if (!status) { status = stage_new(txn, &ingest, number, &by, result, error); }
+  }
+  pks__ingest_close(&ingest);
+  return status;
+}

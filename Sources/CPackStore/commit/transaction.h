@@ -1,0 +1,73 @@
+/// Transactions: what is staged, and the commit.
+///
+/// States: staging -> committed, or aborted. Staging holds a snapshot of its base generation (so that collection spares
+/// what it reuses) and a staging folder; it holds no lock that a writer or reader waits for.
+///
+/// Commit. What happens, in order, and why a crash at any point leaves the old or the new generation whole:
+///   0  Staged segments and runs are synced. Nothing refers to them yet.
+///   1  The writer's lock is taken and CONTROL is read. If the generation moved on, the staged changes are applied to
+///      the newer one.
+///   2  What is needed neither by the current generation, nor by that of the slot that stays, nor by a pinned one, is
+///      unlinked.
+///   3  Segments are renamed into `segments/`, and the folder is synced. Nothing names them yet: if we die now, the
+///      next collection takes them.
+///   4  Runs and the new generation's file go into `index/` in the same way.
+///   5  The control slot that may be lost is written and synced: the switch.
+///   6  The lock is released.
+/// A failure before 5 leaves the old generation; files already moved go with the next commit's collection. From 5 on nothing is
+/// undone: a slot whose sync failed may or may not last, and both outcomes are whole.
+///
+/// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts anew. A later
+/// durable commit vouches for all that such commits left (`sync_backlog.h`).
+#ifndef PKS_COMMIT_TRANSACTION_H
+#define PKS_COMMIT_TRANSACTION_H
+
+#include "commit/staged_op.h"
+#include "ingest/ingest.h"
+#include "ingest/staging.h"
+#include "segment/segment_set.h"
+#include "store/state.h"
+
+struct pks_txn {
+  pks_store *store;
+  pks_txn_options options;
+  pks_snapshot *base;      ///< the newest generation when the transaction began
+  pks_snapshot *snapshot;  ///< base and what is staged
+  pks__staging staging;
+  pks__scratch changes;   ///< pks__staged_op
+  pks__scratch segments;  ///< pks__staged_segment: one reference each
+  pks__segment_set kept;  ///< segments that the commit must not collect
+  bool collects;          ///< commits even if nothing is staged
+};
+
+/// What the transaction sees: its base and what is staged.
+static inline pks_snapshot *pks__txn_snapshot(const pks_txn *txn) { return txn->snapshot ? txn->snapshot : txn->base; }
+
+/// Stages a change: on success the transaction sees it, on failure it is as before.
+pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error);
+
+/// INVALID_ARGUMENT for a pack's name, a level or sizes of frames that cannot be.
+pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);
+
+/// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.
+/// Of the change, pack, priority, run and the version's layout are set here.
+pks_status pks__txn_stage_version(
+  pks_txn *txn, pks__ingest *ingest, pks__staged_op *change, pks_add_result *result, pks_error *error
+);
+
+/// Stages nothing but where map assets lie now, a priority, and whose the pack is, for what was ingested turned out to be
+/// the current version's content.
+pks_status pks__txn_stage_unchanged(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, pks_add_result *result, pks_error *error
+);
+
+/// Whether `by` may change the pack, as far as that can be said before there is anything to stage: spares the work.
+/// With 0 for a version that is not chosen yet. `*adopts` (may be NULL): it would take the pack over.
+pks_status pks__txn_check_provenance(
+  const pks_txn *txn, const pks_provenance *by, const char *pack, uint64_t version, bool *adopts, pks_error *error
+);
+
+/// Stages that the current version of the pack is of the origin of `by`, if it is not yet.
+pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error);
+
+#endif

@@ -1,0 +1,242 @@
+#include "delta/delta.h"
+
+#include "codec/chunker.h"
+
+uint32_t pks__delta_group_limit(uint32_t chunk_average) {
+  uint32_t longest = pks__chunker_make(chunk_average).maximum;
+  return longest > PKS__DELTA_GROUP ? longest : PKS__DELTA_GROUP;
+}
+
+// MARK: - Header
+
+typedef struct fixed_part {
+  uint8_t magic[8];                                 //   0
+  pks_le32 version;                                 //   8
+  pks_le32 length;                                  //  12
+  pks_le64 from_number, to_number;                  //  16
+  pks__id from_catalog, to_catalog;                 //  32
+  pks_le64 committed_at_ns;                         //  96
+  pks_le64 file_count, link_count, folder_count;    // 104
+  pks_le64 logical_bytes, new_bytes;                // 128
+  pks_le32 chunk_average, part_count, group_count;  // 144
+  pks_le32 name_length;                             // 156
+} fixed_part;
+// Then the name, le32 group_max, le32 prefix_max, and the rows of the blocks.
+enum { MAXIMA = 8 };
+
+pks_status pks__delta_put_header(
+  pks__delta_header *header, const pks__delta_block *blocks, pks__scratch *out, pks_error *error
+) {
+  size_t name_length = strlen(header->pack);
+  uint64_t rows = (uint64_t)header->part_count + header->group_count;
+  uint64_t length = PKS__DELTA_FIXED + name_length + MAXIMA + rows * sizeof *blocks;
+  if (length > PKS__DELTA_HEADER_MAX) {
+    const char *text = "the versions differ in more than one delta may hold";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, header->pack, PKS_NO_OFFSET);
+  }
+  header->length = (uint32_t)length;
+  fixed_part fixed = {
+    .version = pks__put32(PKS__FORMAT),
+    .length = pks__put32(header->length),
+    .from_number = pks__put64(header->from_number),
+    .to_number = pks__put64(header->to_number),
+    .from_catalog = header->from_catalog,
+    .to_catalog = header->to_catalog,
+    .committed_at_ns = pks__put64((uint64_t)header->committed_at_ns),
+    .file_count = pks__put64(header->file_count),
+    .link_count = pks__put64(header->link_count),
+    .folder_count = pks__put64(header->folder_count),
+    .logical_bytes = pks__put64(header->logical_bytes),
+    .new_bytes = pks__put64(header->new_bytes),
+    .chunk_average = pks__put32(header->chunk_average),
+    .part_count = pks__put32(header->part_count),
+    .group_count = pks__put32(header->group_count),
+    .name_length = pks__put32((uint32_t)name_length),
+  };
+  memcpy(fixed.magic, PKS__DELTA_MAGIC, sizeof fixed.magic);
+  _Static_assert(sizeof fixed == PKS__DELTA_FIXED, "as the format says");
+  pks_le32 maxima[2] = {pks__put32(header->group_max), pks__put32(header->prefix_max)};
+  _Static_assert(sizeof maxima == MAXIMA, "as the format says");
+  pks_status status = pks__scratch_append(out, &fixed, sizeof fixed, error);
+  if (!status) { status = pks__scratch_append(out, header->pack, name_length, error); }
+  if (!status) { status = pks__scratch_append(out, maxima, sizeof maxima, error); }
+  return status ? status : pks__scratch_append(out, blocks, rows * sizeof *blocks, error);
+}
+
+static pks_status corrupt(const char *text, const char *name, pks_error *error) {
+  return pks__fail(error, PKS_CORRUPT, text, name, 0);
+}
+
+pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error) {
+  pks__reader reader = pks__reader_make(first, 16);
+  if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) {
+    return corrupt("this is no delta", name, error);
+  }
+  pks_status status = pks__check_format(pks__read32(&reader), name, 8, error);
+  if (status) { return status; }
+  *length = pks__read32(&reader);
+  bool fits = *length >= PKS__DELTA_FIXED && *length <= PKS__DELTA_HEADER_MAX;
+  return fits ? PKS_OK : corrupt("impossible length of a delta's header", name, error);
+}
+
+static void read_fixed(pks__reader *reader, pks__delta_header *header, uint32_t *name_length) {
+  (void)pks__read_bytes(reader, 12);  // magic and version, read already
+  header->length = pks__read32(reader);
+  header->from_number = pks__read64(reader);
+  header->to_number = pks__read64(reader);
+  memcpy(&header->from_catalog, pks__read_bytes(reader, PKS__ID_SIZE), PKS__ID_SIZE);
+  memcpy(&header->to_catalog, pks__read_bytes(reader, PKS__ID_SIZE), PKS__ID_SIZE);
+  header->committed_at_ns = (int64_t)pks__read64(reader);
+  header->file_count = pks__read64(reader);
+  header->link_count = pks__read64(reader);
+  header->folder_count = pks__read64(reader);
+  header->logical_bytes = pks__read64(reader);
+  header->new_bytes = pks__read64(reader);
+  header->chunk_average = pks__read32(reader);
+  header->part_count = pks__read32(reader);
+  header->group_count = pks__read32(reader);
+  *name_length = pks__read32(reader);
+}
+
+/// Whether the rows fit the header's sums and limits.
+static bool check_blocks(const pks__delta_header *header, const pks__delta_block *blocks) {
+  uint64_t described = 0, grouped = 0;
+  for (uint32_t i = 0; i < header->part_count + header->group_count; i++) {
+    bool is_part = i < header->part_count;
+    uint32_t raw = pks__get32(blocks[i].raw_length), stored = pks__get32(blocks[i].stored_length);
+    uint32_t limit = is_part ? PKS__DELTA_PART : header->group_max;
+    // Even a group that did not get smaller has no more than the start of its stored form, and empty lists.
+    if (raw == 0 || raw > limit || stored == 0 || stored > raw + PKS__DELTA_GROUP_FIXED + 2) { return false; }
+    *(is_part ? &described : &grouped) += raw;
+  }
+  return described <= PKS__DELTA_DESCRIPTION_MAX && grouped == header->new_bytes;
+}
+
+pks_status pks__delta_read_header(
+  const uint8_t *bytes, uint32_t length, const char *name, pks__delta_header *out, const pks__delta_block **blocks,
+  pks_error *error
+) {
+  pks__delta_header header = {0};
+  uint32_t name_length;
+  PKS_ASSERT(length >= PKS__DELTA_FIXED);
+  pks__reader reader = pks__reader_make(bytes, length);
+  read_fixed(&reader, &header, &name_length);
+  if (name_length > PKS__PACK_NAME_MAX) { return corrupt("bad name of a pack in a delta", name, error); }
+  const uint8_t *pack = pks__read_bytes(&reader, name_length);
+  header.group_max = pks__read32(&reader);
+  header.prefix_max = pks__read32(&reader);
+  if (reader.failed || header.length != length) { return corrupt("a delta's header is too short", name, error); }
+  memcpy(header.pack, pack, name_length);
+  bool fits = memchr(header.pack, 0, name_length) == NULL && pks__pack_name_is_valid(header.pack)
+    && pks__version_is_valid(header.to_number) && pks__version_is_valid(header.from_number)
+    && pks__chunk_average_is_valid(header.chunk_average)
+    && header.group_max <= pks__delta_group_limit(header.chunk_average) && header.prefix_max <= PKS__DELTA_PREFIX_MAX;
+  uint64_t rows = (uint64_t)header.part_count + header.group_count;
+  fits = fits && rows * sizeof **blocks == pks__reader_left(&reader);
+  *blocks = (const pks__delta_block *)(const void *)reader.next;
+  if (!fits || !check_blocks(&header, *blocks)) { return corrupt("bad header of a delta", name, error); }
+  *out = header;
+  return PKS_OK;
+}
+
+// MARK: - Groups
+
+static bool is_codec(uint8_t codec) { return codec == PKS__CODEC_RAW || codec == PKS__CODEC_ZSTD; }
+
+bool pks__delta_read_group(const uint8_t *stored, size_t stored_length, uint32_t raw_length, pks__delta_group *out) {
+  pks__reader reader = pks__reader_make(stored, stored_length);
+  uint8_t lists_codec = pks__read8(&reader), bytes_codec = pks__read8(&reader);
+  out->lists_raw_length = pks__read32(&reader);
+  out->lists_stored_length = pks__read32(&reader);
+  out->lists = pks__read_bytes(&reader, out->lists_stored_length);
+  if (reader.failed || !is_codec(lists_codec) || !is_codec(bytes_codec)) { return false; }
+  out->lists_codec = (pks__codec)lists_codec;
+  out->bytes_codec = (pks__codec)bytes_codec;
+  out->bytes = reader.next;
+  out->bytes_length = pks__reader_left(&reader);
+  if (out->lists_raw_length == 0 || out->lists_raw_length > PKS__DELTA_LISTS_MAX) { return false; }
+  if (lists_codec == PKS__CODEC_RAW && out->lists_raw_length != out->lists_stored_length) { return false; }
+  return bytes_codec != PKS__CODEC_RAW || out->bytes_length == raw_length;
+}
+
+void pks__delta_put_group_start(
+  uint8_t out[PKS__DELTA_GROUP_FIXED], pks__codec lists_codec, pks__codec bytes_codec, uint32_t lists_raw_length,
+  uint32_t lists_stored_length
+) {
+  pks_le32 lengths[2] = {pks__put32(lists_raw_length), pks__put32(lists_stored_length)};
+  out[0] = (uint8_t)lists_codec;
+  out[1] = (uint8_t)bytes_codec;
+  memcpy(out + 2, lengths, sizeof lengths);
+}
+
+void pks__delta_lists_begin(pks__delta_lists *out, const uint8_t *lists, size_t length) {
+  *out = (pks__delta_lists){.reader = pks__reader_make(lists, length)};
+  out->left = pks__read_varint(&out->reader);
+}
+
+bool pks__delta_next_piece(
+  pks__delta_lists *lists, uint64_t byte_count, uint32_t prefix_max, pks__delta_prefix_part *out
+) {
+  if (lists->reader.failed || lists->left == 0) { return false; }
+  lists->left--;
+  uint64_t position = pks__unzigzag(pks__read_varint(&lists->reader), lists->position);
+  uint64_t length = pks__read_varint(&lists->reader);
+  bool fits = length > 0 && length <= prefix_max - lists->total && pks__range_fits(position, length, byte_count);
+  if (!fits) { lists->reader.failed = true; }
+  if (lists->reader.failed) { return false; }
+  lists->total += length;
+  lists->position = position + length;
+  *out = (pks__delta_prefix_part){.position = position, .length = (uint32_t)length};
+  return true;
+}
+
+void pks__delta_begin_covers(pks__delta_lists *lists) { lists->left = pks__read_varint(&lists->reader); }
+
+bool pks__delta_next_cover(
+  pks__delta_lists *lists, uint32_t raw_length, uint64_t prefix_length, pks__delta_cover *out
+) {
+  if (lists->reader.failed || lists->left == 0) { return false; }
+  lists->left--;
+  uint64_t gap = pks__read_varint(&lists->reader), length = pks__read_varint(&lists->reader);
+  uint64_t prefix = pks__unzigzag(pks__read_varint(&lists->reader), lists->prefix);
+  bool fits = gap <= raw_length - lists->begin && length > 0 && length <= raw_length - lists->begin - gap
+    && pks__range_fits(prefix, length, prefix_length);
+  if (!fits) { lists->reader.failed = true; }
+  if (lists->reader.failed) { return false; }
+  *out =
+    (pks__delta_cover){.begin = (uint32_t)(lists->begin + gap), .length = (uint32_t)length, .prefix = (uint32_t)prefix};
+  lists->begin += gap + length;
+  lists->prefix = prefix + length;
+  return true;
+}
+
+bool pks__delta_lists_end(const pks__delta_lists *lists) {
+  return !lists->reader.failed && lists->left == 0 && pks__reader_left(&lists->reader) == 0;
+}
+
+size_t pks__delta_put_lists(
+  const pks__delta_prefix_part *pieces, uint32_t piece_count, const pks__delta_cover *covers, uint32_t cover_count,
+  uint8_t *out, size_t room
+) {
+  size_t used = 0;
+  uint64_t position = 0, begin = 0, prefix = 0;
+  // Three numbers at most are written at a time.
+  if (room < 3 * PKS__VARINT_MAX) { return 0; }
+  room -= 3 * PKS__VARINT_MAX;
+  used += pks__put_varint(out + used, piece_count);
+  for (uint32_t i = 0; i < piece_count && used <= room; i++) {
+    used += pks__put_varint(out + used, pks__zigzag(pieces[i].position, position));
+    used += pks__put_varint(out + used, pieces[i].length);
+    position = pieces[i].position + pieces[i].length;
+  }
+  if (used > room) { return 0; }
+  used += pks__put_varint(out + used, cover_count);
+  for (uint32_t i = 0; i < cover_count && used <= room; i++) {
+    used += pks__put_varint(out + used, covers[i].begin - begin);
+    used += pks__put_varint(out + used, covers[i].length);
+    used += pks__put_varint(out + used, pks__zigzag(covers[i].prefix, prefix));
+    begin = (uint64_t)covers[i].begin + covers[i].length;
+    prefix = (uint64_t)covers[i].prefix + covers[i].length;
+  }
+  return used <= room ? used : 0;
+}

@@ -1,0 +1,178 @@
+/// Deltas: one file that turns version A of a pack, which both sides have, into version B.
+///
+/// The idea. A delta says nothing that whoever applies it can find out. It has no chunk ids and no catalog pages: it says
+/// which chunks of A make up the files of B, and gives the bytes of the chunks that A lacks; cutting and hashing these
+/// yields the catalog of B, whose id is in the header. It is applied once, when it is installed: no asset that is read
+/// later depends on another version.
+///
+/// Definitions
+///   row, position  number of a chunk of A, or of a byte: files in order of paths, as if they were one (`version_list.h`)
+///   description    the entries of B, relative to those of A: what is equal costs a few bits. A file is a list of steps:
+///                  chunks that A has, chunks that are new, chunks that were new before
+///   new bytes      the chunks that A lacks, one after another. A step begins and ends where chunks of B do, so that the
+///                  chunker finds the cuts again
+///   group          new bytes that are encoded together: whole chunks, up to a few hundred KiB
+///   prefix         bytes of A that the encoder of a group may refer to: *pieces* of A, put together
+///   cover          a stretch of a group that is kept as its difference, byte by byte, to a stretch of the prefix
+///   block          part of the description, or a group, in stored form; the unit of checking
+///
+/// File: header, then blocks back to back: those of the description, then the groups. `Docs/FORMAT.md` has the layout.
+/// The SHA-256 of the header names the delta, and is what gets signed; the header has the SHA-256 of every block. What
+/// follows the blocks is none of the core's business.
+///
+/// Hostile bytes. A header says how much memory applying takes, and is refused when that is more than this header allows;
+/// a block is hashed before it is looked at; a version that comes out wrong is not staged.
+#ifndef PKS_DELTA_H
+#define PKS_DELTA_H
+
+#include "codec/codec.h"
+#include "format/format.h"
+#include "platform/scratch.h"
+
+#define PKS__DELTA_MAGIC "PKSDELT0"
+
+enum {
+  PKS__DELTA_FIXED = 160,                    ///< bytes of a header before the pack's name
+  PKS__DELTA_HEADER_MAX = 64 * 1024 * 1024,  ///< bytes
+  PKS__DELTA_DESCRIPTION_MAX = 1 << 30,      ///< bytes, all of it
+  PKS__DELTA_PART = 1024 * 1024,             ///< raw bytes of a block of the description, at most
+  PKS__DELTA_GROUP = 512 * 1024,             ///< raw bytes of a group, unless a single chunk is longer
+  PKS__DELTA_PREFIX_MAX = 3584 * 1024,       ///< bytes; with a group of the usual size 4 MiB
+  PKS__DELTA_LISTS_MAX = 256 * 1024,         ///< bytes of a group's lists of pieces and covers
+  PKS__DELTA_GROUP_CHUNKS = 4096,            ///< chunks of a group, at most
+  PKS__DELTA_GROUP_FIXED = 10,               ///< bytes of a group's stored form before its lists
+};
+
+/// A block, as the header has it.
+typedef struct pks__delta_block {
+  pks_le32 stored_length;
+  pks_le32 raw_length;
+  pks__id digest;  ///< SHA-256 of the stored bytes
+} pks__delta_block;
+
+typedef struct pks__delta_header {
+  uint32_t length;         ///< of the header, blocks' rows included
+  uint32_t chunk_average;  ///< of version B
+  uint32_t part_count;     ///< blocks of the description
+  uint32_t group_count;    ///< blocks that are groups: they follow
+  uint32_t group_max;      ///< raw bytes of the largest group
+  uint32_t prefix_max;     ///< bytes of the largest prefix
+  uint64_t from_number, to_number;
+  pks__id from_catalog, to_catalog;
+  int64_t committed_at_ns;                                       ///< of version B
+  uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of version B
+  uint64_t new_bytes;                                            ///< raw bytes of all groups
+  char pack[PKS__PACK_NAME_MAX + 1];
+} pks__delta_header;
+
+/// The longest group that a delta of that average may have.
+uint32_t pks__delta_group_limit(uint32_t chunk_average);
+
+/// Writes the header, with the rows of its blocks: `part_count + group_count` of them. `header->length` is set.
+pks_status pks__delta_put_header(
+  pks__delta_header *header, const pks__delta_block *blocks, pks__scratch *out, pks_error *error
+);
+/// Reads how long a header is from its first 16 bytes. Errors: CORRUPT (no delta), NEWER_FORMAT.
+pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error);
+/// Reads a whole header, `bytes` of length `*length` as above. `*blocks` are in `bytes`. Everything is checked against the
+/// limits, and the blocks' sizes against each other. `name` is for messages.
+pks_status pks__delta_read_header(
+  const uint8_t *bytes, uint32_t length, const char *name, pks__delta_header *out, const pks__delta_block **blocks,
+  pks_error *error
+);
+
+// MARK: - Description
+
+/// The low bits of what the description says next. The rest is a count of entries, or PKS__DELTA_ENTRY_... flags.
+typedef enum pks__delta_op {
+  PKS__DELTA_SAME = 0,   ///< so many entries of A are in B as they are, and are no map assets there
+  PKS__DELTA_GONE = 1,   ///< so many entries of A are not in B
+  PKS__DELTA_OTHER = 2,  ///< the next path of A is in B with what follows
+  PKS__DELTA_ADDED = 3,  ///< a path that A lacks, and what follows
+} pks__delta_op;
+enum { PKS__DELTA_OP_BITS = 2 };
+
+enum {
+  PKS__DELTA_KIND_MASK = 3,  ///< pks__record_kind
+  PKS__DELTA_EXECUTABLE = 4,
+  PKS__DELTA_MAPPED = 8,  ///< a map asset
+};
+
+/// The low bits of a step of a file. The rest is a count: of chunks, but of bytes for new ones.
+typedef enum pks__delta_step_kind {
+  PKS__DELTA_KEEP = 0,   ///< chunks of A, from a row on
+  PKS__DELTA_NEW = 1,    ///< the next new bytes
+  PKS__DELTA_AGAIN = 2,  ///< chunks that were new before, from a number on
+} pks__delta_step_kind;
+enum { PKS__DELTA_STEP_BITS = 2 };
+
+typedef struct pks__delta_step {
+  pks__delta_step_kind kind;
+  uint64_t first;  ///< row of A; number of the chunk among the new ones; of new bytes, where they begin among them
+  uint64_t count;
+} pks__delta_step;
+
+/// A difference of two numbers as a number without a sign: small ones stay small.
+static inline uint64_t pks__zigzag(uint64_t to, uint64_t from) {
+  uint64_t difference = to - from;
+  return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
+}
+static inline uint64_t pks__unzigzag(uint64_t value, uint64_t from) {
+  return from + (value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+}
+
+// MARK: - Groups
+
+/// A piece of A in a group's prefix.
+typedef struct pks__delta_prefix_part {
+  uint64_t position;
+  uint32_t length;
+} pks__delta_prefix_part;
+
+/// Bytes [begin, begin + length) of a group are kept less the bytes of the prefix from `prefix` on.
+typedef struct pks__delta_cover {
+  uint32_t begin, length, prefix;
+} pks__delta_cover;
+
+/// The stored form of a group, taken apart. All on loan from the stored bytes.
+typedef struct pks__delta_group {
+  pks__codec lists_codec, bytes_codec;
+  uint32_t lists_raw_length, lists_stored_length;
+  const uint8_t *lists;
+  const uint8_t *bytes;
+  size_t bytes_length;
+} pks__delta_group;
+
+/// Takes a stored group apart; false when it breaks a rule.
+bool pks__delta_read_group(const uint8_t *stored, size_t stored_length, uint32_t raw_length, pks__delta_group *out);
+void pks__delta_put_group_start(
+  uint8_t out[PKS__DELTA_GROUP_FIXED], pks__codec lists_codec, pks__codec bytes_codec, uint32_t lists_raw_length,
+  uint32_t lists_stored_length
+);
+
+/// Walks lists that nobody vouches for. Pieces lie in [0, byte_count) of A and are `prefix_max` bytes together at most;
+/// covers rise and do not overlap. False at the end of the list; `reader.failed` tells why.
+typedef struct pks__delta_lists {
+  pks__reader reader;
+  uint64_t left;           ///< of the list under way
+  uint64_t position;       ///< after the last piece
+  uint64_t total;          ///< bytes of pieces so far
+  uint64_t begin, prefix;  ///< after the last cover
+} pks__delta_lists;
+void pks__delta_lists_begin(pks__delta_lists *out, const uint8_t *lists, size_t length);
+bool pks__delta_next_piece(
+  pks__delta_lists *lists, uint64_t byte_count, uint32_t prefix_max, pks__delta_prefix_part *out
+);
+/// Begins with the covers, once all pieces were read.
+void pks__delta_begin_covers(pks__delta_lists *lists);
+bool pks__delta_next_cover(pks__delta_lists *lists, uint32_t raw_length, uint64_t prefix_length, pks__delta_cover *out);
+/// Whether the walk came to the end of all that there is.
+bool pks__delta_lists_end(const pks__delta_lists *lists);
+
+/// Writes lists. `room` is what `out` holds; returns the bytes used, or 0 when they do not fit.
+size_t pks__delta_put_lists(
+  const pks__delta_prefix_part *pieces, uint32_t piece_count, const pks__delta_cover *covers, uint32_t cover_count,
+  uint8_t *out, size_t room
+);
+
+#endif

@@ -1,0 +1,344 @@
+/// Building a delta: plan, index, groups on all threads, header.
+///
+/// Groups are written in order, whichever thread encodes them. The header is as long as the plan says, and comes last, for
+/// it has the digests of what lies behind it.
+#include <string.h>
+
+#include "base/memory.h"
+#include "delta/delta_encode.h"
+#include "delta/delta_file.h"
+#include "ingest/staging.h"
+
+enum {
+  LEVEL_HIGH = 13,
+  THREADS_MAX = 8,
+  THREADS_MAX_HIGH = 4,  // from LEVEL_HIGH on an encoder takes about 50 MB
+};
+
+/// A group on its way. `task` comes first: the pool hands it back.
+typedef struct group_task {
+  pks__task task;
+  struct builder *builder;
+  const pks__planned_group *group;
+  uint8_t *stored;
+  size_t stored_length;
+  uint32_t prefix_length;
+  pks__id digest;
+  pks_status status;
+  pks_error error;
+} group_task;
+
+typedef struct builder {
+  const pks_delta_request *request;
+  pks_store *store;
+  pks__staging staging;  ///< zeroed when the store may not be written: then all is in memory
+  pks__scratch_folder *home;
+  pks__delta_plan plan;
+  pks__scratch spans;  ///< pks__old_span: what the index has
+  pks__delta_index index;
+  pks__delta_effort effort;
+  pks__pool *pool;
+  pks__group_encoder **encoders;  ///< one per worker
+  group_task *ring;
+  uint32_t ring_size, oldest, count;
+  uint32_t group_max;
+  uint64_t next_group;
+  pks__scratch blocks;                 ///< pks__delta_block
+  uint64_t offset;                     ///< of the next block in the file
+  uint64_t bytes_before, bytes_total;  ///< for progress
+  pks__delta_header header;
+} builder;
+
+static pks_status write_bytes(
+  const builder *builder, uint64_t offset, const void *bytes, size_t byte_count, pks_error *error
+) {
+  int failure = builder->request->write(builder->request->context, offset, bytes, byte_count);
+  return failure ? pks__fail_system(error, failure, "cannot write the delta", NULL) : PKS_OK;
+}
+
+static pks_status write_block(
+  builder *builder, const uint8_t *stored, size_t stored_length, uint32_t raw_length, const pks__id *digest,
+  pks_error *error
+) {
+  pks__delta_block block = {
+    .stored_length = pks__put32((uint32_t)stored_length), .raw_length = pks__put32(raw_length), .digest = *digest};
+  pks_status status = write_bytes(builder, builder->offset, stored, stored_length, error);
+  builder->offset += stored_length;
+  return status ? status : pks__scratch_append(&builder->blocks, &block, sizeof block, error);
+}
+
+static pks_status report(void *context, uint64_t bytes_done, pks_error *error) {
+  const builder *builder = context;
+  const pks_delta_request *request = builder->request;
+  bool goes_on =
+    !request->progress || request->progress(request->context, builder->bytes_before + bytes_done, builder->bytes_total);
+  return goes_on ? PKS_OK : pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+// MARK: - Description
+
+static uint32_t part_count(const builder *builder) {
+  return (uint32_t)((builder->plan.description.length + PKS__DELTA_PART - 1) / PKS__DELTA_PART);
+}
+
+static pks_status write_description(builder *builder, pks_error *error) {
+  const pks__scratch *description = &builder->plan.description;
+  pks__encoder *encoder = pks__encoder_create(builder->effort.level);
+  size_t capacity = pks__encode_capacity(PKS__DELTA_PART);
+  uint8_t *encoded = pks__allocate(capacity);
+  pks_status status = encoder && encoded ? PKS_OK : pks__fail_memory(error);
+  for (uint64_t begin = 0; !status && begin < description->length; begin += PKS__DELTA_PART) {
+    size_t length = (size_t)pks__min64(PKS__DELTA_PART, description->length - begin);
+    const uint8_t *raw = description->bytes + begin;
+    size_t stored_length = pks__encode(encoder, raw, length, encoded, capacity);
+    if (stored_length == SIZE_MAX) {
+      status = pks__fail_memory(error);
+      break;
+    }
+    const uint8_t *stored = stored_length > 0 ? encoded : raw;
+    if (stored_length == 0) { stored_length = length; }
+    pks__id digest;
+    builder->store->sha256(stored, stored_length, digest.bytes);
+    status = write_block(builder, stored, stored_length, (uint32_t)length, &digest, error);
+  }
+  pks__encoder_destroy(encoder);
+  pks__free(encoded);
+  return status;
+}
+
+// MARK: - Groups
+
+static void run_group(pks__task *task, uint32_t worker) {
+  group_task *group = (group_task *)(void *)task;
+  builder *builder = group->builder;
+  group->status = pks__group_encode(
+    builder->encoders[worker], group->group, group->stored, &group->stored_length, &group->prefix_length, &group->error
+  );
+  if (!group->status) { builder->store->sha256(group->stored, group->stored_length, group->digest.bytes); }
+}
+
+static const pks__planned_group *planned(const builder *builder, uint64_t index) {
+  return PKS__SCRATCH_AT(&builder->plan.groups, const pks__planned_group, index);
+}
+
+static uint64_t group_count(const builder *builder) {
+  return PKS__SCRATCH_COUNT(&builder->plan.groups, pks__planned_group);
+}
+
+static pks_status open_groups(builder *builder, pks_error *error) {
+  uint32_t threads = pks__pool_thread_count(builder->pool);
+  builder->ring_size = threads + 2;
+  builder->encoders = pks__allocate_zeroed(threads, sizeof *builder->encoders);
+  builder->ring = pks__allocate_zeroed(builder->ring_size, sizeof *builder->ring);
+  if (!builder->encoders || !builder->ring) { return pks__fail_memory(error); }
+  for (uint32_t i = 0; i < threads; i++) {
+    builder->encoders[i] =
+      pks__group_encoder_create(&builder->plan, &builder->index, &builder->effort, builder->group_max);
+    if (!builder->encoders[i]) { return pks__fail_memory(error); }
+  }
+  for (uint32_t i = 0; i < builder->ring_size; i++) {
+    builder->ring[i].task.run = run_group;
+    builder->ring[i].builder = builder;
+    builder->ring[i].stored = pks__allocate(pks__group_stored_max(builder->group_max));
+    if (!builder->ring[i].stored) { return pks__fail_memory(error); }
+  }
+  return PKS_OK;
+}
+
+static void close_groups(builder *builder) {
+  for (uint32_t i = 0; i < builder->count; i++) {
+    pks__pool_finish(builder->pool, &builder->ring[(builder->oldest + i) % builder->ring_size].task);
+  }
+  for (uint32_t i = 0; builder->ring && i < builder->ring_size; i++) { pks__free(builder->ring[i].stored); }
+  for (uint32_t i = 0; builder->encoders && i < pks__pool_thread_count(builder->pool); i++) {
+    pks__group_encoder_destroy(builder->encoders[i]);
+  }
+  pks__free(builder->ring);
+  pks__free(builder->encoders);
+}
+
+static void submit_groups(builder *builder) {
+  while (builder->count < builder->ring_size && builder->next_group < group_count(builder)) {
+    group_task *group = &builder->ring[(builder->oldest + builder->count++) % builder->ring_size];
+    group->group = planned(builder, builder->next_group++);
+    pks__pool_submit(builder->pool, &group->task);
+  }
+}
+
+static pks_status write_group(builder *builder, pks_error *error) {
+  group_task *group = &builder->ring[builder->oldest];
+  pks__pool_finish(builder->pool, &group->task);
+  builder->oldest = (builder->oldest + 1) % builder->ring_size;
+  builder->count--;
+  if (group->status) {
+    if (error) { *error = group->error; }
+    return group->status;
+  }
+  if (group->prefix_length > builder->header.prefix_max) { builder->header.prefix_max = group->prefix_length; }
+  pks_status status =
+    write_block(builder, group->stored, group->stored_length, group->group->length, &group->digest, error);
+  return status ? status : report(builder, group->group->position + group->group->length, error);
+}
+
+/// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B has no
+/// more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
+/// beside.
+static pks_status choose_spans(builder *builder, pks_error *error) {
+  enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };
+  const pks__delta_plan *plan = &builder->plan;
+  pks__old_span all = {.begin = 0, .end = plan->from.byte_count};
+  if (all.end == 0) { return PKS_OK; }
+  bool takes_all = all.end <= ALL_MAX || all.end / ALL_PER_NEW_BYTE <= plan->new_bytes;
+  return takes_all ? pks__scratch_append(&builder->spans, &all, sizeof all, error)
+                   : pks__delta_plan_list_gone(plan, &builder->spans, error);
+}
+
+static pks_status write_groups(builder *builder, pks_error *error) {
+  if (group_count(builder) == 0) { return PKS_OK; }
+  const pks__delta_progress progress = {.context = builder, .report = report};
+  pks_status status = choose_spans(builder, error);
+  if (status) { return status; }
+  builder->bytes_before = 0;
+  builder->bytes_total = pks__old_spans_length(&builder->spans) + builder->plan.new_bytes;
+  status = pks__delta_index_make(
+    &builder->index, &builder->plan.from, &builder->spans, builder->pool, builder->home, &progress, error
+  );
+  builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
+  if (!status) { status = open_groups(builder, error); }
+  if (!status) { submit_groups(builder); }
+  while (!status && builder->count > 0) {
+    status = write_group(builder, error);
+    if (!status) { submit_groups(builder); }
+  }
+  close_groups(builder);
+  return status;
+}
+
+// MARK: - Header
+
+static void begin_header(builder *builder, const pks__version *from, const pks__version *to) {
+  pks__delta_header *header = &builder->header;
+  *header = (pks__delta_header){
+    .chunk_average = builder->plan.to.info.chunk_average,
+    .part_count = part_count(builder),
+    .group_count = (uint32_t)group_count(builder),
+    .from_number = from->number,
+    .to_number = to->number,
+    .from_catalog = from->catalog,
+    .to_catalog = to->catalog,
+    .committed_at_ns = to->committed_at_ns,
+    .file_count = builder->plan.to.info.file_count,
+    .link_count = builder->plan.to.info.link_count,
+    .folder_count = builder->plan.to.info.folder_count,
+    .logical_bytes = builder->plan.to.info.logical_bytes,
+    .new_bytes = builder->plan.new_bytes,
+  };
+  for (uint64_t i = 0; i < group_count(builder); i++) {
+    if (planned(builder, i)->length > header->group_max) { header->group_max = planned(builder, i)->length; }
+  }
+  builder->group_max = header->group_max;
+}
+
+/// Leaves room for the header, whose length is known by now.
+static pks_status leave_room(builder *builder, pks_error *error) {
+  pks__scratch rows = {0}, bytes = {0};
+  uint64_t count = (uint64_t)builder->header.part_count + builder->header.group_count;
+  pks_status status = pks__scratch_append(&rows, NULL, count * sizeof(pks__delta_block), error);
+  const pks__delta_block *blocks = PKS__SCRATCH_AT(&rows, const pks__delta_block, 0);
+  if (!status) { status = pks__delta_put_header(&builder->header, blocks, &bytes, error); }
+  builder->offset = builder->header.length;
+  pks__scratch_free(&rows);
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+static pks_status write_header(builder *builder, pks_delta_info *out, pks_error *error) {
+  pks__scratch bytes = {0};
+  const pks__delta_header *header = &builder->header;
+  const pks__delta_block *blocks = PKS__SCRATCH_AT(&builder->blocks, const pks__delta_block, 0);
+  pks_status status = pks__delta_put_header(&builder->header, blocks, &bytes, error);
+  if (!status) { status = write_bytes(builder, 0, bytes.bytes, (size_t)bytes.length, error); }
+  if (!status) {
+    pks__delta_file file = {.header = *header, .length = builder->offset};
+    builder->store->sha256(bytes.bytes, (size_t)bytes.length, file.digest.bytes);
+    pks__delta_file_tell(&file, out);
+  }
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+// MARK: - Building
+
+static const pks__version *find_version(const pks__pack_state *pack, uint64_t number, pks_error *error) {
+  uint32_t index = pks__pack_find_version(pack, number);
+  if (index != UINT32_MAX) { return &pack->versions[index]; }
+  (void)pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", pack->name, PKS_NO_OFFSET);
+  return NULL;
+}
+
+static const pks__pack_state *find_pack(const pks_snapshot *snapshot, const char *name, pks_error *error) {
+  const pks__generation *generation = &snapshot->generation;
+  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
+  if (live != UINT32_MAX) { return &generation->packs[live]; }
+  if (gone != UINT32_MAX) { return &generation->removed[gone]; }
+  (void)pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET);
+  return NULL;
+}
+
+static pks_status open_builder(builder *builder, pks_error *error) {
+  bool high = builder->effort.level >= LEVEL_HIGH;
+  uint32_t most = high ? THREADS_MAX_HIGH : THREADS_MAX;
+  builder->pool = pks__pool_create(builder->store->thread_count < most ? builder->store->thread_count : most);
+  if (!builder->pool) { return pks__fail_memory(error); }
+  if (!builder->store->may_write) { return PKS_OK; }
+  pks_status status = pks__staging_open(&builder->staging, builder->store, error);
+  if (!status) { builder->home = &builder->staging.scratch; }
+  return status;
+}
+
+static pks_status build(
+  builder *builder, pks_snapshot *snapshot, const pks__version *from, const pks__version *to, pks_delta_info *out,
+  pks_error *error
+) {
+  pks_status status = open_builder(builder, error);
+  pks__scratch_init(&builder->blocks, builder->home);
+  pks__scratch_init(&builder->spans, builder->home);
+  if (!status) { status = pks__delta_plan_make(&builder->plan, snapshot, from, to, builder->home, error); }
+  if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
+    const char *text = "the versions differ in more than one delta may hold";
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, text, builder->request->pack, PKS_NO_OFFSET);
+  }
+  if (status) { return status; }
+  begin_header(builder, from, to);
+  memcpy(builder->header.pack, builder->request->pack, strlen(builder->request->pack));
+  status = leave_room(builder, error);
+  if (!status) { status = write_description(builder, error); }
+  if (!status) { status = write_groups(builder, error); }
+  return status ? status : write_header(builder, out, error);
+}
+
+pks_status pks_delta_build(
+  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
+) {
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (status) { return status; }
+  if (request->level < 0 || request->level > PKS_DELTA_LEVEL_MAX || !snapshot->store->sha256) {
+    const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need 'pks_options.sha256'";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
+  const pks__pack_state *pack = find_pack(snapshot, request->pack, error);
+  const pks__version *from = pack ? find_version(pack, request->from, error) : NULL;
+  const pks__version *to = from ? find_version(pack, request->to, error) : NULL;
+  if (!to) { return PKS_NOT_FOUND; }
+  builder builder = {.request = request, .store = snapshot->store};
+  builder.effort = pks__delta_effort_make(request->level ? request->level : PKS_DELTA_LEVEL);
+  // Snapshots are immutable to their users but for what they open when it is first touched.
+  status = build(&builder, pks__snapshot_mutable(snapshot), from, to, out, error);
+  pks__delta_plan_close(&builder.plan);
+  pks__delta_index_close(&builder.index);
+  pks__scratch_free(&builder.blocks);
+  pks__scratch_free(&builder.spans);
+  pks__pool_destroy(builder.pool);
+  pks__staging_close(&builder.staging);
+  return status;
+}

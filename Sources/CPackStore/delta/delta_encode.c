@@ -1,0 +1,378 @@
+#include "delta/delta_encode.h"
+
+#include "base/memory.h"
+#include "delta/delta_covers.h"
+
+enum {
+  LEVEL_QUICK = 3,
+  LEVEL_HIGHEST = 20,  // from here on there is time for all
+  PREFIX_DEFAULT = 1024 * 1024,
+  WORTH_NUMERATOR = 63,  // of 64 parts: what the fast encoder saves less of is kept raw
+  FAR_MAX = 32,
+  FAR_MAX_HIGHEST = 1024,
+  GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
+  COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
+};
+
+pks__delta_effort pks__delta_effort_make(int level) {
+  bool highest = level >= LEVEL_HIGHEST;
+  return (pks__delta_effort){
+    .level = level,
+    .prefix_max = highest ? PKS__DELTA_PREFIX_MAX : PREFIX_DEFAULT,
+    .far_max = highest ? FAR_MAX_HIGHEST : FAR_MAX,
+    .tries_both = highest,
+  };
+}
+
+/// A way to encode a group.
+typedef struct attempt {
+  uint8_t *prefix;
+  uint32_t prefix_length;
+  pks__scratch pieces;  ///< pks__delta_prefix_part
+} attempt;
+
+struct pks__group_encoder {
+  const pks__delta_plan *plan;
+  pks__delta_effort effort;
+  const pks__delta_index *index;
+  pks__encoder *quick, *slow;
+  pks__version_reader from, to;
+  pks__prefix_chooser chooser;
+  attempt attempts[PKS__PIECE_CHOICES];
+  pks__delta_index local;  ///< of a prefix
+  pks__scratch covers;     ///< pks__delta_cover
+  uint8_t *raw, *difference;
+  uint8_t *encoded, *other;  ///< of `encoded_capacity`
+  size_t encoded_capacity;
+  uint8_t *lists, *lists_encoded;
+};
+
+// MARK: - Making
+
+static bool allocate(pks__group_encoder *encoder, uint32_t group_max) {
+  encoder->encoded_capacity = pks__encode_capacity(group_max);
+  encoder->quick = pks__encoder_create(LEVEL_QUICK);
+  encoder->slow = pks__encoder_create(encoder->effort.level);
+  encoder->raw = pks__allocate(group_max);
+  encoder->difference = pks__allocate(group_max);
+  encoder->encoded = pks__allocate(encoder->encoded_capacity);
+  encoder->other = pks__allocate(encoder->encoded_capacity);
+  encoder->lists = pks__allocate(PKS__DELTA_LISTS_MAX);
+  encoder->lists_encoded = pks__allocate(pks__encode_capacity(PKS__DELTA_LISTS_MAX));
+  bool has_prefixes = true;
+  for (size_t i = 0; i < PKS__PIECE_CHOICES; i++) {
+    encoder->attempts[i].prefix = pks__allocate(encoder->effort.prefix_max);
+    has_prefixes = has_prefixes && encoder->attempts[i].prefix;
+  }
+  return encoder->quick && encoder->slow && encoder->raw && encoder->difference && encoder->encoded && encoder->other
+    && encoder->lists && encoder->lists_encoded && has_prefixes;
+}
+
+pks__group_encoder *pks__group_encoder_create(
+  const pks__delta_plan *plan, const pks__delta_index *index, const pks__delta_effort *effort, uint32_t group_max
+) {
+  pks__group_encoder *encoder = pks__allocate_zeroed(1, sizeof *encoder);
+  if (!encoder) { return NULL; }
+  encoder->plan = plan;
+  encoder->index = index;
+  encoder->effort = *effort;
+  encoder->from.list = &plan->from;
+  encoder->to.list = &plan->to;
+  if (allocate(encoder, group_max)) { return encoder; }
+  pks__group_encoder_destroy(encoder);
+  return NULL;
+}
+
+void pks__group_encoder_destroy(pks__group_encoder *encoder) {
+  if (!encoder) { return; }
+  pks__version_reader_close(&encoder->from);
+  pks__version_reader_close(&encoder->to);
+  pks__encoder_destroy(encoder->quick);
+  pks__encoder_destroy(encoder->slow);
+  pks__prefix_chooser_free(&encoder->chooser);
+  pks__delta_index_close(&encoder->local);
+  for (size_t i = 0; i < PKS__PIECE_CHOICES; i++) {
+    pks__free(encoder->attempts[i].prefix);
+    pks__scratch_free(&encoder->attempts[i].pieces);
+  }
+  pks__scratch_free(&encoder->covers);
+  uint8_t *all[] = {encoder->raw,   encoder->difference, encoder->encoded,
+                    encoder->other, encoder->lists,      encoder->lists_encoded};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__free(all[i]); }
+  pks__free(encoder);
+}
+
+// MARK: - Reading
+
+/// New chunks that are neighbours in B are read together.
+static pks_status read_group(pks__group_encoder *encoder, const pks__planned_group *group, pks_error *error) {
+  const pks__version_list *to = &encoder->plan->to;
+  const uint64_t *rows = PKS__SCRATCH_AT(&encoder->plan->new_rows, const uint64_t, group->first_chunk);
+  uint32_t offset = 0;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0, next; !status && i < group->chunk_count; i = next) {
+    for (next = i + 1; next < group->chunk_count && rows[next] == rows[next - 1] + 1; next++) {}
+    uint64_t begin = pks__version_list_position(to, rows[i]);
+    uint32_t length = (uint32_t)(pks__version_list_position(to, rows[next - 1] + 1) - begin);
+    status = pks__version_read(&encoder->to, begin, encoder->raw + offset, length, error);
+    offset += length;
+  }
+  return status;
+}
+
+static pks_status read_prefix(pks__group_encoder *encoder, attempt *attempt, pks_error *error) {
+  pks_status status = PKS_OK;
+  attempt->prefix_length = 0;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part); i++) {
+    const pks__delta_prefix_part *piece = PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, i);
+    uint8_t *to = attempt->prefix + attempt->prefix_length;
+    status = pks__version_read(&encoder->from, piece->position, to, piece->length, error);
+    attempt->prefix_length += piece->length;
+  }
+  return status;
+}
+
+// MARK: - Trying
+
+/// The length that an encoder makes of bytes after a prefix; that of the bytes when it saves nothing.
+static pks_status measure(
+  pks__group_encoder *encoder, pks__encoder *with, const attempt *attempt, const uint8_t *bytes, uint32_t length,
+  uint8_t *out, size_t *encoded_length, pks_error *error
+) {
+  *encoded_length =
+    pks__encode_after(with, attempt->prefix, attempt->prefix_length, bytes, length, out, encoder->encoded_capacity);
+  if (*encoded_length == SIZE_MAX) { return pks__fail_memory(error); }
+  if (*encoded_length == 0) { *encoded_length = length; }
+  return PKS_OK;
+}
+
+static bool equal_pieces(const pks__scratch *a, const pks__scratch *b) {
+  return a->length == b->length && (a->length == 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
+}
+
+/// Reads what the chooser chose.
+static pks_status take_pieces(pks__group_encoder *encoder, attempt *attempt, pks_error *error) {
+  const pks__scratch *pieces = &encoder->chooser.pieces;
+  attempt->pieces.length = 0;
+  pks_status status = pks__scratch_append(&attempt->pieces, pieces->bytes, pieces->length, error);
+  return status ? status : read_prefix(encoder, attempt, error);
+}
+
+/// Finds what the group resembles: first in what it replaces, then elsewhere.
+static pks_status search(pks__group_encoder *encoder, const pks__planned_group *group, pks_error *error) {
+  pks__prefix_chooser *chooser = &encoder->chooser;
+  const pks__delta_effort *effort = &encoder->effort;
+  attempt *replaced = &encoder->attempts[0];
+  pks_status status = pks__prefix_chooser_begin(chooser, encoder->plan, group, effort->prefix_max, error);
+  if (!status) { status = take_pieces(encoder, replaced, error); }
+  if (!status) { status = pks__delta_index_bytes(&encoder->local, replaced->prefix, replaced->prefix_length, error); }
+  if (status) { return status; }
+  return pks__prefix_chooser_search(
+    chooser, encoder->index, &encoder->local, encoder->raw, group->length, effort->far_max, error
+  );
+}
+
+/// Chooses, reads and tries the prefixes. `*best` is the one with the shortest outcome.
+static pks_status try_prefixes(
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, size_t *shortest, pks_error *error
+) {
+  pks_status status = search(encoder, group, error);
+  *best = NULL;
+  for (int i = 0; !status && i < PKS__PIECE_CHOICES; i++) {
+    attempt *attempt = &encoder->attempts[i];
+    size_t length;
+    status = pks__prefix_chooser_choose(&encoder->chooser, (pks__prefix_choice)i, encoder->effort.prefix_max, error);
+    if (!status && i > 0 && equal_pieces(&encoder->chooser.pieces, &encoder->attempts[i - 1].pieces)) { break; }
+    if (!status) { status = take_pieces(encoder, attempt, error); }
+    if (!status) {
+      status = measure(encoder, encoder->quick, attempt, encoder->raw, group->length, encoder->encoded, &length, error);
+    }
+    if (status || (*best && length >= *shortest)) { continue; }
+    *best = attempt;
+    *shortest = length;
+  }
+  return status;
+}
+
+/// Where in the prefix of an attempt the window that begins at `position` of A lies; false when it is not all there.
+static bool find_in_prefix(const attempt *attempt, uint64_t position, uint32_t *offset) {
+  uint64_t count = PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part);
+  uint32_t start = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const pks__delta_prefix_part *piece = PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, i);
+    uint64_t inside = position - piece->position;
+    if (position >= piece->position && inside + PKS__GEAR_WINDOW <= piece->length) {
+      *offset = start + (uint32_t)inside;
+      return true;
+    }
+    start += piece->length;
+  }
+  return false;
+}
+
+/// Puts a hit where it belongs among those that are in order.
+static void insert_hit(pks__delta_hit *hits, uint32_t *count, const pks__delta_hit *hit) {
+  uint32_t at = *count;
+  for (; at > 0 && hits[at - 1].end > hit->end; at--) { hits[at] = hits[at - 1]; }
+  hits[at] = *hit;
+  ++*count;
+}
+
+/// Where changes are so many that no anchor is left, what is new may still lie beside what it replaces: its beginning is
+/// taken for a hit if half of it is the same. Time in proportion to stretches, which are few where that counts.
+static void add_guesses(
+  const pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, uint32_t *hit_count
+) {
+  const pks__scratch *stretches = &encoder->plan->stretches;
+  uint64_t count = pks__min64(PKS__SCRATCH_COUNT(stretches, pks__new_stretch), group->first_stretch + GUESSES_MAX);
+  for (uint64_t i = group->first_stretch; i < count && *hit_count < PKS__DELTA_HITS_MAX; i++) {
+    const pks__new_stretch *stretch = PKS__SCRATCH_AT(stretches, const pks__new_stretch, i);
+    uint64_t begin = pks__max64(stretch->begin, group->position), old = stretch->old_begin + (begin - stretch->begin);
+    uint32_t offset, at = (uint32_t)(begin - group->position), equal = 0;
+    if (begin >= group->position + group->length) { return; }
+    if (stretch->old_begin >= stretch->old_end || group->length - at < PKS__GEAR_WINDOW) { continue; }
+    if (!find_in_prefix(attempt, old, &offset)) { continue; }
+    for (uint32_t k = 0; k < PKS__GEAR_WINDOW; k++) { equal += encoder->raw[at + k] == attempt->prefix[offset + k]; }
+    pks__delta_hit hit = {.end = at + PKS__GEAR_WINDOW, .position = (uint64_t)offset + PKS__GEAR_WINDOW};
+    if (equal * 2 >= PKS__GEAR_WINDOW) { insert_hit(encoder->chooser.hits, hit_count, &hit); }
+  }
+}
+
+/// Finds covers for the group after a prefix.
+static pks_status find_covers(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, pks_error *error
+) {
+  encoder->covers.length = 0;
+  pks_status status = pks__delta_index_bytes(&encoder->local, attempt->prefix, attempt->prefix_length, error);
+  if (status) { return status; }
+  pks__cover_search search = {
+    .bytes = encoder->raw,
+    .length = group->length,
+    .prefix = attempt->prefix,
+    .prefix_length = attempt->prefix_length,
+    .hits = encoder->chooser.hits,
+  };
+  search.hit_count = pks__delta_index_find(
+    &encoder->local, NULL, encoder->raw, group->length, encoder->chooser.hits, PKS__DELTA_HITS_MAX
+  );
+  add_guesses(encoder, group, attempt, &search.hit_count);
+  return pks__delta_covers_find(&search, &encoder->covers, error);
+}
+
+/// Leaves covers that are worth it in `encoder->covers`, and the group less what they cover in `difference`.
+static pks_status try_covers(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, size_t shortest,
+  pks_error *error
+) {
+  pks_status status = find_covers(encoder, group, attempt, error);
+  uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover);
+  if (status || count == 0) { return status; }
+  const pks__delta_cover *covers = PKS__SCRATCH_AT(&encoder->covers, const pks__delta_cover, 0);
+  memcpy(encoder->difference, encoder->raw, group->length);
+  for (uint32_t i = 0; i < count; i++) {
+    uint8_t *to = encoder->difference + covers[i].begin;
+    const uint8_t *less = attempt->prefix + covers[i].prefix;
+    for (uint32_t k = 0; k < covers[i].length; k++) { to[k] = (uint8_t)(to[k] - less[k]); }
+  }
+  size_t length;
+  status =
+    measure(encoder, encoder->quick, attempt, encoder->difference, group->length, encoder->encoded, &length, error);
+  size_t said = 4 * (size_t)count;
+  bool is_better = length + said < shortest;
+  bool is_much_better = (length + said) * 16 < shortest * COVERS_WORTH;
+  if (!status && !(encoder->effort.tries_both ? is_better : is_much_better)) { encoder->covers.length = 0; }
+  return status;
+}
+
+// MARK: - Stored form
+
+/// Writes the lists. `*stored` is 0 when they do not fit, which no list of sensible length does.
+static pks_status encode_lists(
+  pks__group_encoder *encoder, const attempt *attempt, size_t *raw_length, size_t *stored, pks_error *error
+) {
+  *raw_length = pks__delta_put_lists(
+    PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, 0),
+    (uint32_t)PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part),
+    PKS__SCRATCH_AT(&encoder->covers, const pks__delta_cover, 0),
+    (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover), encoder->lists, PKS__DELTA_LISTS_MAX
+  );
+  *stored = pks__encode(
+    encoder->slow, encoder->lists, *raw_length, encoder->lists_encoded, pks__encode_capacity(PKS__DELTA_LISTS_MAX)
+  );
+  if (*stored == SIZE_MAX) { return pks__fail_memory(error); }
+  if (*stored == 0) { *stored = *raw_length; }
+  return PKS_OK;
+}
+
+/// The group as it is.
+static size_t store_raw(const pks__group_encoder *encoder, uint32_t length, uint8_t *out) {
+  static const uint8_t no_lists[2] = {0, 0};
+  pks__delta_put_group_start(out, PKS__CODEC_RAW, PKS__CODEC_RAW, sizeof no_lists, sizeof no_lists);
+  memcpy(out + PKS__DELTA_GROUP_FIXED, no_lists, sizeof no_lists);
+  memcpy(out + PKS__DELTA_GROUP_FIXED + sizeof no_lists, encoder->raw, length);
+  return PKS__DELTA_GROUP_FIXED + sizeof no_lists + length;
+}
+
+/// Puts lists and encoded bytes together, unless that is not shorter than the group.
+static pks_status store_encoded(
+  pks__group_encoder *encoder, const attempt *attempt, uint32_t length, size_t encoded_length, uint8_t *out,
+  size_t *stored_length, pks_error *error
+) {
+  size_t raw_lists, stored_lists;
+  pks_status status = encode_lists(encoder, attempt, &raw_lists, &stored_lists, error);
+  if (status) { return status; }
+  *stored_length = PKS__DELTA_GROUP_FIXED + stored_lists + encoded_length;
+  if (raw_lists == 0 || *stored_length >= length) {
+    *stored_length = 0;
+    return PKS_OK;
+  }
+  bool packed = stored_lists < raw_lists;
+  pks__delta_put_group_start(
+    out, packed ? PKS__CODEC_ZSTD : PKS__CODEC_RAW, PKS__CODEC_ZSTD, (uint32_t)raw_lists, (uint32_t)stored_lists
+  );
+  memcpy(out + PKS__DELTA_GROUP_FIXED, packed ? encoder->lists_encoded : encoder->lists, stored_lists);
+  memcpy(out + PKS__DELTA_GROUP_FIXED + stored_lists, encoder->encoded, encoded_length);
+  return PKS_OK;
+}
+
+/// Runs the slow encoder, with covers if there are any; at the highest effort without as well.
+static pks_status encode_slowly(
+  pks__group_encoder *encoder, const attempt *attempt, uint32_t length, size_t *encoded_length, pks_error *error
+) {
+  bool has_covers = encoder->covers.length > 0;
+  const uint8_t *bytes = has_covers ? encoder->difference : encoder->raw;
+  pks_status status = measure(encoder, encoder->slow, attempt, bytes, length, encoder->encoded, encoded_length, error);
+  if (status || !has_covers || !encoder->effort.tries_both) { return status; }
+  size_t without, said = 4 * (size_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover);
+  status = measure(encoder, encoder->slow, attempt, encoder->raw, length, encoder->other, &without, error);
+  if (status || without > *encoded_length + said) { return status; }
+  uint8_t *shorter = encoder->other;
+  encoder->other = encoder->encoded;
+  encoder->encoded = shorter;
+  *encoded_length = without;
+  encoder->covers.length = 0;
+  return PKS_OK;
+}
+
+pks_status pks__group_encode(
+  pks__group_encoder *encoder, const pks__planned_group *group, uint8_t *out, size_t *stored_length,
+  uint32_t *prefix_length, pks_error *error
+) {
+  attempt *best = NULL;
+  size_t shortest = 0, encoded_length;
+  pks_status status = read_group(encoder, group, error);
+  if (!status) { status = try_prefixes(encoder, group, &best, &shortest, error); }
+  if (status) { return status; }
+  *stored_length = *prefix_length = 0;
+  if (shortest * 64 < (size_t)group->length * WORTH_NUMERATOR) {
+    status = try_covers(encoder, group, best, shortest, error);
+    if (!status) { status = encode_slowly(encoder, best, group->length, &encoded_length, error); }
+    if (!status && encoded_length < group->length) {
+      status = store_encoded(encoder, best, group->length, encoded_length, out, stored_length, error);
+    }
+  }
+  if (status) { return status; }
+  if (*stored_length > 0) { *prefix_length = best->prefix_length; }
+  if (*stored_length == 0) { *stored_length = store_raw(encoder, group->length, out); }
+  return PKS_OK;
+}

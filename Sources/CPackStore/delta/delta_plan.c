@@ -1,0 +1,386 @@
+#include "delta/delta_plan.h"
+
+#include <string.h>
+
+typedef struct planner {
+  pks__delta_plan *plan;
+  pks__hash_map from_rows;   ///< id prefix -> row of A: the first that has the chunk
+  pks__hash_map new_chunks;  ///< id prefix -> number of the new chunk
+  pks__scratch steps;        ///< pks__delta_step: of the file under way
+  uint64_t from_item;        ///< the next entry of A
+  uint64_t same, gone;       ///< entries that are to be said so of
+  uint64_t row, again;       ///< as in the description: after the last chunks that were kept, and new before
+  const pks__item *last;     ///< of B, described last
+  bool is_open;              ///< the last stretch may go on
+} planner;
+
+// MARK: - Writing
+
+static pks_status put(planner *planner, uint64_t value, pks_error *error) {
+  uint8_t bytes[PKS__VARINT_MAX];
+  return pks__scratch_append(&planner->plan->description, bytes, pks__put_varint(bytes, value), error);
+}
+
+static pks_status put_op(planner *planner, pks__delta_op op, uint64_t rest, pks_error *error) {
+  return put(planner, rest << PKS__DELTA_OP_BITS | op, error);
+}
+
+/// Says what was counted: what is gone came before what is the same.
+static pks_status put_counts(planner *planner, pks_error *error) {
+  pks_status status = PKS_OK;
+  if (planner->gone > 0) { status = put_op(planner, PKS__DELTA_GONE, planner->gone, error); }
+  if (!status && planner->same > 0) { status = put_op(planner, PKS__DELTA_SAME, planner->same, error); }
+  planner->same = planner->gone = 0;
+  return status;
+}
+
+static uint64_t flags_of(const pks__item *item) {
+  return (uint64_t)item->kind | (item->executable ? PKS__DELTA_EXECUTABLE : 0) | (item->mapped ? PKS__DELTA_MAPPED : 0);
+}
+
+static pks_status put_path(planner *planner, const pks__item *item, pks_error *error) {
+  const pks__entry_list *listing = &planner->plan->to.listing;
+  const char *path = pks__entry_list_path(listing, item);
+  const char *last = planner->last ? pks__entry_list_path(listing, planner->last) : "";
+  size_t shared = 0, most = planner->last ? pks__min_size(planner->last->path_length, item->path_length) : 0;
+  while (shared < most && path[shared] == last[shared]) { shared++; }
+  pks_status status = put(planner, shared, error);
+  if (!status) { status = put(planner, item->path_length - shared, error); }
+  if (status) { return status; }
+  return pks__scratch_append(&planner->plan->description, path + shared, item->path_length - shared, error);
+}
+
+static pks_status put_steps(planner *planner, uint64_t row, uint64_t again, pks_error *error) {
+  uint64_t count = PKS__SCRATCH_COUNT(&planner->steps, pks__delta_step);
+  pks_status status = put(planner, count, error);
+  for (uint64_t i = 0; !status && i < count; i++) {
+    const pks__delta_step *step = PKS__SCRATCH_AT(&planner->steps, const pks__delta_step, i);
+    status = put(planner, step->count << PKS__DELTA_STEP_BITS | step->kind, error);
+    if (status || step->kind == PKS__DELTA_NEW) { continue; }
+    uint64_t *after = step->kind == PKS__DELTA_KEEP ? &row : &again;
+    status = put(planner, pks__zigzag(step->first, *after), error);
+    *after = step->first + step->count;
+  }
+  return status;
+}
+
+// MARK: - Chunks
+
+static const pks__id *from_id(const void *context, uint32_t row) {
+  const planner *planner = context;
+  return &pks__version_list_chunk(&planner->plan->from, row)->id;
+}
+
+static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
+  const pks__version_list *from = &planner->plan->from;
+  // What comes next in A comes mostly next in B.
+  *row = planner->row;
+  if (*row < pks__version_list_rows(from) && pks__id_equal(&pks__version_list_chunk(from, *row)->id, id)) {
+    return true;
+  }
+  uint32_t value = 0;
+  bool found = pks__hash_map_find_id(&planner->from_rows, id, from_id, planner, &value);
+  *row = value;
+  return found;
+}
+
+static const pks__id *new_id(const void *context, uint32_t number) {
+  const planner *planner = context;
+  const pks__delta_plan *plan = planner->plan;
+  return &pks__version_list_chunk(&plan->to, *PKS__SCRATCH_AT(&plan->new_rows, const uint64_t, number))->id;
+}
+
+static bool find_new(const planner *planner, const pks__id *id, uint64_t *number) {
+  uint64_t count = PKS__SCRATCH_COUNT(&planner->plan->new_rows, uint64_t);
+  uint32_t value = 0;
+  *number = planner->again;
+  if (*number < count && pks__id_equal(new_id(planner, (uint32_t)*number), id)) { return true; }
+  bool found = pks__hash_map_find_id(&planner->new_chunks, id, new_id, planner, &value);
+  *number = value;
+  return found;
+}
+
+/// Appends to the file's steps, extending the last one where it goes on.
+static pks_status add_step(
+  planner *planner, pks__delta_step_kind kind, uint64_t first, uint64_t count, pks_error *error
+) {
+  uint64_t steps = PKS__SCRATCH_COUNT(&planner->steps, pks__delta_step);
+  pks__delta_step *last = steps > 0 ? PKS__SCRATCH_AT(&planner->steps, pks__delta_step, steps - 1) : NULL;
+  if (last && last->kind == kind && last->first + last->count == first) {
+    last->count += count;
+    return PKS_OK;
+  }
+  pks__delta_step step = {.kind = kind, .first = first, .count = count};
+  return pks__scratch_append(&planner->steps, &step, sizeof step, error);
+}
+
+/// Where something of `length` bytes was, that came before `end`.
+static uint64_t back_from(uint64_t end, uint64_t length) { return end > length ? end - length : 0; }
+
+/// Ends the stretch under way. `after` is where in A what follows it was; UINT64_MAX: nothing does.
+static void close_stretch(planner *planner, uint64_t after) {
+  enum { SLACK = 64 * 1024 };
+  if (!planner->is_open) { return; }
+  planner->is_open = false;
+  pks__delta_plan *plan = planner->plan;
+  uint64_t last = PKS__SCRATCH_COUNT(&plan->stretches, pks__new_stretch) - 1;
+  pks__new_stretch *stretch = PKS__SCRATCH_AT(&plan->stretches, pks__new_stretch, last);
+  uint64_t length = stretch->end - stretch->begin, before = stretch->old_begin;
+  bool has_before = before != UINT64_MAX, has_after = after != UINT64_MAX;
+  // Much more than what is new was left out or moved: only its ends tell what may resemble.
+  bool between = has_before && has_after && after >= before && after - before <= 4 * length + SLACK;
+  if (!has_before) { stretch->old_begin = has_after ? back_from(after, length) : 0; }
+  stretch->old_end = between ? after : stretch->old_begin + length;
+  if (!has_before) { stretch->old_end = has_after ? after : 0; }
+  stretch->old_end = pks__min64(stretch->old_end, plan->from.byte_count);
+}
+
+static void note_kept(const planner *planner, uint64_t begin, uint64_t end) {
+  memset(planner->plan->kept.bytes + begin, 1, (size_t)(end - begin));
+}
+
+static pks_status take_kept(planner *planner, uint64_t row, pks_error *error) {
+  note_kept(planner, row, row + 1);
+  close_stretch(planner, pks__version_list_chunk(&planner->plan->from, row)->position);
+  planner->row = row + 1;
+  return add_step(planner, PKS__DELTA_KEEP, row, 1, error);
+}
+
+/// Adds a chunk to the groups.
+static pks_status add_to_group(planner *planner, uint32_t length, pks_error *error) {
+  pks__delta_plan *plan = planner->plan;
+  uint64_t count = PKS__SCRATCH_COUNT(&plan->groups, pks__planned_group);
+  pks__planned_group *last = count > 0 ? PKS__SCRATCH_AT(&plan->groups, pks__planned_group, count - 1) : NULL;
+  bool fits = last && last->chunk_count < PKS__DELTA_GROUP_CHUNKS && last->length + length <= PKS__DELTA_GROUP;
+  if (fits) {
+    last->chunk_count++;
+    last->length += length;
+    return PKS_OK;
+  }
+  pks__planned_group group = {
+    .first_chunk = PKS__SCRATCH_COUNT(&plan->new_rows, uint64_t),
+    .position = plan->new_bytes,
+    .first_stretch = PKS__SCRATCH_COUNT(&plan->stretches, pks__new_stretch) - 1,
+    .chunk_count = 1,
+    .length = length,
+  };
+  return pks__scratch_append(&plan->groups, &group, sizeof group, error);
+}
+
+/// `before` is where in A what comes before was; UINT64_MAX: nothing does.
+static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_error *error) {
+  pks__delta_plan *plan = planner->plan;
+  const pks__listed_chunk *chunk = pks__version_list_chunk(&plan->to, row);
+  uint64_t number = PKS__SCRATCH_COUNT(&plan->new_rows, uint64_t);
+  if (number == UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one delta", NULL, PKS_NO_OFFSET);
+  }
+  pks_status status = PKS_OK;
+  if (!planner->is_open) {
+    pks__new_stretch stretch = {.begin = plan->new_bytes, .end = plan->new_bytes, .old_begin = before};
+    status = pks__scratch_append(&plan->stretches, &stretch, sizeof stretch, error);
+    planner->is_open = true;
+  }
+  if (!status) { status = add_to_group(planner, chunk->length, error); }
+  if (!status) { status = pks__scratch_append(&plan->new_rows, &row, sizeof row, error); }
+  if (!status) { status = pks__hash_map_insert_id(&planner->new_chunks, &chunk->id, (uint32_t)number, error); }
+  if (!status) { status = add_step(planner, PKS__DELTA_NEW, plan->new_bytes, chunk->length, error); }
+  if (status) { return status; }
+  plan->new_bytes += chunk->length;
+  uint64_t last = PKS__SCRATCH_COUNT(&plan->stretches, pks__new_stretch) - 1;
+  PKS__SCRATCH_AT(&plan->stretches, pks__new_stretch, last)->end = plan->new_bytes;
+  return PKS_OK;
+}
+
+/// `before` is where the file begins in A, or UINT64_MAX.
+static pks_status take_file(planner *planner, uint64_t to_item, uint64_t before, pks_error *error) {
+  pks__delta_plan *plan = planner->plan;
+  pks_status status = PKS_OK;
+  planner->steps.length = 0;
+  uint64_t end = pks__version_list_first_row(&plan->to, to_item + 1);
+  for (uint64_t i = pks__version_list_first_row(&plan->to, to_item); !status && i < end; i++) {
+    const pks__id *id = &pks__version_list_chunk(&plan->to, i)->id;
+    uint64_t row, number;
+    if (find_row(planner, id, &row)) {
+      status = take_kept(planner, row, error);
+      before = pks__version_list_position(&plan->from, row + 1);
+    } else if (find_new(planner, id, &number)) {
+      close_stretch(planner, UINT64_MAX);
+      planner->again = number + 1;
+      status = add_step(planner, PKS__DELTA_AGAIN, number, 1, error);
+    } else {
+      status = take_new(planner, i, before, error);
+    }
+  }
+  close_stretch(planner, UINT64_MAX);
+  return status;
+}
+
+// MARK: - Entries
+
+/// Describes an entry of B; `is_other`: the path is that of A's next entry.
+static pks_status put_entry(planner *planner, uint64_t to_item, bool is_other, pks_error *error) {
+  const pks__version_list *to = &planner->plan->to, *from = &planner->plan->from;
+  const pks__item *item = pks__entry_list_at(&to->listing, to_item);
+  pks_status status = put_counts(planner, error);
+  if (!status) { status = put_op(planner, is_other ? PKS__DELTA_OTHER : PKS__DELTA_ADDED, flags_of(item), error); }
+  if (!status && !is_other) { status = put_path(planner, item, error); }
+  if (!status && item->kind != PKS__RECORD_FOLDER) { status = put(planner, item->size, error); }
+  if (!status && item->kind == PKS__RECORD_LINK) {
+    const uint8_t *target = pks__entry_list_target(&to->listing, item);
+    status = pks__scratch_append(&planner->plan->description, target, item->size, error);
+  }
+  uint64_t before = UINT64_MAX;
+  if (is_other) {
+    planner->row = pks__version_list_first_row(from, planner->from_item);
+    before = pks__version_list_position(from, planner->row);
+  }
+  if (status || item->kind != PKS__RECORD_FILE) { return status; }
+  uint64_t row = planner->row, again = planner->again;
+  status = take_file(planner, to_item, before, error);
+  return status ? status : put_steps(planner, row, again, error);
+}
+
+static bool equal_chunks(const planner *planner, uint64_t from_item, uint64_t to_item) {
+  const pks__version_list *from = &planner->plan->from, *to = &planner->plan->to;
+  uint64_t a = pks__version_list_first_row(from, from_item), b = pks__version_list_first_row(to, to_item);
+  uint64_t count = pks__version_list_first_row(from, from_item + 1) - a;
+  if (count != pks__version_list_first_row(to, to_item + 1) - b) { return false; }
+  for (uint64_t i = 0; i < count; i++) {
+    if (!pks__id_equal(&pks__version_list_chunk(from, a + i)->id, &pks__version_list_chunk(to, b + i)->id)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the entries of one path are the same in all that a delta says. A map asset is said each time: whoever applies
+/// the delta may have had it otherwise before.
+static bool is_same(const planner *planner, uint64_t from_item, uint64_t to_item) {
+  const pks__entry_list *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;
+  const pks__item *old = pks__entry_list_at(old_listing, from_item), *now = pks__entry_list_at(new_listing, to_item);
+  if (now->mapped || old->kind != now->kind || old->executable != now->executable || old->size != now->size) {
+    return false;
+  }
+  if (now->kind != PKS__RECORD_LINK) { return equal_chunks(planner, from_item, to_item); }
+  const uint8_t *old_target = pks__entry_list_target(old_listing, old);
+  return memcmp(old_target, pks__entry_list_target(new_listing, now), (size_t)now->size) == 0;
+}
+
+static int compare_paths(const planner *planner, uint64_t from_item, uint64_t to_item) {
+  const pks__entry_list *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;
+  const pks__item *old = pks__entry_list_at(old_listing, from_item), *now = pks__entry_list_at(new_listing, to_item);
+  size_t shared = pks__min_size(old->path_length, now->path_length);
+  int order = memcmp(pks__entry_list_path(old_listing, old), pks__entry_list_path(new_listing, now), shared);
+  return order != 0 ? order : (old->path_length > now->path_length) - (old->path_length < now->path_length);
+}
+
+static void take_same(planner *planner) {
+  const pks__version_list *from = &planner->plan->from;
+  uint64_t begin = pks__version_list_first_row(from, planner->from_item);
+  uint64_t end = pks__version_list_first_row(from, planner->from_item + 1);
+  if (begin < end) { note_kept(planner, begin, end); }
+  planner->same++;
+  planner->from_item++;
+  planner->row = pks__version_list_first_row(&planner->plan->from, planner->from_item);
+}
+
+/// Passes entries of A that B lacks, up to the path of `to_item`. `*found`: A has that path, too, and it is next.
+static pks_status pass_gone(planner *planner, uint64_t to_item, bool *found, pks_error *error) {
+  int order = -1;
+  pks_status status = PKS_OK;
+  while (!status && planner->from_item < pks__entry_list_count(&planner->plan->from.listing)) {
+    order = compare_paths(planner, planner->from_item, to_item);
+    if (order >= 0) { break; }
+    if (planner->same > 0) { status = put_counts(planner, error); }
+    planner->gone++;
+    planner->from_item++;
+  }
+  *found = order == 0;
+  return status;
+}
+
+static pks_status compare(planner *planner, pks_error *error) {
+  const pks__entry_list *listing = &planner->plan->to.listing;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < pks__entry_list_count(listing); i++) {
+    bool found;
+    status = pass_gone(planner, i, &found, error);
+    if (!status && found && is_same(planner, planner->from_item, i)) {
+      take_same(planner);
+    } else if (!status) {
+      status = put_entry(planner, i, found, error);
+      planner->from_item += found;
+    }
+    planner->last = pks__entry_list_at(listing, i);
+  }
+  if (planner->same == 0) { planner->gone = 0; }  // what is left of A need not be said
+  return status ? status : put_counts(planner, error);
+}
+
+// MARK: - Planning
+
+static pks_status index_rows(planner *planner, pks_error *error) {
+  const pks__version_list *from = &planner->plan->from;
+  uint64_t count = pks__version_list_rows(from);
+  if (count > UINT32_MAX || pks__version_list_rows(&planner->plan->to) > UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks for a delta", NULL, PKS_NO_OFFSET);
+  }
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < count; i++) {
+    const pks__id *id = &pks__version_list_chunk(from, i)->id;
+    uint64_t row;
+    planner->row = count;  // the map alone
+    if (find_row(planner, id, &row)) { continue; }
+    status = pks__hash_map_insert_id(&planner->from_rows, id, (uint32_t)i, error);
+  }
+  planner->row = 0;
+  return status;
+}
+
+pks_status pks__delta_plan_make(
+  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *from, const pks__version *to,
+  pks__scratch_folder *home, pks_error *error
+) {
+  *out = (pks__delta_plan){0};
+  pks__scratch *all[] = {&out->kept, &out->description, &out->new_rows, &out->stretches, &out->groups};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
+  planner planner = {.plan = out};
+  pks__hash_map_init(&planner.from_rows, home);
+  pks__hash_map_init(&planner.new_chunks, home);
+  pks__scratch_init(&planner.steps, home);
+  pks_status status = pks__version_list_read(&out->from, snapshot, from, home, error);
+  if (!status) { status = pks__version_list_read(&out->to, snapshot, to, home, error); }
+  if (!status) { status = pks__scratch_append(&out->kept, NULL, pks__version_list_rows(&out->from), error); }
+  if (!status) { status = index_rows(&planner, error); }
+  if (!status) { status = compare(&planner, error); }
+  pks__hash_map_free(&planner.from_rows);
+  pks__hash_map_free(&planner.new_chunks);
+  pks__scratch_free(&planner.steps);
+  return status;
+}
+
+pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error) {
+  enum { NEAR = 16 * 1024 };
+  const pks__version_list *from = &plan->from;
+  pks_status status = PKS_OK;
+  for (uint64_t row = 0; !status && row < pks__version_list_rows(from); row++) {
+    if (plan->kept.bytes[row]) { continue; }
+    uint64_t count = PKS__SCRATCH_COUNT(out, pks__old_span), begin = pks__version_list_position(from, row);
+    pks__old_span *last = count > 0 ? PKS__SCRATCH_AT(out, pks__old_span, count - 1) : NULL;
+    pks__old_span span = {.begin = begin, .end = pks__version_list_position(from, row + 1)};
+    if (last && begin - last->end <= NEAR) {
+      last->end = span.end;
+    } else {
+      status = pks__scratch_append(out, &span, sizeof span, error);
+    }
+  }
+  return status;
+}
+
+void pks__delta_plan_close(pks__delta_plan *plan) {
+  pks__version_list_close(&plan->from);
+  pks__version_list_close(&plan->to);
+  pks__scratch *all[] = {&plan->kept, &plan->description, &plan->new_rows, &plan->stretches, &plan->groups};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
+}

@@ -1,0 +1,52 @@
+/// What a delta has to say: version B described by what version A has, and the bytes that A lacks.
+///
+/// Chunks of B are looked for in A by id, wherever they were: what was renamed, moved or put together costs nothing. What is
+/// new is noted with the place in A where something else was instead, which is where the encoder looks first for what it
+/// resembles.
+#ifndef PKS_DELTA_DELTA_PLAN_H
+#define PKS_DELTA_DELTA_PLAN_H
+
+#include "delta/delta.h"
+#include "delta/version_list.h"
+
+/// New bytes between chunks that are kept.
+typedef struct pks__new_stretch {
+  uint64_t begin, end;          ///< among the new bytes
+  uint64_t old_begin, old_end;  ///< positions in A of what was there before; empty when nobody knows
+} pks__new_stretch;
+
+/// A group to be: chunks that are encoded together.
+typedef struct pks__planned_group {
+  uint64_t first_chunk;    ///< among the new ones
+  uint64_t position;       ///< of its first byte among the new bytes
+  uint64_t first_stretch;  ///< that reaches into it
+  uint32_t chunk_count;
+  uint32_t length;
+} pks__planned_group;
+
+/// Positions [begin, end) of A.
+typedef struct pks__old_span {
+  uint64_t begin, end;
+} pks__old_span;
+
+typedef struct pks__delta_plan {
+  pks__version_list from, to;
+  pks__scratch kept;  ///< uint8_t by row of A: whether a file of B refers to it; of equal chunks, to which it does
+  pks__scratch description;  ///< bytes
+  pks__scratch new_rows;     ///< uint64_t by number of the new chunk: its row in B
+  pks__scratch stretches;    ///< pks__new_stretch
+  pks__scratch groups;       ///< pks__planned_group
+  uint64_t new_bytes;
+} pks__delta_plan;
+
+/// Compares two versions of `snapshot`. `home` may be NULL. To be closed, also after an error. Time is linear in entries and
+/// chunks. Errors: CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks__delta_plan_make(
+  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *from, const pks__version *to,
+  pks__scratch_folder *home, pks_error *error
+);
+/// Appends what B refers to no more of A, in order: pks__old_span. Spans that are near to each other are one.
+pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);
+void pks__delta_plan_close(pks__delta_plan *plan);  ///< a zeroed one is fine
+
+#endif

@@ -1,0 +1,54 @@
+/// Which bytes of version A go into the prefix of a group.
+///
+/// What a group resembles is known from two sides: what A had between the chunks that surround the new ones, the *replaced*
+/// ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far* range. Of the
+/// far ones only those count that are not in what was replaced as well: whoever applies the delta reads and decodes all of
+/// a frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two ways to fill
+/// it, of which the encoder tries both:
+///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
+///   narrow  little around what was replaced, and as many far ranges as there is room for
+#ifndef PKS_DELTA_DELTA_PREFIX_H
+#define PKS_DELTA_DELTA_PREFIX_H
+
+#include "delta/delta_index.h"
+#include "delta/delta_plan.h"
+
+typedef struct pks__old_range {
+  uint64_t begin, end;  ///< positions in A
+  uint32_t weight;      ///< anchors
+  uint32_t order;       ///< of equal weights the first one counts more
+} pks__old_range;
+
+enum { PKS__DELTA_HITS_MAX = 32 * 1024 };
+
+/// One thread's; zero-initialise.
+typedef struct pks__prefix_chooser {
+  uint64_t byte_count;    ///< of A
+  pks__scratch replaced;  ///< pks__old_range
+  pks__scratch far;       ///< pks__old_range, the heaviest first
+  pks__scratch chosen;    ///< pks__old_range with what is around them, in order, none overlaps or touches another
+  pks__scratch pieces;    ///< pks__delta_prefix_part
+  pks__delta_hit *hits;   ///< PKS__DELTA_HITS_MAX
+} pks__prefix_chooser;
+
+/// Begins with what a group replaces, and chooses pieces of that alone, wide.
+pks_status pks__prefix_chooser_begin(
+  pks__prefix_chooser *chooser, const pks__delta_plan *plan, const pks__planned_group *group, uint32_t room,
+  pks_error *error
+);
+/// Finds far ranges for the group, of which `bytes` are the new bytes; `known` is an index of what the pieces hold. Of the
+/// ranges at most `most` are considered.
+pks_status pks__prefix_chooser_search(
+  pks__prefix_chooser *chooser, const pks__delta_index *index, const pks__delta_index *known, const uint8_t *bytes,
+  uint32_t length, uint32_t most, pks_error *error
+);
+
+typedef enum pks__prefix_choice { PKS__PIECES_WIDE, PKS__PIECES_NARROW, PKS__PIECE_CHOICES } pks__prefix_choice;
+
+/// Chooses pieces of at most `room` bytes together into `chooser->pieces`: in order of positions, apart from each other.
+pks_status pks__prefix_chooser_choose(
+  pks__prefix_chooser *chooser, pks__prefix_choice choice, uint32_t room, pks_error *error
+);
+void pks__prefix_chooser_free(pks__prefix_chooser *chooser);
+
+#endif

@@ -1,0 +1,33 @@
+/// The description of a delta, taken apart: the entries of version B, and of which chunks its files are made.
+///
+/// All in scratch memory. Nothing of it is believed before it was checked against version A and the header, but what only
+/// the new bytes can tell: how long the chunks are to which AGAIN steps refer.
+#ifndef PKS_DELTA_DELTA_RECIPE_H
+#define PKS_DELTA_DELTA_RECIPE_H
+
+#include "delta/delta.h"
+#include "delta/version_list.h"
+
+typedef struct pks__delta_recipe {
+  pks__entry_list *listing;  ///< of B; the caller's
+  pks__scratch steps;        ///< pks__delta_step, item by item
+  pks__scratch first_steps;  ///< uint64_t by item, and one more
+  pks__scratch ends;         ///< uint64_t: where each step of new bytes ends, among the new bytes
+} pks__delta_recipe;
+
+/// Reads `bytes`, into an empty listing. To be closed, also after an error. `name` is for messages. Time is linear in what
+/// comes out. Errors: CORRUPT, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks__delta_recipe_read(
+  pks__delta_recipe *out, const pks__scratch *bytes, const pks__delta_header *header, const pks__version_list *from,
+  pks__entry_list *listing, pks__scratch_folder *home, const char *name, pks_error *error
+);
+void pks__delta_recipe_close(pks__delta_recipe *description);  ///< a zeroed one is fine
+
+static inline uint64_t pks__delta_recipe_first_step(const pks__delta_recipe *description, uint64_t item) {
+  return *PKS__SCRATCH_AT(&description->first_steps, const uint64_t, item);
+}
+static inline const pks__delta_step *pks__delta_recipe_step(const pks__delta_recipe *description, uint64_t index) {
+  return PKS__SCRATCH_AT(&description->steps, const pks__delta_step, index);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/// Record files: an append-only file of summed records, of which a crash may take the end, but never changes one unseen.
+///
+/// A record is le32 length of its payload, le32 0, the payload, le64 XXH3-64 of the sum of the record before (of the first:
+/// 0), the length and the payload. So a record counts only where it was written: what is left of an older end, behind
+/// records that were written over it, is not taken for more of them.
+///
+/// What was appended is with the system when the call returns: it survives the process, not the power.
+#ifndef PKS_FORMAT_RECORD_LOG_H
+#define PKS_FORMAT_RECORD_LOG_H
+
+#include "platform/scratch.h"
+
+/// The largest payload, bytes.
+enum { PKS__RECORD_MAX = 65 * 1024 * 1024 };
+
+typedef struct pks__record_log {
+  const pks_vfs *vfs;
+  pks__file file;    ///< open for reading and writing; the owner's
+  const char *name;  ///< for messages, static
+  uint64_t length;   ///< up to which records count
+  uint64_t sum;      ///< of the last of them
+  uint64_t present;  ///< bytes that the file had when it was opened
+  pks__scratch buffer;
+} pks__record_log;
+
+pks_status pks__record_log_open(
+  pks__record_log *out, const pks_vfs *vfs, pks__file file, const char *name, pks__scratch_folder *home,
+  pks_error *error
+);
+void pks__record_log_close(pks__record_log *records);  ///< a zeroed one is fine
+
+/// Walks the records from the beginning: `*payload` is on loan until the next call; `*offset` is where it lies in the
+/// file. `*more` false at the end, or at the first that does not count: what is appended goes there.
+pks_status pks__record_log_next(
+  pks__record_log *records, const uint8_t **payload, size_t *byte_count, uint64_t *offset, bool *more, pks_error *error
+);
+
+/// The place before the next record, to go back to.
+typedef struct pks__record_log_mark {
+  uint64_t length, sum;
+} pks__record_log_mark;
+static inline pks__record_log_mark pks__record_log_here(const pks__record_log *records) {
+  return (pks__record_log_mark){records->length, records->sum};
+}
+/// Drops what comes after the mark.
+static inline void pks__record_log_cut(pks__record_log *records, pks__record_log_mark mark) {
+  records->length = mark.length;
+  records->sum = mark.sum;
+}
+
+/// A part of a payload.
+typedef struct pks__record_part {
+  const void *bytes;
+  size_t byte_count;
+} pks__record_part;
+
+/// Appends a record; its payload is the parts back to back. `*offset` (may be NULL) is where that lies.
+pks_status pks__record_log_append(
+  pks__record_log *records, const pks__record_part *parts, size_t part_count, uint64_t *offset, pks_error *error
+);
+
+/// Reads bytes of a payload.
+pks_status pks__record_log_read(
+  const pks__record_log *records, uint64_t offset, void *out, size_t byte_count, pks_error *error
+);
+
+#endif

@@ -1,0 +1,57 @@
+/// First pass of an ingest, whatever it takes its assets from: look chunks up, store new ones, write the catalog, and keep
+/// where the chunks of each asset are.
+///
+/// Assets come one after another in order of paths, and the chunks of each in order. Bytes come with the chunk, or are
+/// fetched if it turns out that they must be stored. One thread at a time.
+#ifndef PKS_INGEST_DEDUP_PASS_H
+#define PKS_INGEST_DEDUP_PASS_H
+
+#include "catalog/tree_cursor.h"
+#include "catalog/tree_writer.h"
+#include "ingest/ingest.h"
+#include "ingest/map_search.h"
+#include "store/chunk_lookup.h"
+
+typedef struct pks__dedup_pass {
+  pks__ingest *ingest;
+  pks__chunk_fetch fetch;
+  pks__rows chunk_rows;  ///< of the asset under way
+  pks__tree_writer entries;
+  pks__scratch value;
+  pks__tree_cursor old_entries;  ///< the current version's catalog
+  bool has_old, old_more;
+  pks__catalog_entry old;
+  const pks__item *item;    ///< under way
+  uint64_t offset;          ///< in it, of the next chunk
+  pks__ingest_asset asset;  ///< likewise
+  pks__map_search search;
+  bool is_searching;        ///< the asset under way is a map asset, and may turn out to lie somewhere already
+  pks__scratch passed;      ///< pks__catalog_chunk: what was seen of it while searching
+  pks__scratch fetched;     ///< bytes of one chunk
+  uint64_t bytes_again;     ///< fetched a second time, to be laid out
+  pks__chunk_ref last_hit;  ///< the next chunk is often the next row
+  bool has_last_hit;
+  uint64_t reported_bytes, items, reported_items;
+} pks__dedup_pass;
+
+/// `fetch` is asked for chunks that come without bytes, and for those of map assets that are to be laid out after all.
+pks_status pks__dedup_pass_open(
+  pks__dedup_pass *out, pks__ingest *ingest, const pks__chunk_fetch *fetch, pks_error *error
+);
+void pks__dedup_pass_close(pks__dedup_pass *pass);
+
+/// Begins with an item of the listing.
+void pks__dedup_pass_begin(pks__dedup_pass *pass, const pks__item *item);
+/// The item's next chunk. `bytes` may be NULL.
+pks_status pks__dedup_pass_chunk(
+  pks__dedup_pass *pass, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
+);
+pks_status pks__dedup_pass_end(pks__dedup_pass *pass, pks_error *error);
+
+/// Tells the caller how far things are, now and then. CANCELLED when the caller says so.
+pks_status pks__dedup_pass_report(pks__dedup_pass *pass, pks_error *error);
+
+/// After the last item: the catalog's root is written, and every new chunk has its place.
+pks_status pks__dedup_pass_finish(pks__dedup_pass *pass, pks_error *error);
+
+#endif

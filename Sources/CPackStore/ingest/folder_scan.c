@@ -1,0 +1,499 @@
+#include "ingest/folder_scan.h"
+
+#include <errno.h>
+
+#include "codec/checksum.h"
+#include "format/glob.h"
+#include "format/hash_map.h"
+#include "ingest/link_scope.h"
+
+/// A name in a folder that is being listed.
+typedef struct listed {
+  uint64_t name;  ///< offset in the names
+  uint32_t length;
+  uint8_t kind;  ///< pks__file_kind
+  bool executable;
+  uint64_t size;
+} listed;
+
+/// A folder on the way down to the present one.
+typedef struct level {
+  uint64_t names_begin;  ///< the names and entries of this folder and below are dropped when it is done
+  uint64_t entries_begin;
+  uint64_t next;          ///< entry to visit next
+  uint64_t items_before;  ///< to see whether anything was in it
+  size_t path_length;
+  uint64_t device, inode;
+} level;
+
+typedef struct scan {
+  pks__folder_scan *source;
+  const pks_add_request *request;
+  const pks__file_info *own;
+  pks__scratch names, entries, levels;
+  char path[PKS__PATH_MAX + 3];  ///< room for "/."
+  size_t path_length;
+  bool refused;
+  uint64_t seen;  ///< for progress
+  pks_status status;
+  pks_error *error;
+} scan;
+
+static void notice(scan *scan, pks_notice kind, int system_error) {
+  bool is_warning =
+    kind == PKS_NOTICE_SKIPPED || kind == PKS_NOTICE_OWN_STORE || (kind == PKS_NOTICE_TWIN && !scan->request->portable);
+  scan->refused = scan->refused || !is_warning;
+  if (scan->request->notice) {
+    scan->request->notice(scan->request->context, kind, scan->path, scan->path_length, system_error);
+  }
+}
+
+// MARK: - Listing one folder
+
+/// Puts `name` behind the present folder's path; false (and a notice) when the whole is too long.
+static bool push_name(scan *scan, const char *name, size_t length, size_t *before) {
+  *before = scan->path_length;
+  size_t slash = scan->path_length > 0;
+  if (scan->path_length + slash + length > PKS__PATH_MAX) {
+    notice(scan, PKS_NOTICE_BAD_NAME, ENAMETOOLONG);
+    return false;
+  }
+  if (slash) { scan->path[scan->path_length] = '/'; }
+  memcpy(scan->path + scan->path_length + slash, name, length);
+  scan->path_length += slash + length;
+  scan->path[scan->path_length] = 0;
+  return true;
+}
+
+static void pop_name(scan *scan, size_t before) {
+  scan->path_length = before;
+  scan->path[before] = 0;
+}
+
+static bool visit_name(void *context, const char *name, size_t length, pks__file_kind kind) {
+  scan *scan = context;
+  listed entry = {.name = scan->names.length, .length = (uint32_t)length, .kind = (uint8_t)kind};
+  scan->status = pks__scratch_append(&scan->names, name, length, scan->error);
+  if (!scan->status) { scan->status = pks__scratch_append(&scan->entries, &entry, sizeof entry, scan->error); }
+  return scan->status == PKS_OK;
+}
+
+/// Follows the link at the present path to what it stands for. False when it is to be left out.
+static bool follow_link(scan *scan, pks__file_info *info) {
+  const pks__folder_scan *source = scan->source;
+  bool leads_out = false;
+  int failure = 0;
+  if (!scan->request->unsafe_links) {
+    failure = pks__link_leads_out(source->vfs, source->root, scan->path, &leads_out);
+  }
+  if (!failure && leads_out) {
+    notice(scan, PKS_NOTICE_LINK_OUT, 0);
+    return false;
+  }
+  if (!failure) { failure = source->vfs->info(source->vfs->context, source->root, scan->path, true, info); }
+  bool is_endless = failure == ENOENT || failure == ELOOP;
+  if (failure) { notice(scan, is_endless ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure); }
+  return !failure;
+}
+
+/// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
+static bool examine(scan *scan, listed *entry) {
+  const pks__folder_scan *source = scan->source;
+  pks__file_info info;
+  int failure = source->vfs->info(source->vfs->context, source->root, scan->path, false, &info);
+  if (failure) {
+    notice(scan, PKS_NOTICE_UNREADABLE, failure);
+    return false;
+  }
+  if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_FOLLOW && !follow_link(scan, &info)) {
+    return false;
+  }
+  bool is_own = info.kind == PKS__KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
+  if (info.kind == PKS__KIND_OTHER || is_own) {
+    notice(scan, is_own ? PKS_NOTICE_OWN_STORE : PKS_NOTICE_SKIPPED, 0);
+    return false;
+  }
+  if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_REFUSE) {
+    notice(scan, PKS_NOTICE_LINK_REFUSED, 0);
+    return false;
+  }
+  entry->kind = (uint8_t)info.kind;
+  entry->executable = info.executable;
+  entry->size = info.size;
+  return true;
+}
+
+/// Bytewise order of the paths that the entries lead to: a folder counts as its name and a slash.
+static int compare_entries(const scan *scan, const listed *a, const listed *b) {
+  const char *names = (const char *)scan->names.bytes;
+  size_t shared = pks__min_size(a->length, b->length);
+  int order = memcmp(names + a->name, names + b->name, shared);
+  if (order != 0) { return order; }
+  int a_next = a->length > shared ? (unsigned char)names[a->name + shared] : a->kind == PKS__KIND_FOLDER ? '/' : -1;
+  int b_next = b->length > shared ? (unsigned char)names[b->name + shared] : b->kind == PKS__KIND_FOLDER ? '/' : -1;
+  return a_next - b_next;
+}
+
+static void sift_down(const scan *scan, listed *entries, uint64_t root, uint64_t count) {
+  for (;;) {
+    uint64_t child = 2 * root + 1;
+    if (child >= count) { return; }
+    if (child + 1 < count && compare_entries(scan, &entries[child], &entries[child + 1]) < 0) { child++; }
+    if (compare_entries(scan, &entries[root], &entries[child]) >= 0) { return; }
+    listed moved = entries[root];
+    entries[root] = entries[child];
+    entries[child] = moved;
+    root = child;
+  }
+}
+
+/// Heap sort: in place, and no worse on hostile names.
+static void sort_entries(const scan *scan, listed *entries, uint64_t count) {
+  for (uint64_t root = count / 2; root > 0; root--) { sift_down(scan, entries, root - 1, count); }
+  for (uint64_t end = count; end > 1; end--) {
+    listed moved = entries[0];
+    entries[0] = entries[end - 1];
+    entries[end - 1] = moved;
+    sift_down(scan, entries, 0, end - 1);
+  }
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static bool equal_but_for_case(const scan *scan, const listed *a, const listed *b) {
+  const char *names = (const char *)scan->names.bytes;
+  if (a->length != b->length) { return false; }
+  for (uint32_t i = 0; i < a->length; i++) {
+    if (lower(names[a->name + i]) != lower(names[b->name + i])) { return false; }
+  }
+  return true;
+}
+
+static bool has_twin(const scan *scan, const pks__hash_map *map, uint64_t key, const listed *entry) {
+  uint64_t probe = 0;
+  uint32_t other;
+  while (pks__hash_map_next(map, key, &probe, &other)) {
+    if (equal_but_for_case(scan, PKS__SCRATCH_AT(&scan->entries, const listed, other), entry)) { return true; }
+  }
+  return false;
+}
+
+/// Reports entries [begin, end) that differ from an earlier one by case alone.
+static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
+  pks__hash_map map;
+  pks__hash_map_init(&map, scan->names.home);
+  pks_status status = PKS_OK;
+  for (uint64_t i = begin; !status && i < end; i++) {
+    const listed *entry = PKS__SCRATCH_AT(&scan->entries, listed, i);
+    char folded[PKS__NAME_MAX];
+    size_t length = pks__min_size(entry->length, sizeof folded);
+    for (size_t at = 0; at < length; at++) { folded[at] = lower((char)scan->names.bytes[entry->name + at]); }
+    uint64_t key = pks__hash_map_key(&map, folded, length);
+    if (!has_twin(scan, &map, key, entry)) {
+      status = pks__hash_map_insert(&map, key, (uint32_t)i, scan->error);
+      continue;
+    }
+    size_t before;
+    if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { continue; }
+    notice(scan, PKS_NOTICE_TWIN, 0);
+    pop_name(scan, before);
+  }
+  pks__hash_map_free(&map);
+  return status;
+}
+
+/// Keeps of the entries from `begin` on those that can be stored, with what they are.
+static void examine_all(scan *scan, uint64_t begin) {
+  uint64_t kept = begin, end = PKS__SCRATCH_COUNT(&scan->entries, listed);
+  for (uint64_t i = begin; i < end; i++) {
+    listed entry = *PKS__SCRATCH_AT(&scan->entries, listed, i);
+    const char *name = (const char *)scan->names.bytes + entry.name;
+    size_t before;
+    if (!push_name(scan, name, entry.length, &before)) { continue; }
+    bool good = pks__path_is_valid(name, entry.length) && !memchr(name, '/', entry.length);
+    if (!good) { notice(scan, PKS_NOTICE_BAD_NAME, EILSEQ); }
+    if (good && examine(scan, &entry)) { *PKS__SCRATCH_AT(&scan->entries, listed, kept++) = entry; }
+    pop_name(scan, before);
+  }
+  scan->entries.length = kept * sizeof(listed);
+}
+
+/// Lists the folder at `path` and makes it the present one.
+static pks_status enter_folder(scan *scan) {
+  pks__folder_scan *source = scan->source;
+  level here = {
+    .names_begin = scan->names.length,
+    .entries_begin = PKS__SCRATCH_COUNT(&scan->entries, listed),
+    .next = PKS__SCRATCH_COUNT(&scan->entries, listed),
+    .items_before = pks__entry_list_count(source->listing),
+    .path_length = scan->path_length,
+  };
+  pks__file folder = PKS__NO_FILE;
+  pks__file_info info = {0};
+  const char *path = scan->path_length > 0 ? scan->path : ".";
+  pks__open_mode mode = source->follows ? PKS__OPEN_FOLDER_FOLLOW : PKS__OPEN_FOLDER;
+  int failure = source->vfs->open(source->vfs->context, source->root, path, mode, &folder);
+  if (!failure) {
+    failure = source->vfs->info_of(source->vfs->context, folder, &info);
+    if (!failure) { failure = source->vfs->list(source->vfs->context, folder, visit_name, scan); }
+    source->vfs->close(source->vfs->context, folder);
+  }
+  if (scan->status) { return scan->status; }
+  if (failure) { notice(scan, PKS_NOTICE_UNREADABLE, failure); }
+  here.device = info.device;
+  here.inode = info.inode;
+  examine_all(scan, here.entries_begin);
+  uint64_t end = PKS__SCRATCH_COUNT(&scan->entries, listed);
+  sort_entries(scan, PKS__SCRATCH_AT(&scan->entries, listed, here.entries_begin), end - here.entries_begin);
+  for (uint64_t i = here.entries_begin + 1; i < end; i++) {
+    const listed *a = PKS__SCRATCH_AT(&scan->entries, listed, i - 1), *b = a + 1;
+    const char *names = (const char *)scan->names.bytes;
+    if (a->length == b->length && memcmp(names + a->name, names + b->name, a->length) == 0) {
+      const char *text = "the folder changed while it was listed";
+      return pks__fail(scan->error, PKS_SOURCE_CHANGED, text, scan->path, PKS_NO_OFFSET);
+    }
+  }
+  pks_status status = find_twins(scan, here.entries_begin, end);
+  return status ? status : pks__scratch_append(&scan->levels, &here, sizeof here, scan->error);
+}
+
+// MARK: - Items
+
+/// Adds an item for the present path.
+static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kind) {
+  pks__folder_scan *source = scan->source;
+  pks__item item = {
+    .size = kind == PKS__RECORD_FILE ? entry->size : 0,
+    .path_length = (uint32_t)scan->path_length,
+    .kind = (uint8_t)kind,
+    .executable = kind == PKS__RECORD_FILE && entry->executable,
+  };
+  char target[PKS__LINK_TARGET_MAX + 1];
+  if (kind == PKS__RECORD_LINK) {
+    size_t length = 0;
+    int failure =
+      source->vfs->read_link(source->vfs->context, source->root, scan->path, target, sizeof target, &length);
+    if (failure || length == 0 || length > PKS__LINK_TARGET_MAX) {
+      notice(scan, PKS_NOTICE_UNREADABLE, failure);
+      return PKS_OK;
+    }
+    item.size = length;
+  }
+  return pks__entry_list_append(source->listing, &item, scan->path, target, scan->error);
+}
+
+/// Whether following links has led back to a folder that the walk is in.
+static bool is_loop(const scan *scan, uint64_t device, uint64_t inode) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&scan->levels, level); i++) {
+    const level *above = PKS__SCRATCH_AT(&scan->levels, level, i);
+    if (above->device == device && above->inode == inode) { return true; }
+  }
+  return false;
+}
+
+static pks_status visit_folder(scan *scan) {
+  if (scan->request->links == PKS_LINKS_FOLLOW) {
+    pks__file_info info;
+    const pks_vfs *vfs = scan->source->vfs;
+    int failure = vfs->info(vfs->context, scan->source->root, scan->path, true, &info);
+    if (failure || is_loop(scan, info.device, info.inode)) {
+      notice(scan, PKS_NOTICE_LINK_LOOP, failure ? failure : ELOOP);
+      return PKS_OK;
+    }
+  }
+  if (PKS__SCRATCH_COUNT(&scan->levels, level) >= PKS__DEPTH_MAX) {
+    notice(scan, PKS_NOTICE_BAD_NAME, ENAMETOOLONG);
+    return PKS_OK;
+  }
+  return enter_folder(scan);
+}
+
+static pks_status report_scan(scan *scan) {
+  const pks_add_request *request = scan->request;
+  if (scan->seen++ % 1000 != 0 || !request->progress) { return PKS_OK; }
+  pks_progress progress = {
+    .phase = PKS_PHASE_SCAN,
+    .files_done = scan->source->listing->file_count,
+    .bytes_done = scan->source->listing->byte_count};
+  if (request->progress(request->context, &progress)) { return PKS_OK; }
+  return pks__fail(scan->error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+/// Leaves the present folder. One in which nothing was found is an item itself.
+static pks_status leave_folder(scan *scan) {
+  level here = *PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
+  scan->levels.length -= sizeof here;
+  scan->names.length = here.names_begin;
+  scan->entries.length = here.entries_begin * sizeof(listed);
+  pks_status status = PKS_OK;
+  if (scan->path_length > 0 && pks__entry_list_count(scan->source->listing) == here.items_before) {
+    status = add_item(scan, NULL, PKS__RECORD_FOLDER);
+    // Its children would stand behind "name/", but its own path is "name": siblings such as "name.txt" lie between.
+    if (!status) { pks__entry_list_settle_last(scan->source->listing); }
+  }
+  if (scan->levels.length > 0) {
+    pop_name(scan, PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1)->path_length);
+  }
+  return status;
+}
+
+/// Visits the next entry of the present folder.
+static pks_status visit_entry(scan *scan, const listed *entry) {
+  size_t before;
+  if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { return PKS_OK; }
+  pks_status status = report_scan(scan);
+  if (status) { return status; }
+  if (entry->kind == PKS__KIND_FOLDER) {
+    uint64_t depth = scan->levels.length;
+    status = visit_folder(scan);
+    // The folder's own level pops the name when it ends.
+    if (scan->levels.length > depth) { return status; }
+  } else {
+    status = add_item(scan, entry, entry->kind == PKS__KIND_LINK ? PKS__RECORD_LINK : PKS__RECORD_FILE);
+  }
+  pop_name(scan, before);
+  return status;
+}
+
+static pks_status walk(scan *scan) {
+  pks_status status = report_scan(scan);
+  if (!status) { status = enter_folder(scan); }
+  while (!status && scan->levels.length > 0) {
+    level *here = PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
+    if (here->next == PKS__SCRATCH_COUNT(&scan->entries, listed)) {
+      status = leave_folder(scan);
+      continue;
+    }
+    listed entry = *PKS__SCRATCH_AT(&scan->entries, listed, here->next++);
+    status = visit_entry(scan, &entry);
+  }
+  return status;
+}
+
+static pks_status open_root(pks__folder_scan *source, const char *folder, pks_error *error) {
+  int failure = source->vfs->open_root(source->vfs->context, folder, false, &source->root);
+  if (failure == ENOENT) { return pks__fail(error, PKS_NOT_FOUND, "there is no such folder", folder, PKS_NO_OFFSET); }
+  if (failure == ENOTDIR) { return pks__fail(error, PKS_WRONG_KIND, "not a folder", folder, PKS_NO_OFFSET); }
+  return failure ? pks__fail_system(error, failure, "cannot open", folder) : PKS_OK;
+}
+
+// MARK: - Map assets
+
+/// Marks the files that one pattern means. A pattern that means none is most often a mistake.
+static void mark_mapped(pks__folder_scan *source, const pks_add_request *request, const char *glob) {
+  bool used = false;
+  for (uint64_t i = 0; i < pks__entry_list_count(source->listing); i++) {
+    pks__item *item = PKS__SCRATCH_AT(&source->listing->items, pks__item, i);
+    if (item->kind != PKS__RECORD_FILE) { continue; }
+    if (!pks__glob_matches(glob, pks__entry_list_path(source->listing, item), item->path_length)) { continue; }
+    used = true;
+    if (item->mapped || item->size == 0) { continue; }
+    item->mapped = true;
+    source->listing->mapped_count++;
+  }
+  if (!used && request->notice) { request->notice(request->context, PKS_NOTICE_UNUSED_GLOB, glob, strlen(glob), 0); }
+}
+
+// MARK: - Scanning
+
+pks_status pks__folder_scan_scan(
+  pks__folder_scan *out, pks__entry_list *listing, pks__scratch_folder *home, const pks_add_request *request,
+  const pks__file_info *own, pks_error *error
+) {
+  bool follows = request->links == PKS_LINKS_FOLLOW;
+  pks__folder_scan source = {.vfs = home->vfs, .root = PKS__NO_FILE, .follows = follows, .listing = listing};
+  pks_status status = open_root(&source, request->folder, error);
+  if (status) { return status; }
+  pks__file_info root = {0};
+  int failure = source.vfs->info_of(source.vfs->context, source.root, &root);
+  if (failure) { status = pks__fail_system(error, failure, "cannot examine", request->folder); }
+  if (!status && root.device == own->device && root.inode == own->inode) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the folder is the store itself", request->folder, PKS_NO_OFFSET);
+  }
+  if (status) {
+    pks__folder_scan_close(&source);
+    return status;
+  }
+  scan scan = {.source = &source, .request = request, .own = own, .error = error};
+  pks__scratch *all[] = {&scan.names, &scan.entries, &scan.levels};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
+  status = walk(&scan);
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
+  if (!status && scan.refused) {
+    status = pks__fail(error, PKS_REFUSED, "the folder holds what cannot be stored", request->folder, PKS_NO_OFFSET);
+  }
+  if (status) {
+    pks__folder_scan_close(&source);
+    return status;
+  }
+  for (uint32_t i = 0; i < request->map_glob_count; i++) { mark_mapped(&source, request, request->map_globs[i]); }
+  *out = source;
+  return PKS_OK;
+}
+
+void pks__folder_scan_close(pks__folder_scan *source) {
+  if (!source->vfs) { return; }
+  if (source->root != PKS__NO_FILE) { source->vfs->close(source->vfs->context, source->root); }
+  *source = (pks__folder_scan){0};
+}
+
+pks_status pks__folder_scan_open(
+  const pks__folder_scan *source, const pks__item *item, pks__file *out, pks_error *error
+) {
+  char path[PKS__PATH_MAX + 1];
+  memcpy(path, pks__entry_list_path(source->listing, item), item->path_length);
+  path[item->path_length] = 0;
+  pks__open_mode mode = source->follows ? PKS__OPEN_READ_FOLLOW : PKS__OPEN_READ;
+  int failure = source->vfs->open(source->vfs->context, source->root, path, mode, out);
+  bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
+  if (failure == ENOENT || is_other) {
+    return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
+  }
+  return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;
+}
+
+pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error) {
+  return pks__fail_at_path(
+    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__entry_list_path(source->listing, item),
+    item->path_length
+  );
+}
+
+pks_status pks__folder_scan_failed(
+  const pks__folder_scan *source, const pks__item *item, int failure, pks_error *error
+) {
+  pks_status status = pks__fail_system(error, failure, "cannot read", NULL);
+  if (error) {
+    size_t length = pks__min_size(item->path_length, sizeof error->file - 1);
+    memcpy(error->file, pks__entry_list_path(source->listing, item), length);
+    error->file[length] = 0;
+  }
+  return status;
+}
+
+pks_status pks__folder_scan_read(
+  const pks__folder_scan *source, const pks__item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  pks_error *error
+) {
+  size_t got = 0;
+  int failure = source->vfs->read_at(source->vfs->context, file, offset, out, length, &got);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  return got == length ? PKS_OK : pks__folder_scan_changed(source, item, error);
+}
+
+void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pks_add_request *request) {
+  for (uint64_t i = 0; request->notice && i < pks__entry_list_count(source->listing); i++) {
+    const pks__item *item = pks__entry_list_at(source->listing, i);
+    pks__file file = PKS__NO_FILE;
+    pks_error failure;
+    if (item->kind != PKS__RECORD_FILE) { continue; }
+    if (pks__folder_scan_open(source, item, &file, &failure) == PKS_OK) {
+      source->vfs->close(source->vfs->context, file);
+    } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
+      request->notice(
+        request->context, PKS_NOTICE_UNREADABLE, pks__entry_list_path(source->listing, item), item->path_length,
+        failure.system_error
+      );
+    }
+  }
+}

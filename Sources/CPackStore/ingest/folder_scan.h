@@ -1,0 +1,48 @@
+/// The folder that is being added: a listing of everything in it, in bytewise order of paths.
+///
+/// The scan reads names and sizes, no content. All that cannot be stored is reported, not just the first, before a byte
+/// is read.
+#ifndef PKS_INGEST_FOLDER_SCAN_H
+#define PKS_INGEST_FOLDER_SCAN_H
+
+#include "catalog/entry_list.h"
+#include "platform/vfs.h"
+
+typedef struct pks__folder_scan {
+  const pks_vfs *vfs;
+  pks__file root;
+  bool follows;              ///< links were followed
+  pks__entry_list *listing;  ///< what is in it
+} pks__folder_scan;
+
+/// Scans `request->folder` into `listing`, which is empty and stays where it is. `own` is the store's directory: it is
+/// left out if it lies within.
+/// REFUSED after everything was reported; NOT_FOUND, WRONG_KIND for the folder itself.
+pks_status pks__folder_scan_scan(
+  pks__folder_scan *out, pks__entry_list *listing, pks__scratch_folder *home, const pks_add_request *request,
+  const pks__file_info *own, pks_error *error
+);
+void pks__folder_scan_close(pks__folder_scan *source);  ///< a zeroed one is fine
+
+/// SOURCE_CHANGED: the item's file is not what it was.
+pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error);
+
+/// Reads `length` bytes at `offset` of an item's open file. SOURCE_CHANGED when it has fewer.
+pks_status pks__folder_scan_read(
+  const pks__folder_scan *source, const pks__item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  pks_error *error
+);
+/// A call of the seam failed for the item's file.
+pks_status pks__folder_scan_failed(
+  const pks__folder_scan *source, const pks__item *item, int failure, pks_error *error
+);
+
+/// Tries every file and reports those that cannot be opened for lack of permission. For use after one could not be.
+void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pks_add_request *request);
+
+/// Opens the file of an item for reading. Links are followed if the request said so.
+pks_status pks__folder_scan_open(
+  const pks__folder_scan *source, const pks__item *item, pks__file *out, pks_error *error
+);
+
+#endif

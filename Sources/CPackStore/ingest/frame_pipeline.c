@@ -1,0 +1,303 @@
+#include "ingest/frame_pipeline.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/// A frame on its way. `task` comes first: the pool hands it back.
+struct pks__pipeline_frame {
+  pks__task task;
+  pks__frame_pipeline *pipeline;
+  uint8_t *raw;
+  uint32_t raw_length;
+  uint8_t *encoded;
+  size_t encoded_capacity;
+  size_t encoded_length;  ///< 0: stored raw; SIZE_MAX: memory was short
+  pks__id *ids;
+  uint32_t *ends;
+  uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
+  uint32_t chunk_count;
+  bool stays_raw;
+  bool ends_asset;
+  bool cuts_asset;  ///< more of the same asset may follow
+};
+
+// MARK: - Opening
+
+static bool allocate_frame(pks__frame_pipeline *pipeline, pks__pipeline_frame *frame, size_t raw_capacity) {
+  frame->pipeline = pipeline;
+  frame->encoded_capacity = pks__encode_capacity(raw_capacity);
+  frame->raw = pks__allocate(raw_capacity);
+  frame->encoded = pks__allocate(frame->encoded_capacity);
+  frame->ids = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->ids);
+  frame->ends = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->ends);
+  frame->alignments = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->alignments);
+  return frame->raw && frame->encoded && frame->ids && frame->ends && frame->alignments;
+}
+
+static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t threads, size_t raw_capacity) {
+  pipeline->encoders = pks__allocate_zeroed(threads, sizeof *pipeline->encoders);
+  pipeline->ring = pks__allocate_zeroed(pipeline->ring_size, sizeof *pipeline->ring);
+  if (!pipeline->encoders || !pipeline->ring) { return false; }
+  for (uint32_t i = 0; i < threads; i++) {
+    pipeline->encoders[i] = pks__encoder_create(level);
+    if (!pipeline->encoders[i]) { return false; }
+  }
+  for (uint32_t i = 0; i < pipeline->ring_size; i++) {
+    if (!allocate_frame(pipeline, &pipeline->ring[i], raw_capacity)) { return false; }
+  }
+  return true;
+}
+
+pks_status pks__frame_pipeline_open(
+  pks__frame_pipeline *out, pks__staging *staging, pks__pool *pool, const pks_add_request *request,
+  uint32_t chunk_maximum, bool sync, pks_error *error
+) {
+  bool sequential = request->layout == PKS_LAYOUT_SEQUENTIAL;
+  uint32_t threads = pks__pool_thread_count(pool);
+  *out = (pks__frame_pipeline){.pool = pool, .target = sequential ? PKS__FRAME_SEQUENTIAL : PKS__FRAME_RANDOM};
+  if (request->frame_size) { out->target = request->frame_size; }
+  out->shared_target = sequential ? out->target : PKS__FRAME_SHARED;
+  if (request->shared_frame_size) { out->shared_target = request->shared_frame_size; }
+  out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
+  // A single thread encodes when it retires: there is nothing to gather ahead.
+  if (threads == 1) { out->ring_size = 1; }
+  pks__segment_series_init(&out->series, staging, PKS__SEGMENT_DATA, sync);
+  pks__scratch_init(&out->places, &staging->scratch);
+  pks__scratch_init(&out->rows, &staging->scratch);
+  pks__scratch_init(&out->row_bases, &staging->scratch);
+  size_t raw_capacity = chunk_maximum > out->target ? chunk_maximum : out->target;
+  if (raw_capacity < out->shared_target) { raw_capacity = out->shared_target; }
+  int level = request->level;
+  if (level == 0) { level = sequential ? PKS__LEVEL_SEQUENTIAL : PKS__LEVEL_RANDOM; }
+  return allocate_all(out, level, threads, raw_capacity) ? PKS_OK : pks__fail_memory(error);
+}
+
+void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {
+  if (!pipeline->pool) { return; }
+  for (uint32_t i = 0; i < pipeline->count; i++) {
+    pks__pool_finish(pipeline->pool, &pipeline->ring[(pipeline->oldest + i) % pipeline->ring_size].task);
+  }
+  for (uint32_t i = 0; pipeline->ring && i < pipeline->ring_size; i++) {
+    pks__free(pipeline->ring[i].raw);
+    pks__free(pipeline->ring[i].encoded);
+    pks__free(pipeline->ring[i].ids);
+    pks__free(pipeline->ring[i].ends);
+    pks__free(pipeline->ring[i].alignments);
+  }
+  for (uint32_t i = 0; pipeline->encoders && i < pks__pool_thread_count(pipeline->pool); i++) {
+    pks__encoder_destroy(pipeline->encoders[i]);
+  }
+  pks__free(pipeline->ring);
+  pks__free(pipeline->encoders);
+  pks__segment_series_free(&pipeline->series);
+  pks__scratch_free(&pipeline->places);
+  pks__scratch_free(&pipeline->rows);
+  pks__scratch_free(&pipeline->row_bases);
+  *pipeline = (pks__frame_pipeline){0};
+}
+
+// MARK: - Retiring
+
+/// Notes what was recorded of the next frame of a segment. Its chunks' places follow.
+static pks_status note_row(
+  pks__frame_pipeline *pipeline, uint32_t segment, const pks__frame_row *row, pks_error *error
+) {
+  pks_status status = PKS_OK;
+  if (segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t)) {
+    uint64_t base = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
+    status = pks__scratch_append(&pipeline->row_bases, &base, sizeof base, error);
+  }
+  return status ? status : pks__scratch_append(&pipeline->rows, row, sizeof *row, error);
+}
+
+/// Writes one stored frame and notes where its chunks came to lie.
+static pks_status write_frame(
+  pks__frame_pipeline *pipeline, const uint8_t *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks_error *error
+) {
+  pks__new_place place = {0};
+  pks__frame_row row;
+  pks_status status = pks__segment_series_append(
+    &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame,
+    &row, error
+  );
+  if (!status) { status = note_row(pipeline, place.segment, &row, error); }
+  for (uint32_t i = 0; !status && i < chunk_count; i++) {
+    place.begin = i > 0 ? ends[i - 1] : 0;
+    place.length = ends[i] - place.begin;
+    status = pks__scratch_append(&pipeline->places, &place, sizeof place, error);
+  }
+  if (status || !pipeline->observe) { return status; }
+  return pipeline->observe(pipeline->observer, place.segment, &row, ids, ends, chunk_count, error);
+}
+
+pks_status pks__frame_pipeline_note(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
+) {
+  pks__new_place place = {.segment = pipeline->series.sealed_count};
+  bool is_first = place.segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t);
+  uint64_t count = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
+  if (!is_first) {
+    place.frame = (uint32_t)(count - *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, place.segment));
+  }
+  pks_status status = note_row(pipeline, place.segment, row, error);
+  for (uint32_t i = 0; !status && i < chunk_count; i++) {
+    place.begin = i > 0 ? pks__get32(ends[i - 1]) : 0;
+    place.length = pks__get32(ends[i]) - place.begin;
+    status = pks__scratch_append(&pipeline->places, &place, sizeof place, error);
+  }
+  return status;
+}
+
+pks_status pks__frame_pipeline_restore(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+) {
+  pks_status status = pks__segment_series_restore(&pipeline->series, row, ids, ends, chunk_count, fits, error);
+  return status || !*fits ? status : pks__frame_pipeline_note(pipeline, row, ends, chunk_count, error);
+}
+
+pks_status pks__frame_pipeline_add_encoded(
+  pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
+) {
+  pks_status status = write_frame(
+    pipeline, frame->stored, frame->stored_length, frame->codec, frame->alignment, frame->ids, frame->ends,
+    frame->chunk_count, error
+  );
+  bool may_cut = frame->codec != PKS__CODEC_RAW;
+  return status ? status : pks__segment_series_boundary(&pipeline->series, frame->ends_asset, may_cut, error);
+}
+
+/// Writes every chunk of a frame as a raw frame of its own.
+static pks_status write_raw(pks__frame_pipeline *pipeline, const pks__pipeline_frame *frame, pks_error *error) {
+  for (uint32_t i = 0, begin = 0; i < frame->chunk_count; begin = frame->ends[i++]) {
+    uint32_t length = frame->ends[i] - begin;
+    pks_status status = write_frame(
+      pipeline, frame->raw + begin, length, PKS__CODEC_RAW, frame->alignments[i], &frame->ids[i], &length, 1, error
+    );
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error) {
+  pks__pipeline_frame *frame = &pipeline->ring[pipeline->oldest];
+  pks__pool_finish(pipeline->pool, &frame->task);
+  pipeline->oldest = (pipeline->oldest + 1) % pipeline->ring_size;
+  pipeline->count--;
+  if (frame->encoded_length == SIZE_MAX) { return pks__fail_memory(error); }
+  pks_status status;
+  if (frame->encoded_length == 0) {
+    status = write_raw(pipeline, frame, error);
+  } else {
+    status = write_frame(
+      pipeline, frame->encoded, (uint32_t)frame->encoded_length, PKS__CODEC_ZSTD, 1, frame->ids, frame->ends,
+      frame->chunk_count, error
+    );
+    pipeline->asset_in_pieces = pipeline->asset_in_pieces || frame->cuts_asset;
+  }
+  if (status) { return status; }
+  bool may_cut = frame->cuts_asset && pipeline->asset_in_pieces;
+  if (frame->ends_asset) { pipeline->asset_in_pieces = false; }
+  return pks__segment_series_boundary(&pipeline->series, frame->ends_asset, may_cut, error);
+}
+
+// MARK: - Forming
+
+static void encode_frame(pks__task *task, uint32_t worker) {
+  pks__pipeline_frame *frame = (pks__pipeline_frame *)(void *)task;
+  frame->encoded_length = 0;
+  if (frame->stays_raw) { return; }
+  frame->encoded_length = pks__encode(
+    frame->pipeline->encoders[worker], frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
+  );
+}
+
+/// Sends the open frame to the workers.
+static void close_frame(pks__frame_pipeline *pipeline, bool ends_asset) {
+  pks__pipeline_frame *frame = pipeline->open;
+  if (!frame) { return; }
+  frame->ends_asset = ends_asset;
+  frame->cuts_asset = !ends_asset;
+  frame->task.run = encode_frame;
+  pipeline->open = NULL;
+  pipeline->count++;
+  pks__pool_submit(pipeline->pool, &frame->task);
+}
+
+static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
+  if (pipeline->count == pipeline->ring_size) {
+    pks_status status = retire_oldest(pipeline, error);
+    if (status) { return status; }
+  }
+  pks__pipeline_frame *frame = &pipeline->ring[(pipeline->oldest + pipeline->count) % pipeline->ring_size];
+  frame->raw_length = 0;
+  frame->chunk_count = 0;
+  frame->stays_raw = pipeline->asset_is_mapped;
+  pipeline->open = frame;
+  return PKS_OK;
+}
+
+void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped) {
+  pipeline->asset_size = size;
+  pipeline->asset_is_mapped = mapped;
+  pipeline->asset_begins = true;
+}
+
+/// Whether the asset begins a frame of its own and at a page, if its beginning is new.
+static bool is_large(const pks__frame_pipeline *pipeline) {
+  return pipeline->asset_is_mapped || pipeline->asset_size >= PKS__LARGE_ASSET;
+}
+
+/// Whether the chunk does not belong in the open frame.
+static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length, bool at_start) {
+  const pks__pipeline_frame *open = pipeline->open;
+  if (at_start && is_large(pipeline)) { return true; }
+  uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
+  return open->raw_length + length > limit || open->chunk_count == PKS__FRAME_CHUNKS_MAX;
+}
+
+pks_status pks__frame_pipeline_add(
+  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
+  pks_error *error
+) {
+  if (pipeline->open && needs_new_frame(pipeline, length, at_start)) { close_frame(pipeline, pipeline->asset_begins); }
+  if (!pipeline->open) {
+    pks_status status = open_frame(pipeline, error);
+    if (status) { return status; }
+  }
+  pks__pipeline_frame *frame = pipeline->open;
+  if (at_start && is_large(pipeline)) { pipeline->asset_is_alone = true; }
+  uint16_t alignment = is_large(pipeline) ? PKS__PAGE : 8;
+  memcpy(frame->raw + frame->raw_length, bytes, length);
+  frame->raw_length += length;
+  frame->ids[frame->chunk_count] = *id;
+  frame->ends[frame->chunk_count] = frame->raw_length;
+  frame->alignments[frame->chunk_count] = pipeline->asset_begins ? alignment : 1;
+  frame->chunk_count++;
+  pipeline->asset_begins = false;
+  return PKS_OK;
+}
+
+/// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
+void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
+  bool is_full = pipeline->open && pipeline->open->raw_length >= pipeline->shared_target;
+  pipeline->asset_begins = true;
+  if (is_full || pipeline->asset_is_alone) { close_frame(pipeline, true); }
+  pipeline->asset_is_alone = false;
+}
+
+pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *error) {
+  close_frame(pipeline, true);
+  while (pipeline->count > 0) {
+    pks_status status = retire_oldest(pipeline, error);
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error) {
+  pks_status status = pks__frame_pipeline_flush(pipeline, error);
+  return status ? status : pks__segment_series_finish(&pipeline->series, error);
+}

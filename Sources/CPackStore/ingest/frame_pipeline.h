@@ -1,0 +1,122 @@
+/// From chunks to stored frames: chunks come in order, are gathered into frames, encoded on all threads, and written in
+/// order.
+///
+/// What is written is a function of the chunks and the settings alone: frames are formed by the thread that adds
+/// chunks, and retired in the order in which they were formed, whichever worker encodes them.
+///
+/// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller
+/// assets share frames, up to `shared_target` bytes, and so does what is new in the middle of a larger one. A frame
+/// that does not compress is written as one raw frame per chunk, so that a raw chunk can be checked and mapped alone;
+/// neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
+///
+/// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
+/// frames of one chunk that abut, and no segment ends in it, however long it becomes.
+#ifndef PKS_INGEST_FRAME_PIPELINE_H
+#define PKS_INGEST_FRAME_PIPELINE_H
+
+#include "codec/codec.h"
+#include "ingest/staging.h"
+#include "platform/threads.h"
+
+enum {
+  PKS__LARGE_ASSET = 64 * 1024,
+  PKS__FRAME_RANDOM = 128 * 1024,
+  PKS__FRAME_SHARED = 32 * 1024,
+  PKS__FRAME_SEQUENTIAL = 2 * 1024 * 1024,
+  PKS__LEVEL_RANDOM = 3,
+  PKS__LEVEL_SEQUENTIAL = 4,  ///< larger tables, which larger frames pay for
+  PKS__FRAME_CHUNKS_MAX = 4096,
+};
+
+/// Where a new chunk came to lie.
+typedef struct pks__new_place {
+  uint32_t segment;  ///< in the series
+  uint32_t frame;    ///< in the segment
+  uint32_t begin;    ///< in the frame
+  uint32_t length;
+} pks__new_place;
+
+typedef struct pks__pipeline_frame pks__pipeline_frame;
+
+/// Told of every frame that was written, in order, with its chunks. `frame` is its number in the segment.
+typedef pks_status pks__frame_observer(
+  void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, pks_error *error
+);
+
+typedef struct pks__frame_pipeline {
+  pks__pool *pool;
+  pks__encoder **encoders;  ///< one per worker
+  uint32_t target, shared_target;
+  pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
+  uint32_t ring_size, oldest, count;
+  pks__pipeline_frame *open;  ///< being formed, or NULL
+  pks__segment_series series;
+  pks__scratch places;     ///< pks__new_place by chunk number
+  pks__scratch rows;       ///< what was recorded of every frame, pks__frame_row, by position in the series
+  pks__scratch row_bases;  ///< uint64_t by segment: position of its first frame in `rows`
+  uint64_t asset_size;
+  bool asset_is_mapped;
+  bool asset_begins;             ///< nothing of the asset was added yet
+  bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
+  bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
+  pks__frame_observer *observe;  ///< NULL: nobody
+  void *observer;
+} pks__frame_pipeline;
+
+pks_status pks__frame_pipeline_open(
+  pks__frame_pipeline *out, pks__staging *staging, pks__pool *pool, const pks_add_request *request,
+  uint32_t chunk_maximum, bool sync, pks_error *error
+);
+void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
+
+void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped);
+/// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
+/// that it is the asset's first.
+pks_status pks__frame_pipeline_add(
+  pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
+  pks_error *error
+);
+void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
+
+/// A frame that is encoded already.
+typedef struct pks__encoded_frame {
+  const void *stored;
+  uint32_t stored_length;
+  uint32_t codec;
+  uint64_t alignment;  ///< of its place in the file, a power of two up to a page
+  const pks__id *ids;
+  const uint32_t *ends;
+  uint32_t chunk_count;
+  bool ends_asset;  ///< with its last chunk
+} pks__encoded_frame;
+
+/// Writes a frame as it is, at once: before those chunks that are still being gathered to a frame. So numbers of chunks
+/// are known when they are written, not when they are added: see `observe`.
+pks_status pks__frame_pipeline_add_encoded(
+  pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
+);
+/// Takes up a frame that an earlier process wrote to the present segment of the series. `*fits` false: it cannot come next.
+pks_status pks__frame_pipeline_restore(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+);
+/// The same for a frame of a segment that will be taken up sealed.
+pks_status pks__frame_pipeline_note(
+  pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
+);
+/// Writes all chunks that were added.
+pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *error);
+
+/// Retires all frames and seals the last segment. Places are complete afterwards.
+pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error);
+
+/// What was recorded of a frame.
+static inline const pks__frame_row *pks__frame_pipeline_row(
+  const pks__frame_pipeline *pipeline, uint32_t segment, uint32_t frame
+) {
+  uint64_t base = *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, segment);
+  return PKS__SCRATCH_AT(&pipeline->rows, const pks__frame_row, base + frame);
+}
+
+#endif

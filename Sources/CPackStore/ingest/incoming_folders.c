@@ -1,0 +1,93 @@
+#include "ingest/incoming_folders.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "platform/name_list.h"
+
+#define WEEK_NS ((int64_t)7 * 24 * 60 * 60 * 1000000000)
+
+int pks__incoming_lock(pks_store *store, pks__file file, bool *taken) {
+  int failure = store->vfs->lock(store->vfs->context, file, 0, 1, PKS__LOCK_EXCLUSIVE);
+  *taken = failure == 0;
+  return failure == EAGAIN ? 0 : failure;
+}
+
+bool pks__incoming_is_named(pks_store *store, pks__file file, const char *path) {
+  pks__file_info open, named;
+  const pks_vfs *vfs = store->vfs;
+  return !vfs->info_of(vfs->context, file, &open) && !vfs->info(vfs->context, store->root, path, false, &named)
+    && open.device == named.device && open.inode == named.inode;
+}
+
+void pks__incoming_clear(
+  pks_store *store, const char *path, bool (*keeps)(const void *context, const char *name), const void *context
+) {
+  pks__name_list list;
+  (void)pks__name_list_read(&list, store->vfs, store->root, path, NULL);
+  for (int pass = 0; pass < 2; pass++) {
+    uint64_t at = 0;
+    for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
+      char file[PKS__INCOMING_PATH];
+      bool is_journal = strcmp(name, PKS__INCOMING_JOURNAL) == 0;
+      if (is_journal != (pass == 1) || (keeps && keeps(context, name))) { continue; }
+      if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
+      (void)store->vfs->unlink(store->vfs->context, store->root, file, false);
+    }
+  }
+  pks__name_list_free(&list);
+}
+
+void pks__incoming_remove(pks_store *store, const char *path) {
+  pks__incoming_clear(store, path, NULL, NULL);
+  (void)store->vfs->unlink(store->vfs->context, store->root, path, true);
+}
+
+/// When somebody last worked in a folder: the newest of its files, or its own time.
+static int64_t last_touched(pks_store *store, const char *path) {
+  const pks_vfs *vfs = store->vfs;
+  pks__name_list list;
+  pks__file_info info;
+  int64_t newest = vfs->info(vfs->context, store->root, path, false, &info) ? INT64_MAX : info.modified_ns;
+  (void)pks__name_list_read(&list, store->vfs, store->root, path, NULL);
+  uint64_t at = 0;
+  for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
+    char file[PKS__INCOMING_PATH];
+    if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
+    if (!vfs->info(vfs->context, store->root, file, false, &info) && info.modified_ns > newest) {
+      newest = info.modified_ns;
+    }
+  }
+  pks__name_list_free(&list);
+  return newest;
+}
+
+static void sweep_folder(pks_store *store, const char *path) {
+  const pks_vfs *vfs = store->vfs;
+  int64_t touched = last_touched(store, path), now = vfs->now_ns(vfs->context);
+  if (touched > now - WEEK_NS) { return; }
+  char journal[PKS__INCOMING_PATH];
+  pks__file file;
+  (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
+  if (vfs->open(vfs->context, store->root, journal, PKS__OPEN_LOCK, &file)) { return; }
+  bool taken = false;
+  if (!pks__incoming_lock(store, file, &taken) && taken && pks__incoming_is_named(store, file, journal)) {
+    pks__incoming_remove(store, path);
+  }
+  if (taken) { (void)vfs->lock(vfs->context, file, 0, 1, PKS__LOCK_NONE); }
+  vfs->close(vfs->context, file);
+}
+
+void pks__incoming_sweep(pks_store *store) {
+  pks__name_list list;
+  (void)pks__name_list_read(&list, store->vfs, store->root, PKS__INCOMING_FOLDER, NULL);
+  uint64_t at = 0, unused;
+  for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
+    char path[PKS__INCOMING_PATH];
+    if (!pks__hex_parse64(name, &unused)) { continue; }
+    (void)snprintf(path, sizeof path, PKS__INCOMING_FOLDER "/%s", name);
+    sweep_folder(store, path);
+  }
+  pks__name_list_free(&list);
+}

@@ -1,0 +1,28 @@
+/// The folders of `incoming/`: what is fetched and not committed yet, one folder for each version that comes.
+///
+/// Each folder has a journal, and who works in the folder holds the journal's lock. What a folder holds otherwise is the
+/// concern of `transfer/transfer_staging.h`; here is what every writer must know to clear away what was given up.
+#ifndef PKS_INGEST_INCOMING_FOLDERS_H
+#define PKS_INGEST_INCOMING_FOLDERS_H
+
+#include "store/state.h"
+
+#define PKS__INCOMING_JOURNAL "journal"
+enum { PKS__INCOMING_PATH = 2 * PKS__INDEX_NAME };  ///< room for the path of a file
+
+/// Locks a journal; `*taken` is false when another process has it. Returns an errno.
+int pks__incoming_lock(pks_store *store, pks__file journal, bool *taken);
+/// Whether the file that is open is the one that the path leads to: its last owner may have removed it.
+bool pks__incoming_is_named(pks_store *store, pks__file file, const char *path);
+
+/// Unlinks the files of a folder that `keeps` (may be NULL) does not want to stay; the journal last, for as long as it is
+/// there the folder has an owner. What cannot be unlinked stays.
+void pks__incoming_clear(
+  pks_store *store, const char *path, bool (*keeps)(const void *context, const char *name), const void *context
+);
+void pks__incoming_remove(pks_store *store, const char *path);  ///< the folder too
+
+/// Removes the folders in which nothing changed for a week. What cannot be removed stays for the next time.
+void pks__incoming_sweep(pks_store *store);
+
+#endif

@@ -1,0 +1,124 @@
+#include "ingest/ingest.h"
+
+#include "base/memory.h"
+
+static void init_scratch(pks__ingest *ingest) {
+  pks__scratch_folder *home = &ingest->staging->scratch;
+  pks__scratch *all[] = {&ingest->assets, &ingest->spans, &ingest->old_segments, &ingest->new_ids, &ingest->removed};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
+  pks__entry_list_init(&ingest->listing, home);
+  pks__hash_map_init(&ingest->old_segment_map, home);
+  pks__hash_map_init(&ingest->new_chunks, home);
+}
+
+void pks__ingest_init(pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request) {
+  *out = (pks__ingest){.staging = staging, .base = base, .request = *request};
+  out->base_pack = pks__generation_find_pack(&base->generation, request->pack);
+  out->chunker = pks__chunker_make(staging->store->chunk_average);
+  out->info.chunk_average = staging->store->chunk_average;
+  out->thread_count = staging->store->thread_count;
+  init_scratch(out);
+}
+
+pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error) {
+  const pks_add_request *request = &ingest->request;
+  pks_progress progress = {
+    .phase = phase,
+    .files_done = ingest->info.file_count,
+    .files_total = ingest->files_expected,
+    .bytes_done = ingest->bytes_done,
+    .bytes_total = ingest->bytes_expected,
+    .bytes_stored = ingest->frames.series.stored_bytes,
+  };
+  if (!request->progress || request->progress(request->context, &progress)) { return PKS_OK; }
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error) {
+  pks_status status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, sync, error);
+  if (status) { return status; }
+  ingest->pool = pks__pool_create(ingest->thread_count);
+  if (!ingest->pool) { return pks__fail_memory(error); }
+  return pks__frame_pipeline_open(
+    &ingest->frames, ingest->staging, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
+  );
+}
+
+static const pks__id *new_id(const void *context, uint32_t number) {
+  const pks__ingest *ingest = context;
+  return PKS__SCRATCH_AT(&ingest->new_ids, const pks__id, number);
+}
+
+bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number) {
+  return pks__hash_map_find_id(&ingest->new_chunks, id, new_id, ingest, number);
+}
+
+/// Whether as many copies of the chunk are known as are ever looked at.
+static bool has_copies_enough(const pks__ingest *ingest, const pks__id *id) {
+  uint64_t probe = 0;
+  uint32_t copies = 0, number;
+  while (copies < PKS__COPIES_MAX && pks__hash_map_next_id(&ingest->new_chunks, id, new_id, ingest, &probe, &number)) {
+    copies++;
+  }
+  return copies == PKS__COPIES_MAX;
+}
+
+pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error) {
+  uint64_t count = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
+  if (count == UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
+  }
+  pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
+  if (status || has_copies_enough(ingest, id)) { return status; }
+  return pks__hash_map_insert_id(&ingest->new_chunks, id, (uint32_t)count, error);
+}
+
+static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint32_t *number) {
+  const pks__ingest *ingest = context;
+  return pks__hash_map_next_id(&ingest->new_chunks, id, new_id, ingest, probe, number);
+}
+
+/// Where a chunk that was written lies raw in its segment file; false when it does not.
+static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
+  *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
+  const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, (*place)->segment, (*place)->frame);
+  *begin = pks__place_offset(pks__get64(row->place)) + (*place)->begin;
+  return pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
+}
+
+static bool begins_page(void *context, uint32_t number) {
+  const pks__new_place *place;
+  uint64_t begin;
+  return written_at(context, number, &place, &begin) && begin % PKS__PAGE == 0;
+}
+
+static bool follows_before(void *context, uint32_t number) {
+  const pks__new_place *before, *place;
+  uint64_t end, begin;
+  if (!written_at(context, number - 1, &before, &end) || !written_at(context, number, &place, &begin)) { return false; }
+  return before->segment == place->segment && end + before->length == begin;
+}
+
+pks__written_chunks pks__ingest_written(pks__ingest *ingest) {
+  return (pks__written_chunks){
+    .context = ingest,
+    .count = (uint32_t)PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id),
+    .next = next_written,
+    .begins = begins_page,
+    .follows = follows_before,
+  };
+}
+
+void pks__ingest_close(pks__ingest *ingest) {
+  if (!ingest->staging) { return; }
+  pks__run_writer_free(&ingest->run);
+  pks__frame_pipeline_close(&ingest->frames);
+  if (ingest->pages.base) { pks__page_writer_close(&ingest->pages); }
+  pks__pool_destroy(ingest->pool);
+  pks__scratch *all[] = {&ingest->assets, &ingest->spans, &ingest->old_segments, &ingest->new_ids, &ingest->removed};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
+  pks__entry_list_free(&ingest->listing);
+  pks__hash_map_free(&ingest->old_segment_map);
+  pks__hash_map_free(&ingest->new_chunks);
+  *ingest = (pks__ingest){0};
+}

@@ -1,0 +1,189 @@
+/// A folder as what is ingested: its files are read, cut and hashed on all threads, and consumed in order.
+#include "ingest/ingest_folder.h"
+
+#include <errno.h>
+
+#include "base/memory.h"
+#include "ingest/dedup_pass.h"
+#include "ingest/read_batch.h"
+
+static pks_status consume_chunks(
+  pks__dedup_pass *pass, const pks__read_batch *block, uint32_t first, uint32_t count, pks_error *error
+) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = first; !status && i < first + count; i++) {
+    const pks__batch_chunk *chunk = &block->chunks[i];
+    status = pks__dedup_pass_chunk(pass, &chunk->id, block->bytes + chunk->offset, chunk->length, error);
+  }
+  return status;
+}
+
+static pks_status consume_block(pks__dedup_pass *pass, const pks__read_batch *block, pks_error *error) {
+  const pks__entry_list *listing = &pass->ingest->listing;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0, chunk = 0; !status && i < block->item_count; chunk += block->item_chunks[i++]) {
+    const pks__item *item = pks__entry_list_at(listing, block->first_item + i);
+    if (!block->is_stretch || block->begins_file) { pks__dedup_pass_begin(pass, item); }
+    status = consume_chunks(pass, block, chunk, block->item_chunks[i], error);
+    bool ends = !block->is_stretch || block->ends_file;
+    if (!status && ends) { status = pks__dedup_pass_end(pass, error); }
+  }
+  pass->ingest->bytes_done += block->byte_count;
+  return status ? status : pks__dedup_pass_report(pass, error);
+}
+
+/// Blocks in a ring: filled ahead, hashed by any thread, consumed in order.
+typedef struct block_ring {
+  pks__read_batch **blocks;
+  uint32_t size, oldest, count;
+} block_ring;
+
+static pks_status make_ring(
+  block_ring *ring, const pks__ingest *ingest, const pks__folder_scan *source, pks_error *error
+) {
+  ring->size = pks__pool_thread_count(ingest->pool) * 2 + 2;
+  ring->blocks = pks__allocate_zeroed(ring->size, sizeof *ring->blocks);
+  if (!ring->blocks) { return pks__fail_memory(error); }
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < ring->size; i++) {
+    status = pks__read_batch_create(&ring->blocks[i], source, &ingest->chunker, ingest->staging->store->sha256, error);
+  }
+  return status;
+}
+
+static void free_ring(block_ring *ring, pks__pool *pool) {
+  for (uint32_t i = 0; i < ring->count; i++) {
+    pks__pool_finish(pool, &ring->blocks[(ring->oldest + i) % ring->size]->task);
+  }
+  for (uint32_t i = 0; ring->blocks && i < ring->size; i++) { pks__read_batch_destroy(ring->blocks[i]); }
+  pks__free(ring->blocks);
+}
+
+/// Fills blocks while there is room. One stays unfilled: the uncut rest of a large file lies in the block before.
+static pks_status fill_ring(block_ring *ring, pks__batch_filler *filler, pks__pool *pool, pks_error *error) {
+  while (ring->count < ring->size - 1) {
+    pks__read_batch *block = ring->blocks[(ring->oldest + ring->count) % ring->size];
+    bool filled;
+    pks_status status = pks__read_batch_fill(filler, block, &filled, error);
+    if (status || !filled) { return status; }
+    ring->count++;
+    pks__pool_submit(pool, &block->task);
+  }
+  return PKS_OK;
+}
+
+static pks_status consume_source(pks__dedup_pass *pass, const pks__folder_scan *source, pks_error *error) {
+  pks__ingest *ingest = pass->ingest;
+  block_ring ring = {0};
+  pks__batch_filler filler = {
+    .source = source, .chunker = &ingest->chunker, .file = PKS__NO_FILE, .carry = (const uint8_t *)""};
+  pks_status status = make_ring(&ring, ingest, source, error);
+  if (!status) { status = fill_ring(&ring, &filler, ingest->pool, error); }
+  while (!status && ring.count > 0) {
+    pks__read_batch *block = ring.blocks[ring.oldest];
+    pks__pool_finish(ingest->pool, &block->task);
+    ring.oldest = (ring.oldest + 1) % ring.size;
+    ring.count--;
+    status = block->status;
+    if (status && error) { *error = block->error; }
+    if (!status) { status = consume_block(pass, block, error); }
+    if (!status) { status = fill_ring(&ring, &filler, ingest->pool, error); }
+  }
+  pks__batch_filler_close(&filler);
+  free_ring(&ring, ingest->pool);
+  return status;
+}
+
+// MARK: - Reading again
+
+/// Reads what was passed over a second time; the file stays open from chunk to chunk.
+typedef struct rereader {
+  const pks__ingest *ingest;
+  const pks__folder_scan *source;
+  const pks__item *item;  ///< whose file is open
+  pks__file file;
+} rereader;
+
+static void close_reread(rereader *rereader) {
+  const pks_vfs *vfs = rereader->source->vfs;
+  if (rereader->file != PKS__NO_FILE) { vfs->close(vfs->context, rereader->file); }
+  rereader->file = PKS__NO_FILE;
+}
+
+static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+  rereader *rereader = context;
+  pks_status status = PKS_OK;
+  if (rereader->file == PKS__NO_FILE || rereader->item != want->item) {
+    close_reread(rereader);
+    rereader->item = want->item;
+    status = pks__folder_scan_open(rereader->source, want->item, &rereader->file, error);
+  }
+  if (!status) {
+    status =
+      pks__folder_scan_read(rereader->source, want->item, rereader->file, want->offset, out, want->length, error);
+  }
+  if (status) { return status; }
+  pks__id id;
+  rereader->ingest->staging->store->sha256(out, want->length, id.bytes);
+  return pks__id_equal(&id, want->id) ? PKS_OK : pks__folder_scan_changed(rereader->source, want->item, error);
+}
+
+// MARK: - Ingest
+
+static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error *error) {
+  pks_store *store = ingest->staging->store;
+  pks__file_info own = {0};
+  int failure = store->vfs->info_of(store->vfs->context, store->root, &own);
+  if (failure) { return pks__fail_system(error, failure, "cannot examine", "."); }
+  pks_status status =
+    pks__folder_scan_scan(source, &ingest->listing, &ingest->staging->scratch, &ingest->request, &own, error);
+  ingest->files_expected = ingest->listing.file_count;
+  ingest->bytes_expected = ingest->listing.byte_count;
+  return status;
+}
+
+static pks_status store_source(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
+  rereader rereader = {.ingest = ingest, .source = source, .file = PKS__NO_FILE};
+  pks__chunk_fetch fetch = {.context = &rereader, .fetch = read_again};
+  pks__dedup_pass pass;
+  pks_status status = pks__dedup_pass_open(&pass, ingest, &fetch, error);
+  if (!status) { status = consume_source(&pass, source, error); }
+  if (!status) { status = pks__dedup_pass_finish(&pass, error); }
+  pks__dedup_pass_close(&pass);
+  close_reread(&rereader);
+  return status;
+}
+
+/// Says of an error what only somebody who knows the whole folder can say.
+static pks_status explain(
+  const pks__ingest *ingest, const pks__folder_scan *source, pks_status status, pks_error *error
+) {
+  if (!error) { return status; }
+  const pks_add_request *request = &ingest->request;
+  // One file without permission is seldom alone: all are reported at once.
+  if (status == PKS_IO_ERROR && (error->system_error == EACCES || error->system_error == EPERM)) {
+    pks__folder_scan_report_unreadable(source, request);
+    const char *text = "the folder holds files that cannot be read";
+    return pks__fail(error, PKS_REFUSED, text, request->folder, PKS_NO_OFFSET);
+  }
+  // What is left of the source is enough for sure; what is staged so far goes with the transaction. With map assets, what
+  // was consumed already may have to be written again.
+  if (status == PKS_NO_SPACE) {
+    error->needed += ingest->listing.byte_count - (ingest->listing.mapped_count > 0 ? 0 : ingest->bytes_done);
+  }
+  return status;
+}
+
+pks_status pks__ingest_folder(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, bool sync,
+  pks_error *error
+) {
+  pks__folder_scan source = {0};
+  pks__ingest_init(out, staging, base, request);
+  pks_status status = scan(out, &source, error);
+  if (!status) { status = pks__ingest_open_parts(out, sync, error); }
+  if (!status) { status = store_source(out, &source, error); }
+  if (status && source.vfs) { status = explain(out, &source, status, error); }
+  pks__folder_scan_close(&source);
+  return status;
+}

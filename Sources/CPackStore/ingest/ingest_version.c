@@ -1,0 +1,195 @@
+/// The catalog of a version as what is ingested: chunks that the base has are not touched, the rest is fetched.
+#include "ingest/ingest_version.h"
+
+#include <string.h>
+
+#include "catalog/map_flags.h"
+#include "catalog/tree_cursor.h"
+#include "ingest/dedup_pass.h"
+#include "store/chunk_lookup.h"
+
+typedef struct version_walk {
+  pks__dedup_pass pass;
+  const pks__version_request *request;
+  pks__tree_cursor entries;
+  bool more;
+  pks__map_flags mapped;
+} version_walk;
+
+/// Whether the file is a map asset: the caller knows, or the layout does.
+static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
+  const pks__version_request *request = walk->request;
+  if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return false; }
+  if (request->is_mapped) { return request->is_mapped(request->context, entry->path, entry->path_length); }
+  return pks__map_flags_has(&walk->mapped, entry->path, entry->path_length);
+}
+
+// MARK: - Chunks
+
+static pks_status fail_chunk(const pks__catalog_entry *entry, pks_error *error) {
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", entry->path, entry->path_length);
+}
+
+/// A catalog of another store may have longer chunks than this store makes, but not longer than its own root allows.
+static bool chunk_fits(const version_walk *walk, const pks__catalog_chunk *chunk) {
+  uint32_t length = pks__get32(chunk->length);
+  return length > 0 && length <= walk->pass.ingest->chunker.maximum;
+}
+
+/// Whether base or origin have every chunk of a file, and these are the file.
+static pks_status can_be_had(version_walk *walk, const pks__catalog_entry *entry, bool *had, pks_error *error) {
+  const pks__version_request *request = walk->request;
+  pks_snapshot *base = walk->pass.ingest->base;
+  pks__chunk_cursor chunks;
+  pks__chunk_cursor_init(&chunks, request->pages, entry);
+  pks_status status = PKS_OK;
+  pks__chunk_want want = {.path = entry->path, .path_length = entry->path_length};
+  *had = true;
+  for (bool more = true; !status && *had;) {
+    pks__catalog_chunk chunk;
+    pks__chunk_ref ref;
+    status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
+    if (status || !more) { break; }
+    *had = chunk_fits(walk, &chunk);
+    if (!*had) { break; }
+    status = pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
+    want.id = &chunk.id;
+    want.length = pks__get32(chunk.length);
+    if (!status && !*had && request->has) { status = request->has(request->context, &want, had, error); }
+    want.offset += want.length;
+  }
+  pks__chunk_cursor_free(&chunks);
+  *had = *had && want.offset == entry->size;
+  // A list of chunks that cannot be read is a loss like any other.
+  if (status != PKS_CORRUPT) { return status; }
+  *had = false;
+  return PKS_OK;
+}
+
+static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entry, pks_error *error) {
+  pks__chunk_cursor chunks;
+  pks__chunk_cursor_init(&chunks, walk->request->pages, entry);
+  pks_status status = PKS_OK;
+  uint64_t size = 0;
+  for (bool more = true; !status && more;) {
+    pks__catalog_chunk chunk;
+    status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
+    if (status || !more) { break; }
+    if (!chunk_fits(walk, &chunk)) { status = fail_chunk(entry, error); }
+    if (!status) {
+      status = pks__dedup_pass_chunk(&walk->pass, &chunk.id, NULL, pks__get32(chunk.length), error);
+      size += pks__get32(chunk.length);
+      walk->pass.ingest->bytes_done += pks__get32(chunk.length);
+    }
+  }
+  pks__chunk_cursor_free(&chunks);
+  if (!status && size != entry->size) {
+    const char *text = "the chunks of the asset do not make up its size";
+    status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
+  }
+  return status;
+}
+
+// MARK: - Entries
+
+static pks_status take_entry(version_walk *walk, const pks__catalog_entry *entry, pks_error *error) {
+  pks__entry_list *listing = &walk->pass.ingest->listing;
+  bool is_file = entry->kind == PKS__RECORD_FILE;
+  pks__item item = {
+    .size = entry->size,
+    .path_length = (uint32_t)entry->path_length,
+    .kind = (uint8_t)entry->kind,
+    .executable = entry->executable,
+    .mapped = is_mapped(walk, entry),
+  };
+  pks_status status = walk->request->needs_layout ? walk->mapped.failure.status : PKS_OK;
+  if (status && error) { *error = walk->mapped.failure; }
+  if (!status) { status = pks__entry_list_append(listing, &item, entry->path, entry->target, error); }
+  if (status) { return status; }
+  pks__dedup_pass_begin(&walk->pass, pks__entry_list_at(listing, pks__entry_list_count(listing) - 1));
+  if (is_file) { status = take_chunks(walk, entry, error); }
+  if (!status) { status = pks__dedup_pass_end(&walk->pass, error); }
+  return status ? status : pks__dedup_pass_report(&walk->pass, error);
+}
+
+static pks_status next_entry(version_walk *walk, pks_error *error) {
+  const pks__version_request *request = walk->request;
+  pks__catalog_entry entry;
+  bool had = true;
+  pks_status status = pks__catalog_entry_read(&walk->entries, &entry, error);
+  if (!status && request->lost && entry.kind == PKS__RECORD_FILE) { status = can_be_had(walk, &entry, &had, error); }
+  if (!status && had) { status = take_entry(walk, &entry, error); }
+  if (!status && !had) { request->lost(request->context, entry.path, entry.path_length); }
+  return status ? status : pks__tree_cursor_next(&walk->entries, &walk->more, error);
+}
+
+static pks_status no_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+  (void)context;
+  (void)out;
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", want->path, want->path_length);
+}
+
+static pks_status walk_catalog(
+  pks__ingest *ingest, const pks__version_request *request, const pks__tree *map, pks_error *error
+) {
+  version_walk walk = {.request = request};
+  pks__chunk_fetch nothing = {.fetch = no_chunk};
+  pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, map);
+  if (!request->is_mapped) { pks__map_flags_open(&walk.mapped, request->pages, &request->layout); }
+  pks_status status =
+    pks__dedup_pass_open(&walk.pass, ingest, request->fetch.fetch ? &request->fetch : &nothing, error);
+  if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
+  while (!status && walk.more) { status = next_entry(&walk, error); }
+  if (!status) { status = pks__dedup_pass_finish(&walk.pass, error); }
+  pks__dedup_pass_close(&walk.pass);
+  pks__tree_cursor_free(&walk.entries);
+  pks__map_flags_close(&walk.mapped);
+  return status;
+}
+
+pks_status pks__ingest_version_open(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
+  uint32_t thread_count, bool sync, pks_error *error
+) {
+  pks_add_request add = request->encoding ? *request->encoding : (pks_add_request){0};
+  add.pack = request->pack;
+  add.progress = request->progress;
+  add.context = request->context;
+  pks__catalog_info info;
+  pks__tree map;
+  pks__ingest_init(out, staging, base, &add);
+  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (status) { return status; }
+  if (!pks__chunk_average_is_valid(info.chunk_average)) {
+    return pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", request->pack, PKS_NO_OFFSET);
+  }
+  // The catalog that is written must be the one that is read, whatever this store's own chunks are like.
+  out->chunker = pks__chunker_make(info.chunk_average);
+  out->info.chunk_average = info.chunk_average;
+  out->files_expected = info.file_count;
+  out->bytes_expected = info.logical_bytes;
+  out->thread_count = thread_count;
+  return pks__ingest_open_parts(out, sync, error);
+}
+
+pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks__catalog_info info;
+  pks__tree map;
+  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (!status) { status = walk_catalog(ingest, request, &map, error); }
+  bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
+  if (!status && !is_whole && !request->lost) {
+    return pks__fail(
+      error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET
+    );
+  }
+  return status;
+}
+
+pks_status pks__ingest_version(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request, bool sync,
+  pks_error *error
+) {
+  pks_status status = pks__ingest_version_open(out, staging, base, request, staging->store->thread_count, sync, error);
+  return status ? status : pks__ingest_version_walk(out, request, error);
+}

@@ -1,0 +1,44 @@
+/// The catalog of a known version as what is ingested.
+#ifndef PKS_INGEST_INGEST_VERSION_H
+#define PKS_INGEST_INGEST_VERSION_H
+
+#include "ingest/ingest.h"
+
+/// What `pks__ingest_version` is to do.
+typedef struct pks__version_request {
+  const char *pack;
+  const pks_add_request *encoding;  ///< level, layout, sizes of frames, and priority; NULL: the defaults
+  pks__id catalog;
+  /// says which files are map assets; where it cannot be read, none is, unless `needs_layout`: then that is the error
+  pks__id layout;
+  bool needs_layout;
+  /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
+  bool (*is_mapped)(void *context, const char *path, size_t path_length);
+  pks__page_source pages;  ///< of both
+  /// for chunks that the base does not have: whether `fetch` will be able to. NULL: nobody has them
+  pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
+  pks__chunk_fetch fetch;
+  /// told of each file that cannot be had whole, which is left out; NULL: that is CORRUPT
+  void (*lost)(void *context, const char *path, size_t path_length);
+  bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
+  void *context;                                                  ///< for `is_mapped`, `has`, `lost` and `progress`
+} pks__version_request;
+
+/// First pass over a catalog, in two steps: what takes chunks and pages is opened, and may be given chunks that the base
+/// does not have; then the catalog is walked. The result of the first is to be closed, also after an error. `thread_count`
+/// is at most the store's.
+pks_status pks__ingest_version_open(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
+  uint32_t thread_count, bool sync, pks_error *error
+);
+
+pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error);
+
+/// Both. The result is to be closed, also after an error. Without losses its catalog is the one that
+/// was asked for. Errors: CORRUPT, also when pages or chunks are nowhere; those of `has` and `fetch`.
+pks_status pks__ingest_version(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request, bool sync,
+  pks_error *error
+);
+
+#endif

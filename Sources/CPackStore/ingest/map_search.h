@@ -1,0 +1,71 @@
+/// Looking for a place where a map asset lies already.
+///
+/// A *place* is a stretch of one segment file that begins at a page and holds the asset's chunks raw, one after
+/// another. The asset's first chunk suggests a few; each further chunk leaves those where it comes next. A place that is
+/// left when the asset ends is the asset's, and nothing is written for it. When none is left, the asset is laid out
+/// afresh.
+///
+/// Places are tried in this order, and the first that is left is taken: where the pack's current version has the path;
+/// where the store has the first chunk, newest run first; what this add laid out, or wrote. Of these only a few are tried,
+/// so that content that begins like much else costs no more. One thread at a time.
+#ifndef PKS_INGEST_MAP_SEARCH_H
+#define PKS_INGEST_MAP_SEARCH_H
+
+#include "format/hash_map.h"
+#include "store/chunk_lookup.h"
+#include "store/state.h"
+
+enum { PKS__MAP_PLACES_MAX = 16 };
+
+/// Copies of a first chunk that are looked at, be they at a page or not.
+enum { PKS__COPIES_MAX = 64 };
+
+typedef struct pks__map_place {
+  pks__chunk_ref first;  ///< where the store has the asset's first chunk; without a segment: this add laid it out
+  uint32_t new_first;    ///< number of the new chunk, if this add laid it out
+  uint32_t new_end;      ///< likewise: after the last one that lies there
+  uint32_t frame;        ///< in the segment: of the last chunk
+  uint64_t next_offset;  ///< in the segment file: where the next chunk must begin
+  bool is_kept;          ///< the pack's current version has the path here, as a map asset
+  bool is_written;       ///< of new chunks: they were written before, not laid out
+} pks__map_place;
+
+/// New chunks that were written before the search, and not as map assets that it was told of. Some may lie as one does.
+typedef struct pks__written_chunks {
+  void *context;
+  uint32_t count;  ///< numbers below; 0: there are none
+  /// the next of them with that id; zero `*probe`
+  bool (*next)(void *context, const pks__id *id, uint64_t *probe, uint32_t *number);
+  bool (*begins)(void *context, uint32_t number);   ///< whether it lies raw and begins at a page
+  bool (*follows)(void *context, uint32_t number);  ///< whether it lies raw, right behind the one before it
+} pks__written_chunks;
+
+typedef struct pks__map_search {
+  pks_snapshot *base;
+  uint32_t base_pack;               ///< index in `base`, or UINT32_MAX
+  const pks__scratch *new_ids;      ///< pks__id by number of the new chunk
+  pks__scratch laid_out;            ///< stretches of new chunks, each a map asset
+  pks__hash_map laid_out_by_first;  ///< prefix of the first chunk's id -> index in `laid_out`
+  pks__written_chunks written;
+  pks__map_place places[PKS__MAP_PLACES_MAX];
+  uint32_t place_count;
+  uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all
+} pks__map_search;
+
+void pks__map_search_init(
+  pks__map_search *search, pks_snapshot *base, uint32_t base_pack, const pks__scratch *new_ids,
+  pks__scratch_folder *home
+);
+void pks__map_search_free(pks__map_search *search);
+
+/// Begins with an asset's path and its first chunk.
+pks_status pks__map_search_begin(
+  pks__map_search *search, const char *path, size_t length, const pks__id *first, pks_error *error
+);
+/// Goes on with the next chunk, while there are places.
+pks_status pks__map_search_next(pks__map_search *search, const pks__id *id, pks_error *error);
+
+/// Says that the new chunks from `first` on are a map asset that this add lays out.
+pks_status pks__map_search_note(pks__map_search *search, uint32_t first, uint32_t count, pks_error *error);
+
+#endif

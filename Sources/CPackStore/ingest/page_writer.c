@@ -1,0 +1,75 @@
+#include "ingest/page_writer.h"
+
+#include "base/memory.h"
+#include "store/chunk_lookup.h"
+
+/// Pages are small and read by writers alone; a level above the default costs nothing that anyone would notice.
+enum { PAGE_LEVEL = 9 };
+
+pks_status pks__page_writer_open(
+  pks__page_writer *out, pks__staging *staging, pks_snapshot *base, bool sync, pks_error *error
+) {
+  *out = (pks__page_writer){.base = base, .encoder = pks__encoder_create(PAGE_LEVEL)};
+  pks__segment_series_init(&out->series, staging, PKS__SEGMENT_METADATA, sync);
+  pks__scratch_init(&out->ids, &staging->scratch);
+  pks__hash_map_init(&out->by_id, &staging->scratch);
+  pks__segment_set_init(&out->reused, &staging->scratch);
+  return out->encoder ? PKS_OK : pks__fail_memory(error);
+}
+
+void pks__page_writer_close(pks__page_writer *pages) {
+  pks__segment_series_free(&pages->series);
+  pks__scratch_free(&pages->ids);
+  pks__hash_map_free(&pages->by_id);
+  pks__segment_set_free(&pages->reused);
+  pks__scratch_free(&pages->encoded);
+  pks__encoder_destroy(pages->encoder);
+  *pages = (pks__page_writer){0};
+}
+
+static const pks__id *written_id(const void *context, uint32_t index) {
+  const pks__page_writer *pages = context;
+  return PKS__SCRATCH_AT(&pages->ids, const pks__id, index);
+}
+
+static bool is_written(const pks__page_writer *pages, const pks__id *id) {
+  uint32_t index;
+  return pks__hash_map_find_id(&pages->by_id, id, written_id, pages, &index);
+}
+
+static pks_status write_page(
+  pks__page_writer *pages, const void *page, size_t length, const pks__id *id, pks_error *error
+) {
+  size_t capacity = pks__encode_capacity(length);
+  pages->encoded.length = 0;
+  pks_status status = pks__scratch_reserve(&pages->encoded, capacity, error);
+  if (status) { return status; }
+  size_t stored = pks__encode(pages->encoder, page, length, pages->encoded.bytes, capacity);
+  if (stored == SIZE_MAX) { return pks__fail_memory(error); }
+  uint32_t segment, frame, end = (uint32_t)length, codec = stored ? PKS__CODEC_ZSTD : PKS__CODEC_RAW;
+  pks__frame_row row;
+  status = pks__segment_series_append(
+    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, 1, id, &end, 1,
+    &segment, &frame, &row, error
+  );
+  if (!status) { status = pks__segment_series_boundary(&pages->series, true, true, error); }
+  uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&pages->ids, pks__id);
+  if (!status) { status = pks__scratch_append(&pages->ids, id, sizeof *id, error); }
+  return status ? status : pks__hash_map_insert_id(&pages->by_id, id, index, error);
+}
+
+static pks_status put_page(void *context, const void *page, size_t length, pks__id *id, pks_error *error) {
+  pks__page_writer *pages = context;
+  pages->base->store->sha256(page, length, id->bytes);
+  if (is_written(pages, id)) { return PKS_OK; }
+  pks__chunk_ref ref;
+  bool found;
+  pks_status status = pks__snapshot_find_chunk(pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
+  bool is_whole = !status && found && !pks__segment_row_is_bad(ref.segment, ref.row);
+  if (is_whole) { return pks__segment_set_add(&pages->reused, &ref.segment->id, error); }
+  return status ? status : write_page(pages, page, length, id, error);
+}
+
+pks__page_sink pks__page_writer_sink(pks__page_writer *pages) {
+  return (pks__page_sink){.context = pages, .put = put_page};
+}

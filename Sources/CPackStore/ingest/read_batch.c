@@ -1,0 +1,207 @@
+#include "ingest/read_batch.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+// MARK: - Making
+
+pks_status pks__read_batch_create(
+  pks__read_batch **out, const pks__folder_scan *source, const pks__chunker *chunker, pks_sha256 *sha256,
+  pks_error *error
+) {
+  pks__read_batch *block = pks__allocate_zeroed(1, sizeof *block);
+  if (!block) { return pks__fail_memory(error); }
+  // A batch may be one file short of full, and a stretch begins with an uncut rest of less than a maximal chunk.
+  size_t room = PKS__BLOCK_SIZE + pks__max64(PKS__BATCH_FILE_MAX, chunker->maximum) + 1;
+  block->source = source;
+  block->chunker = chunker;
+  block->sha256 = sha256;
+  block->bytes = pks__allocate(room);
+  block->item_chunks = pks__allocate(PKS__BATCH_ITEMS_MAX * sizeof *block->item_chunks);
+  block->chunk_capacity = (uint32_t)(room / chunker->minimum) + PKS__BATCH_ITEMS_MAX + 1;
+  block->chunks = pks__allocate(block->chunk_capacity * sizeof *block->chunks);
+  if (!block->bytes || !block->item_chunks || !block->chunks) {
+    pks__read_batch_destroy(block);
+    return pks__fail_memory(error);
+  }
+  *out = block;
+  return PKS_OK;
+}
+
+void pks__read_batch_destroy(pks__read_batch *block) {
+  if (!block) { return; }
+  pks__free(block->bytes);
+  pks__free(block->item_chunks);
+  pks__free(block->chunks);
+  pks__free(block);
+}
+
+// MARK: - Cutting and hashing
+
+static void add_chunk(pks__read_batch *block, uint32_t offset, uint32_t length) {
+  PKS_ASSERT(block->chunk_count < block->chunk_capacity);
+  block->chunks[block->chunk_count++] = (pks__batch_chunk){.offset = offset, .length = length};
+}
+
+/// Cuts bytes [offset, end) of the block, of which `end` is the file's end if `at_end`. Returns where the uncut rest
+/// begins.
+static uint32_t cut(pks__read_batch *block, uint32_t offset, uint32_t end, bool at_end) {
+  while (offset < end && (at_end || end - offset >= block->chunker->maximum)) {
+    uint32_t length = (uint32_t)pks__chunker_cut(block->chunker, block->bytes + offset, end - offset);
+    add_chunk(block, offset, length);
+    offset += length;
+  }
+  return offset;
+}
+
+/// Runs of one byte are common in sparse files; equal neighbours are hashed once.
+static bool repeats(const pks__read_batch *block, uint32_t index) {
+  const pks__batch_chunk *chunk = &block->chunks[index], *before = chunk - 1;
+  return index > 0 && chunk->length == before->length
+    && memcmp(block->bytes + chunk->offset, block->bytes + before->offset, chunk->length) == 0;
+}
+
+static void hash_chunks(pks__read_batch *block) {
+  for (uint32_t i = 0; i < block->chunk_count; i++) {
+    pks__batch_chunk *chunk = &block->chunks[i];
+    if (repeats(block, i)) {
+      chunk->id = block->chunks[i - 1].id;
+    } else {
+      block->sha256(block->bytes + chunk->offset, chunk->length, chunk->id.bytes);
+    }
+  }
+}
+
+// MARK: - Batches
+
+/// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
+static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_error *error) {
+  const pks__folder_scan *source = block->source;
+  pks__file file = PKS__NO_FILE;
+  pks_status status = pks__folder_scan_open(source, item, &file, error);
+  if (status) { return status; }
+  size_t got = 0;
+  int failure =
+    source->vfs->read_at(source->vfs->context, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
+  source->vfs->close(source->vfs->context, file);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  return got == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
+}
+
+static void run_batch(pks__task *task, uint32_t worker) {
+  (void)worker;
+  pks__read_batch *block = (pks__read_batch *)(void *)task;
+  for (uint32_t i = 0; i < block->item_count; i++) {
+    const pks__item *item = pks__entry_list_at(block->source->listing, block->first_item + i);
+    uint32_t before = block->chunk_count;
+    if (item->kind == PKS__RECORD_FILE) {
+      block->status = read_small(block, item, &block->error);
+      if (block->status) { return; }
+      cut(block, block->byte_count, block->byte_count + (uint32_t)item->size, true);
+      block->byte_count += (uint32_t)item->size;
+    }
+    block->item_chunks[i] = block->chunk_count - before;
+  }
+  hash_chunks(block);
+}
+
+static bool fits_batch(const pks__item *item) {
+  return item->kind != PKS__RECORD_FILE || item->size <= PKS__BATCH_FILE_MAX;
+}
+
+static void fill_batch(pks__batch_filler *filler, pks__read_batch *block) {
+  uint64_t planned = 0;
+  block->first_item = filler->next_item;
+  while (filler->next_item < pks__entry_list_count(filler->source->listing) && block->item_count < PKS__BATCH_ITEMS_MAX
+         && planned < PKS__BLOCK_SIZE) {
+    const pks__item *item = pks__entry_list_at(filler->source->listing, filler->next_item);
+    if (!fits_batch(item)) { break; }
+    if (item->kind == PKS__RECORD_FILE) { planned += item->size; }
+    filler->next_item++;
+    block->item_count++;
+  }
+  block->task.run = run_batch;
+}
+
+// MARK: - Stretches
+
+static void run_stretch(pks__task *task, uint32_t worker) {
+  (void)worker;
+  hash_chunks((pks__read_batch *)(void *)task);
+}
+
+static pks_status open_large(pks__batch_filler *filler, const pks__item *item, pks_error *error) {
+  const pks__folder_scan *source = filler->source;
+  pks_status status = pks__folder_scan_open(source, item, &filler->file, error);
+  if (status) { return status; }
+  pks__file_info info;
+  int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  filler->offset = 0;
+  filler->carry_length = 0;
+  filler->modified_ns = info.modified_ns;
+  source->vfs->advise(source->vfs->context, filler->file, 0, item->size, true);
+  return info.size == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
+}
+
+/// Sees after the last byte whether the file is still the one that was opened.
+static pks_status close_large(pks__batch_filler *filler, const pks__item *item, pks_error *error) {
+  const pks__folder_scan *source = filler->source;
+  pks__file_info info;
+  int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
+  pks__batch_filler_close(filler);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  return info.size == item->size && info.modified_ns == filler->modified_ns
+    ? PKS_OK
+    : pks__folder_scan_changed(source, item, error);
+}
+
+static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block, pks_error *error) {
+  const pks__folder_scan *source = filler->source;
+  const pks__item *item = pks__entry_list_at(source->listing, filler->next_item);
+  block->begins_file = filler->file == PKS__NO_FILE;
+  pks_status status = block->begins_file ? open_large(filler, item, error) : PKS_OK;
+  if (status) { return status; }
+  block->first_item = filler->next_item;
+  block->item_count = 1;
+  block->is_stretch = true;
+  block->task.run = run_stretch;
+  memcpy(block->bytes, filler->carry, filler->carry_length);
+  size_t wanted = (size_t)pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset);
+  status = pks__folder_scan_read(
+    source, item, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, error
+  );
+  if (status) { return status; }
+  filler->offset += wanted;
+  uint32_t end = filler->carry_length + (uint32_t)wanted;
+  block->ends_file = filler->offset == item->size;
+  uint32_t rest = cut(block, 0, end, block->ends_file);
+  filler->carry = block->bytes + rest;
+  filler->carry_length = end - rest;
+  block->item_chunks[0] = block->chunk_count;
+  block->byte_count = rest;
+  if (!block->ends_file) { return PKS_OK; }
+  filler->next_item++;
+  return close_large(filler, item, error);
+}
+
+// MARK: - Filling
+
+pks_status pks__read_batch_fill(pks__batch_filler *filler, pks__read_batch *block, bool *filled, pks_error *error) {
+  block->item_count = block->chunk_count = block->byte_count = 0;
+  block->is_stretch = block->begins_file = block->ends_file = false;
+  block->status = PKS_OK;
+  *filled = filler->next_item < pks__entry_list_count(filler->source->listing);
+  if (!*filled) { return PKS_OK; }
+  if (!fits_batch(pks__entry_list_at(filler->source->listing, filler->next_item))) {
+    return fill_stretch(filler, block, error);
+  }
+  fill_batch(filler, block);
+  return PKS_OK;
+}
+
+void pks__batch_filler_close(pks__batch_filler *filler) {
+  if (filler->file != PKS__NO_FILE) { filler->source->vfs->close(filler->source->vfs->context, filler->file); }
+  filler->file = PKS__NO_FILE;
+}

@@ -1,0 +1,318 @@
+#include "ingest/staging.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "platform/name_list.h"
+
+// MARK: - Sweeping
+
+/// Removes the files in a folder of `tmp`. What cannot be removed is left for the next sweep.
+static void empty_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+  pks__name_list list;
+  uint64_t at = 0;
+  (void)pks__name_list_read(&list, vfs, root, path, NULL);
+  for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
+    char file[PKS__INDEX_NAME * 2];
+    if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
+    (void)vfs->unlink(vfs->context, root, file, false);
+  }
+  pks__name_list_free(&list);
+}
+
+static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+  empty_folder(vfs, root, path);
+  (void)vfs->unlink(vfs->context, root, path, true);
+}
+
+/// Clears one name of `tmp`: a folder of a process that has ended.
+static pks_status sweep_name(pks__staging *staging, const char *name, pks_error *error) {
+  pks_store *store = staging->store;
+  char path[PKS__INDEX_NAME];
+  uint64_t id;
+  if (snprintf(path, sizeof path, PKS__TMP_FOLDER "/%s", name) >= (int)sizeof path) { return PKS_OK; }
+  // The creation's last step, the rename of the control file, may have left the old name when the power went.
+  if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)store->vfs->unlink(store->vfs->context, store->root, path, false); }
+  if (!pks__hex_parse64(name, &id) || id >> PKS__STAGING_BITS != 0) { return PKS_OK; }
+  bool has_own = staging->folder != PKS__NO_FILE;
+  if (has_own && id == staging->id) { return PKS_OK; }
+  bool taken;
+  pks_status status = pks__lock_staging(store->vfs, staging->lock, id, &taken, error);
+  if (status || !taken) { return status; }
+  staging->leaves_garbage = true;
+  (has_own ? remove_folder : empty_folder)(store->vfs, store->root, path);
+  pks__unlock_staging(store->vfs, staging->lock, id);
+  return PKS_OK;
+}
+
+/// Empties the folders that processes which have ended left in `tmp`; removes them too once this staging has one of its
+/// own, which then is the note that there may be garbage. Emptied before, because that may be what makes room for it.
+static pks_status sweep(pks__staging *staging, pks_error *error) {
+  pks__name_list list;
+  uint64_t at = 0;
+  pks_status status = pks__name_list_read(&list, staging->store->vfs, staging->store->root, PKS__TMP_FOLDER, error);
+  for (const char *name = pks__name_list_next(&list, &at); name && !status; name = pks__name_list_next(&list, &at)) {
+    status = sweep_name(staging, name, error);
+  }
+  pks__name_list_free(&list);
+  return status;
+}
+
+// MARK: - Opening and closing
+
+/// Makes the staging folder. Its lock comes first, so that no sweep takes it for a dead one's.
+static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
+  pks_store *store = staging->store;
+  const pks_vfs *vfs = store->vfs;
+  for (;;) {
+    int failure = vfs->random(vfs->context, &staging->id, sizeof staging->id);
+    if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
+    staging->id >>= 64 - PKS__STAGING_BITS;
+    bool taken;
+    pks_status status = pks__lock_staging(vfs, staging->lock, staging->id, &taken, error);
+    if (status) { return status; }
+    if (!taken) { continue; }
+    char digits[17];
+    pks__hex64(staging->id, digits);
+    (void)snprintf(staging->path, sizeof staging->path, PKS__TMP_FOLDER "/%s", digits);
+    failure = vfs->make_folder(vfs->context, store->root, staging->path);
+    if (failure == EEXIST) {
+      pks__unlock_staging(vfs, staging->lock, staging->id);
+      continue;
+    }
+    if (!failure) { failure = vfs->open(vfs->context, store->root, staging->path, PKS__OPEN_FOLDER, &staging->folder); }
+    return failure ? pks__fail_system(error, failure, "cannot create", staging->path) : PKS_OK;
+  }
+}
+
+pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error) {
+  pks__staging staging = {.store = store, .lock = PKS__NO_FILE, .readers = PKS__NO_FILE, .folder = PKS__NO_FILE};
+  const pks_vfs *vfs = store->vfs;
+  pks_status status = pks__open_lock(vfs, store->root, &staging.lock, error);
+  if (!status) { status = pks__open_readers(vfs, store->root, &staging.readers, error); }
+  if (!status) { status = sweep(&staging, error); }
+  if (!status) { status = make_session_folder(&staging, error); }
+  if (!status && staging.leaves_garbage) { status = sweep(&staging, error); }
+  if (!status) {
+    staging.syncs = pks__pool_create(store->thread_count > 1 ? 2 : 1);
+    if (!staging.syncs) { status = pks__fail_memory(error); }
+  }
+  if (status) {
+    pks__staging_close(&staging);
+    return status;
+  }
+  staging.scratch = (pks__scratch_folder){.vfs = vfs, .folder = staging.folder, .key = store->map_key};
+  *out = staging;
+  return PKS_OK;
+}
+
+void pks__staging_close(pks__staging *staging) {
+  if (!staging->store) { return; }
+  const pks_vfs *vfs = staging->store->vfs;
+  pks__pool_destroy(staging->syncs);
+  if (staging->folder != PKS__NO_FILE) {
+    vfs->close(vfs->context, staging->folder);
+    (staging->leaves_garbage ? empty_folder : remove_folder)(vfs, staging->store->root, staging->path);
+  }
+  if (staging->lock != PKS__NO_FILE) {
+    // Said, for a forked child may have this opening of the file too.
+    pks__unlock_staging(vfs, staging->lock, staging->id);
+    vfs->close(vfs->context, staging->lock);
+  }
+  if (staging->readers != PKS__NO_FILE) { vfs->close(vfs->context, staging->readers); }
+  *staging = (pks__staging){0};
+}
+
+void pks__staging_leave(const pks__staging *staging) {
+  const pks_vfs *vfs = staging->store->vfs;
+  vfs->close(vfs->context, staging->folder);
+  vfs->close(vfs->context, staging->lock);
+  vfs->close(vfs->context, staging->readers);
+}
+
+// MARK: - Segment series
+
+void pks__segment_series_init(pks__segment_series *series, pks__staging *staging, pks__segment_kind kind, bool sync) {
+  *series = (pks__segment_series){.staging = staging, .kind = kind, .sync = sync};
+}
+
+static void run_sync(pks__task *task, uint32_t worker) {
+  (void)worker;
+  pks__sealed_segment *sealed = (pks__sealed_segment *)(void *)task;
+  sealed->sync_failure = sealed->vfs->sync(sealed->vfs->context, sealed->file);
+}
+
+/// Waits for the sync of a sealed segment, and closes its file.
+static int settle(pks__segment_series *series, pks__sealed_segment *sealed) {
+  if (sealed->file == PKS__NO_FILE) { return 0; }
+  pks__pool_finish(series->staging->syncs, &sealed->task);
+  sealed->vfs->close(sealed->vfs->context, sealed->file);
+  sealed->file = PKS__NO_FILE;
+  return sealed->sync_failure;
+}
+
+void pks__segment_series_free(pks__segment_series *series) {
+  if (series->is_open) { pks__segment_writer_abandon(&series->writer); }
+  for (uint32_t i = 0; i < series->sealed_count; i++) {
+    (void)settle(series, series->sealed[i]);
+    pks__free(series->sealed[i]);
+  }
+  pks__free(series->sealed);
+  *series = (pks__segment_series){0};
+}
+
+const char *pks__segment_series_path(const pks__segment_series *series) {
+  return series->keeper ? series->keeper->path : series->staging->path;
+}
+
+/// Opens the file of the next segment with its keeper.
+static pks_status open_kept(pks__segment_series *series, pks_error *error) {
+  pks__file file = PKS__NO_FILE;
+  (void)snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->sealed_count);
+  pks_status status = series->keeper->open(series->keeper->context, series->sealed_count, &file, error);
+  if (!status) {
+    status = pks__segment_writer_resume(
+      &series->writer, &series->staging->scratch, file, series->working_name, series->kind, error
+    );
+  }
+  series->is_open = status == PKS_OK;
+  return status;
+}
+
+static pks_status open_segment(pks__segment_series *series, pks_error *error) {
+  if (series->keeper) { return open_kept(series, error); }
+  (void
+  )snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->staging->scratch.next_number++);
+  pks_status status =
+    pks__segment_writer_open(&series->writer, &series->staging->scratch, series->working_name, series->kind, error);
+  series->is_open = status == PKS_OK;
+  return status;
+}
+
+pks_status pks__segment_series_append(
+  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
+  pks__frame_row *row, pks_error *error
+) {
+  pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
+  if (status) { return status; }
+  *segment = series->sealed_count;
+  *frame = pks__segment_writer_frame_count(&series->writer);
+  status = pks__segment_writer_append(
+    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error
+  );
+  if (!status) { series->stored_bytes += stored_length; }
+  return status;
+}
+
+static pks_status make_room(pks__segment_series *series, pks_error *error) {
+  if (series->sealed_count < series->sealed_capacity) { return PKS_OK; }
+  uint32_t capacity = series->sealed_capacity ? series->sealed_capacity * 2 : 8;
+  void *larger = pks__reallocate(series->sealed, capacity * sizeof *series->sealed);
+  if (!larger) { return pks__fail_memory(error); }
+  series->sealed = larger;
+  series->sealed_capacity = capacity;
+  return PKS_OK;
+}
+
+pks_status pks__segment_series_restore(
+  pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+) {
+  pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
+  if (!status) { status = pks__segment_writer_restore(&series->writer, row, ids, ends, chunk_count, fits, error); }
+  if (!status && *fits) { series->stored_bytes += pks__get32(row->stored_length); }
+  return status;
+}
+
+static void start_sync(pks__segment_series *series, pks__sealed_segment *sealed) {
+  series->sealed[series->sealed_count++] = sealed;
+  if (series->sync) {
+    pks__pool_submit(series->staging->syncs, &sealed->task);
+  } else {
+    sealed->vfs->close(sealed->vfs->context, sealed->file);
+    sealed->file = PKS__NO_FILE;
+  }
+}
+
+pks_status pks__segment_series_restore_sealed(
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks_error *error
+) {
+  PKS_ASSERT(!series->is_open);
+  const pks_vfs *vfs = series->staging->store->vfs;
+  pks_status status = make_room(series, error);
+  pks__sealed_segment *sealed = status ? NULL : pks__allocate_zeroed(1, sizeof *sealed);
+  if (!sealed) {
+    vfs->close(vfs->context, file);
+    return status ? status : pks__fail_memory(error);
+  }
+  *sealed = (pks__sealed_segment){.task.run = run_sync, .info = *info, .file = file, .vfs = vfs};
+  series->stored_bytes += stored_bytes;
+  start_sync(series, sealed);
+  return PKS_OK;
+}
+
+pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error) {
+  *file = series->is_open ? series->writer.file.file : PKS__NO_FILE;
+  return series->is_open ? pks__file_writer_flush(&series->writer.file, error) : PKS_OK;
+}
+
+/// Gives the file of a segment that is complete its final name, where it lies.
+static pks_status name_sealed(pks__segment_series *series, const pks__segment_id *id, pks_error *error) {
+  const pks_vfs *vfs = series->staging->store->vfs;
+  const pks__segment_keeper *keeper = series->keeper;
+  const char *folder = pks__segment_series_path(series);
+  char name[PKS__SEGMENT_NAME], from[2 * PKS__INDEX_NAME], to[2 * PKS__INDEX_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(from, sizeof from, "%s/%s", folder, series->working_name);
+  (void)snprintf(to, sizeof to, "%s/%s", folder, name);
+  pks_status status = keeper ? keeper->seal(keeper->context, series->sealed_count, id, error) : PKS_OK;
+  if (status) { return status; }
+  int failure = vfs->rename(vfs->context, series->staging->store->root, from, to);
+  return failure ? pks__fail_system(error, failure, "cannot rename", name) : PKS_OK;
+}
+
+/// Writes the table, gives the file its final name within its folder, and starts the sync.
+static pks_status seal(pks__segment_series *series, pks_error *error) {
+  pks__staging *staging = series->staging;
+  const pks_vfs *vfs = staging->store->vfs;
+  pks_status status = make_room(series, error);
+  pks__sealed_segment *sealed = status ? NULL : pks__allocate_zeroed(1, sizeof *sealed);
+  if (!sealed) { return status ? status : pks__fail_memory(error); }
+  *sealed = (pks__sealed_segment){.task.run = run_sync, .file = PKS__NO_FILE, .vfs = vfs};
+  sealed->info.kind = (uint32_t)series->kind;
+  sealed->info.chunk_count = pks__segment_writer_chunk_count(&series->writer);
+  series->is_open = false;
+  status = pks__segment_writer_seal(
+    &series->writer, staging->store->sha256, &sealed->info.id, &sealed->info.file_length, &sealed->file, error
+  );
+  if (!status) { status = name_sealed(series, &sealed->info.id, error); }
+  if (status) {
+    if (sealed->file != PKS__NO_FILE) { vfs->close(vfs->context, sealed->file); }
+    pks__free(sealed);
+    return status;
+  }
+  start_sync(series, sealed);
+  return PKS_OK;
+}
+
+pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error) {
+  if (!series->is_open) { return PKS_OK; }
+  uint64_t length = series->writer.file.length;
+  bool full = (asset_ends && length >= PKS__SEGMENT_TARGET) || (may_cut && length >= PKS__SEGMENT_LIMIT);
+  return full ? seal(series, error) : PKS_OK;
+}
+
+pks_status pks__segment_series_finish(pks__segment_series *series, pks_error *error) {
+  pks_status status = series->is_open ? seal(series, error) : PKS_OK;
+  int failure = 0;
+  for (uint32_t i = 0; i < series->sealed_count; i++) {
+    int one = settle(series, series->sealed[i]);
+    if (!failure) { failure = one; }
+  }
+  if (!status && failure) { status = pks__fail_system(error, failure, "cannot sync", PKS__SEGMENTS_FOLDER); }
+  return status;
+}

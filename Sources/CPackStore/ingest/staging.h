@@ -1,0 +1,104 @@
+/// Staging staging areas: a private folder for one transaction's files, and the segments written there.
+///
+/// A staging folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the
+/// folders of the dead. A folder without a living owner also says that `segments/` may hold files that nothing names: so
+/// a staging that leaves such files, or that took the note away from another one and collected nothing, leaves its own
+/// folder behind, empty. A loss of power may take the folder; then the machine's boot id tells (`commit.c`). A segment that is sealed here lies under its final name already, and is moved to `segments/` by
+/// the commit. Syncs run on a thread of their own beside the work that follows them.
+#ifndef PKS_INGEST_STAGING_H
+#define PKS_INGEST_STAGING_H
+
+#include "platform/scratch.h"
+#include "segment/segment_writer.h"
+#include "store/state.h"
+
+typedef struct pks__staging {
+  pks_store *store;
+  pks__file lock;     ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  pks__file readers;  ///< likewise of `READERS`
+  uint64_t id;
+  pks__file folder;
+  char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
+  pks__scratch_folder scratch;
+  pks__pool *syncs;
+  bool leaves_garbage;  ///< `segments/` may hold files that nothing names; the folder stays as a note of it
+} pks__staging;
+
+/// Opens a staging after sweeping those of dead processes.
+pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error);
+/// Removes the folder with all that is left in it. A zeroed staging is fine.
+void pks__staging_close(pks__staging *staging);
+/// Closes what a forked child inherited of its parent's staging, which goes on.
+void pks__staging_leave(const pks__staging *staging);
+
+// MARK: - Sealed segments
+
+typedef struct pks__sealed_segment {
+  pks__task task;  ///< the sync
+  pks__run_segment_info info;
+  pks__file file;  ///< PKS__NO_FILE once synced
+  const pks_vfs *vfs;
+  int sync_failure;
+} pks__sealed_segment;
+
+/// Where a series keeps its segments, if not in the staging folder: somewhere that outlasts the staging.
+typedef struct pks__segment_keeper {
+  void *context;
+  /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
+  pks_status (*open)(void *context, uint32_t number, pks__file *out, pks_error *error);
+  /// Told that segment `number` is complete, before its file gets its final name.
+  pks_status (*seal)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
+  const char *path;  ///< of the folder, in the store
+} pks__segment_keeper;
+
+/// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
+/// does not lie raw in one piece may be cut anywhere once the segment is much larger. One that does is never cut.
+typedef struct pks__segment_series {
+  pks__staging *staging;
+  pks__segment_kind kind;
+  const pks__segment_keeper *keeper;  ///< NULL: the staging
+  bool sync;
+  bool is_open;
+  pks__segment_writer writer;
+  char working_name[32];
+  pks__sealed_segment **sealed;  ///< in order
+  uint32_t sealed_count, sealed_capacity;
+  uint64_t stored_bytes;  ///< of sealed files, and of frames in the open one
+} pks__segment_series;
+
+enum {
+  PKS__SEGMENT_TARGET = 64 * 1024 * 1024,
+  PKS__SEGMENT_LIMIT = 256 * 1024 * 1024,
+};
+
+void pks__segment_series_init(pks__segment_series *series, pks__staging *staging, pks__segment_kind kind, bool sync);
+/// Removes what was written, sealed segments included, unless they were moved.
+void pks__segment_series_free(pks__segment_series *series);
+
+/// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was
+/// recorded.
+pks_status pks__segment_series_append(
+  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
+  pks__frame_row *row, pks_error *error
+);
+/// Takes up a frame of the open segment that its keeper has already. `*fits` false: it cannot come next.
+pks_status pks__segment_series_restore(
+  pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+);
+/// Takes up a sealed segment that its keeper has, as the next of the series. `file` is open, and taken over.
+pks_status pks__segment_series_restore_sealed(
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks_error *error
+);
+/// The file of the open segment, with all that was appended in it; PKS__NO_FILE when none is open.
+pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error);
+/// The folder of its files, in the store.
+const char *pks__segment_series_path(const pks__segment_series *series);
+/// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.
+pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error);
+/// Seals the open segment and waits for all syncs.
+pks_status pks__segment_series_finish(pks__segment_series *series, pks_error *error);
+
+#endif

@@ -1,0 +1,107 @@
+#include "platform/file_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+pks_status pks__file_writer_open(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+) {
+  pks__file file;
+  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &file);
+  if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
+  pks_status status = pks__file_writer_adopt(out, vfs, file, path, error);
+  if (status) { vfs->close(vfs->context, file); }
+  return status;
+}
+
+pks_status pks__file_writer_adopt(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+) {
+  pks__file_writer writer = {.vfs = vfs, .file = file};
+  (void)snprintf(writer.name, sizeof writer.name, "%s", name);
+  writer.buffer = pks__allocate(PKS__WRITE_BLOCK);
+  if (!writer.buffer) { return pks__fail_memory(error); }
+  *out = writer;
+  return PKS_OK;
+}
+
+static pks_status write_out(
+  pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error
+) {
+  int failure = writer->vfs->write_at(writer->vfs->context, writer->file, offset, bytes, byte_count);
+  if (!failure) { return PKS_OK; }
+  pks_status status = pks__fail_system(error, failure, "cannot write", writer->name);
+  if (error) { error->needed = byte_count; }
+  return status;
+}
+
+pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error) {
+  size_t buffered = writer->buffered;
+  if (buffered == 0) { return PKS_OK; }
+  writer->buffered = 0;
+  return write_out(writer, writer->buffer, buffered, writer->length - buffered, error);
+}
+
+pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error) {
+  PKS_ASSERT(offset >= writer->length);
+  pks_status status = pks__file_writer_flush(writer, error);
+  if (!status) { writer->length = offset; }
+  return status;
+}
+
+pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error) {
+  const uint8_t *from = bytes;
+  pks_status status = PKS_OK;
+  while (!status && byte_count > 0) {
+    size_t room = PKS__WRITE_BLOCK - (size_t)(writer->length % PKS__WRITE_BLOCK);
+    size_t count = pks__min_size(byte_count, room);
+    if (count == PKS__WRITE_BLOCK) {
+      count = byte_count - byte_count % PKS__WRITE_BLOCK;
+      status = write_out(writer, from, count, writer->length, error);
+    } else {
+      memcpy(writer->buffer + writer->buffered, from, count);
+      writer->buffered += count;
+    }
+    writer->length += count;
+    from += count;
+    byte_count -= count;
+    if (!status && count == room) { status = pks__file_writer_flush(writer, error); }
+  }
+  // What could not be written, and what was to follow it.
+  if (status && error) { error->needed += byte_count; }
+  return status;
+}
+
+pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error) {
+  static const uint8_t zeros[4096];
+  PKS_ASSERT(alignment <= sizeof zeros);
+  uint64_t padding = pks__align_up(writer->length, alignment) - writer->length;
+  return pks__file_writer_append(writer, zeros, (size_t)padding, error);
+}
+
+pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error) {
+  pks_status status = pks__file_writer_flush(writer, error);
+  if (!status && sync) {
+    int failure = writer->vfs->sync(writer->vfs->context, writer->file);
+    if (failure) { status = pks__fail_system(error, failure, "cannot sync", writer->name); }
+  }
+  pks__file_writer_abandon(writer);
+  return status;
+}
+
+pks__file pks__file_writer_release(pks__file_writer *writer) {
+  PKS_ASSERT(writer->buffer && writer->buffered == 0);
+  pks__file file = writer->file;
+  pks__free(writer->buffer);
+  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+  return file;
+}
+
+void pks__file_writer_abandon(pks__file_writer *writer) {
+  if (!writer->buffer) { return; }
+  writer->vfs->close(writer->vfs->context, writer->file);
+  pks__free(writer->buffer);
+  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+}

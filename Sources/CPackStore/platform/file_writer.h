@@ -1,0 +1,48 @@
+/// Buffered, append-only writing of one new file.
+///
+/// Bytes are written when a block of the file is full, all of it at once, and several where that many are appended. The
+/// kernel keeps aligned pieces in its cache as large as they were written, and large ones are faster to map, and to copy
+/// from, ever after: what was written in 512 KiB is mapped and touched 1.7 times as fast as what came in pieces that begin
+/// anywhere. (Who flushes in between, as deliveries do, has less of that.)
+///
+/// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing
+/// retries on that descriptor, because a second sync that succeeds would prove nothing.
+#ifndef PKS_PLATFORM_FILE_WRITER_H
+#define PKS_PLATFORM_FILE_WRITER_H
+
+#include "base/status.h"
+#include "platform/vfs.h"
+
+/// Bytes of a block: few enough to stay in the second-level cache between filling and writing.
+enum { PKS__WRITE_BLOCK = 512 * 1024 };
+
+typedef struct pks__file_writer {
+  const pks_vfs *vfs;
+  pks__file file;
+  char name[64];
+  uint64_t length;  ///< bytes appended
+  uint8_t *buffer;  ///< what of the present block is not written
+  size_t buffered;
+} pks__file_writer;
+
+/// Creates `path`; EEXIST is an IO_ERROR.
+pks_status pks__file_writer_open(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+);
+/// Writes from the beginning of a file that is open for writing, and takes it over on success.
+pks_status pks__file_writer_adopt(
+  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+);
+/// Goes on at `offset`, not before the present end: what lies between stays as it is in the file.
+pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error);
+pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error);
+/// Appends zeros up to the next multiple of `alignment`, a power of two of at most 4096.
+pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, pks_error *error);
+pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error);
+/// Flushes, syncs if asked, closes. The writer is closed whatever it returns.
+pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error);
+/// Hands the flushed file to the caller, who closes it; ends the writer.
+pks__file pks__file_writer_release(pks__file_writer *writer);
+void pks__file_writer_abandon(pks__file_writer *writer);  ///< closes; a zeroed or closed writer is fine
+
+#endif

@@ -1,0 +1,81 @@
+#include "platform/scratch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const char scratch_text[] = "cannot make room for a temporary file";
+
+void pks__scratch_free(pks__scratch *scratch) {
+  if (scratch->mapped) {
+    const pks_vfs *vfs = scratch->home->vfs;
+    vfs->unmap(vfs->context, scratch->bytes, (size_t)scratch->capacity);
+  } else {
+    pks__free(scratch->bytes);
+  }
+  *scratch = (pks__scratch){.home = scratch->home};
+}
+
+/// Moves the array to a new file of `capacity` bytes. The file loses its name at once: the mapping keeps it, and a
+/// killed process leaves none.
+static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_error *error) {
+  const pks_vfs *vfs = scratch->home->vfs;
+  char name[32];
+  (void)snprintf(name, sizeof name, "scratch-%u", scratch->home->next_number++);
+  pks__file file = PKS__NO_FILE;
+  void *address = NULL;
+  int failure = vfs->open(vfs->context, scratch->home->folder, name, PKS__OPEN_CREATE, &file);
+  if (failure) { return pks__fail_system(error, failure, scratch_text, name); }
+  failure = vfs->preallocate(vfs->context, file, capacity);
+  if (!failure) { failure = vfs->map(vfs->context, file, (size_t)capacity, true, &address); }
+  vfs->close(vfs->context, file);
+  (void)vfs->unlink(vfs->context, scratch->home->folder, name, false);
+  if (failure) {
+    pks_status status = pks__fail_system(error, failure, scratch_text, name);
+    if (error) { error->needed = capacity; }
+    return status;
+  }
+  if (scratch->length > 0) { memcpy(address, scratch->bytes, (size_t)scratch->length); }
+  uint64_t length = scratch->length;
+  pks__scratch_free(scratch);
+  scratch->bytes = address;
+  scratch->length = length;
+  scratch->capacity = capacity;
+  scratch->mapped = true;
+  return PKS_OK;
+}
+
+pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_error *error) {
+  uint64_t needed;
+  if (pks__add_overflows(scratch->length, byte_count, &needed) || needed > SIZE_MAX / 4) {
+    return pks__fail_memory(error);
+  }
+  if (needed <= scratch->capacity) { return PKS_OK; }
+  uint64_t capacity = pks__max64(scratch->capacity, 4096);
+  while (capacity < needed) { capacity *= 2; }
+  if (capacity > PKS__SCRATCH_HEAP_MAX && scratch->home) { return move_to_file(scratch, capacity, error); }
+  uint8_t *bytes = pks__reallocate(scratch->bytes, (size_t)capacity);
+  if (!bytes) { return pks__fail_memory(error); }
+  scratch->bytes = bytes;
+  scratch->capacity = capacity;
+  return PKS_OK;
+}
+
+pks_status pks__scratch_expect(pks__scratch *scratch, uint64_t byte_count, pks_error *error) {
+  bool goes_to_file = scratch->home && byte_count > PKS__SCRATCH_HEAP_MAX;
+  return goes_to_file ? pks__scratch_reserve(scratch, PKS__SCRATCH_HEAP_MAX + 1, error) : PKS_OK;
+}
+
+pks_status pks__scratch_append(pks__scratch *scratch, const void *bytes, uint64_t byte_count, pks_error *error) {
+  pks_status status = pks__scratch_reserve(scratch, byte_count, error);
+  if (status || byte_count == 0) { return status; }
+  uint8_t *end = scratch->bytes + scratch->length;
+  if (bytes) {
+    memcpy(end, bytes, (size_t)byte_count);
+  } else {
+    memset(end, 0, (size_t)byte_count);
+  }
+  scratch->length += byte_count;
+  return PKS_OK;
+}

@@ -1,0 +1,257 @@
+/// Reading assets: from a record's pieces to bytes in the caller's memory.
+///
+/// A read goes in *batches*: a few pieces that follow each other, about one frame's worth. Whoever works on a read
+/// claims the next batch by moving the read's cursor, brings its bytes to their place, and claims again. So a large read
+/// is shared with as many threads as are idle, without a plan, an allocation or a lock; a small one is a batch or two on
+/// the caller's thread.
+///
+/// A raw frame is checked whenever all of it is read, and once per process when parts of it are; a compressed one
+/// whenever it is decoded.
+#include <stdatomic.h>
+#include <string.h>
+
+#include "index/extent_walk.h"
+#include "platform/threads.h"
+#include "read/namespace.h"
+#include "store/open_run.h"
+#include "store/snapshot.h"
+
+enum {
+  BATCH_PIECES = 32,
+  BATCH_BYTES = 64 * 1024,             ///< a batch ends with the piece that fills this many
+  SHARED_BYTES = 256 * 1024,           ///< from this length on a read is worth waking threads for
+  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same where bytes are copied and summed: assets that lie raw in one piece
+};
+
+typedef struct batch {
+  uint64_t offset;  ///< of the file
+  uint64_t end;
+  uint32_t count;
+  pks__extent_part pieces[BATCH_PIECES];
+} batch;
+
+typedef struct reading {
+  pks__effort effort;
+  pks_snapshot *snapshot;
+  const pks__hit *hit;
+  uint64_t offset, end;  ///< of the file: what is read
+  uint8_t *out;          ///< where the byte at `offset` goes
+  _Atomic(uint64_t) next;
+  _Atomic(bool) has_failed;
+  pks_status status;  ///< of the first failure, by whoever set `has_failed`
+  pks_error *error;
+} reading;
+
+// MARK: - Batches
+
+static pks_status fill_batch(const reading *reading, uint64_t at, batch *out, pks_error *error) {
+  pks__extent_walk walk =
+    pks__extent_walk_make(&reading->snapshot->runs[reading->hit->run].open->run, &reading->hit->entry);
+  pks_status status = pks__extent_walk_seek(&walk, at, error);
+  out->offset = out->end = at;
+  out->count = 0;
+  while (!status && out->end < reading->end && out->count < BATCH_PIECES) {
+    pks__extent_part *piece = &out->pieces[out->count];
+    bool more;
+    status = pks__extent_walk_next(&walk, piece, &more, error);
+    if (!status && !more) { status = pks__bad_extents(&walk, error); }
+    if (status) { break; }
+    // Pieces of one frame stay together: it is decoded once.
+    bool is_full = out->end - at >= BATCH_BYTES && piece->index != piece[-1].index;
+    if (is_full) { break; }
+    piece->end = (uint32_t)pks__min64(piece->end, piece->begin + (reading->end - out->end));
+    out->end += piece->end - piece->begin;
+    out->count++;
+  }
+  return status;
+}
+
+/// The next batch; one without pieces when nothing is left to begin.
+static pks_status claim(reading *reading, batch *out, pks_error *error) {
+  uint64_t at = atomic_load_explicit(&reading->next, memory_order_relaxed);
+  do {
+    out->count = 0;
+    if (at >= reading->end || atomic_load_explicit(&reading->has_failed, memory_order_relaxed)) { return PKS_OK; }
+    pks_status status = fill_batch(reading, at, out, error);
+    if (status) { return status; }
+  } while (
+    !atomic_compare_exchange_weak_explicit(&reading->next, &at, out->end, memory_order_relaxed, memory_order_relaxed)
+  );
+  return PKS_OK;
+}
+
+static bool is_whole(const pks__extent_part *piece) {
+  return piece->begin == 0 && piece->end == piece->frame.raw_length;
+}
+
+/// Whether the piece's bytes may go straight from the file to their place: raw ones that are checked there, or were
+/// checked before.
+static bool is_direct(pks__open_run *open, const pks__extent_part *piece) {
+  return piece->frame.codec == PKS__CODEC_RAW && (is_whole(piece) || pks__open_run_is_checked(open, piece->index));
+}
+
+/// Whether the bytes of a raw piece lie right behind those of the one before.
+static bool abuts(const pks__extent_part *piece, const pks__extent_part *before) {
+  return piece->frame.segment == before->frame.segment && piece->begin == 0 && before->end == before->frame.raw_length
+    && piece->frame.offset == before->frame.offset + before->frame.stored_length;
+}
+
+/// How many pieces from `first` on are direct and abut.
+static uint32_t count_direct(pks__open_run *open, const batch *batch, uint32_t first) {
+  uint32_t end = first;
+  while (end < batch->count && is_direct(open, &batch->pieces[end])
+         && (end == first || abuts(&batch->pieces[end], &batch->pieces[end - 1]))) {
+    end++;
+  }
+  return end - first;
+}
+
+/// Reads direct pieces that abut with one call, then checks each that is whole.
+static pks_status read_direct(
+  pks__open_run *open, pks__segment *segment, const pks__extent_part *pieces, uint32_t count, uint8_t *out,
+  pks_error *error
+) {
+  const pks__extent_part *last = &pieces[count - 1];
+  uint64_t begin = pieces[0].frame.offset + pieces[0].begin;
+  pks_status status = pks__segment_read(segment, begin, (size_t)(last->frame.offset + last->end - begin), out, error);
+  for (uint32_t i = 0; !status && i < count; i++) {
+    const pks__extent_part *piece = &pieces[i];
+    if (is_whole(piece)) {
+      const pks__run_frame_info *frame = &piece->frame;
+      status = pks__segment_check(segment, frame->offset, out, frame->stored_length, frame->sum, error);
+      if (!status) { pks__open_run_set_checked(open, piece->index); }
+    }
+    out += piece->end - piece->begin;
+  }
+  return status;
+}
+
+/// Reads one piece by way of the frame reader.
+static pks_status read_piece(
+  pks__open_run *open, pks__segment *segment, pks__frame_reader *reader, const pks__extent_part *piece, uint8_t *out,
+  pks_error *error
+) {
+  const pks__run_frame_info *frame = &piece->frame;
+  pks__frame_source source = {
+    .segment = segment,
+    .offset = frame->offset,
+    .stored_length = frame->stored_length,
+    .raw_length = frame->raw_length,
+    .codec = frame->codec,
+    .sum = frame->sum,
+  };
+  pks_status status = pks__frame_read(reader, &source, piece->begin, piece->end, out, error);
+  if (!status && frame->codec == PKS__CODEC_RAW) { pks__open_run_set_checked(open, piece->index); }
+  return status;
+}
+
+static pks_status read_batch(const reading *reading, const batch *batch, pks__frame_reader *reader, pks_error *error) {
+  pks__open_run *open = reading->snapshot->runs[reading->hit->run].open;
+  uint8_t *out = reading->out + (batch->offset - reading->offset);
+  for (uint32_t i = 0; i < batch->count;) {
+    const pks__extent_part *piece = &batch->pieces[i];
+    pks__segment *segment;
+    pks_status status =
+      pks__snapshot_segment(reading->snapshot, reading->hit->run, piece->frame.segment, &segment, error);
+    if (status) { return status; }
+    uint32_t count = count_direct(open, batch, i);
+    if (count > 0) {
+      status = read_direct(open, segment, piece, count, out, error);
+    } else {
+      count = 1;
+      status = read_piece(open, segment, reader, piece, out, error);
+    }
+    if (status) { return status; }
+    for (uint32_t end = i + count; i < end; i++) { out += batch->pieces[i].end - batch->pieces[i].begin; }
+  }
+  return PKS_OK;
+}
+
+// MARK: - Working on a read
+
+/// Keeps the first failure; others see it and begin no more batches.
+static void fail(reading *reading, pks_status status, const pks_error *error) {
+  if (atomic_exchange(&reading->has_failed, true)) { return; }
+  reading->status = status;
+  if (reading->error) { *reading->error = *error; }
+}
+
+static pks_status cancelled(pks_error *error) {
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+/// Reads batches until none is left. `goes_on` was asked before the first one and is asked before each further one.
+static pks_status work(
+  reading *reading, bool (*goes_on)(void *context), void *context, pks__frame_reader *reader, pks_error *error
+) {
+  for (bool is_first = true;; is_first = false) {
+    batch batch;
+    pks_status status = claim(reading, &batch, error);
+    if (status || batch.count == 0) { return status; }
+    if (!is_first && goes_on && !goes_on(context)) { return cancelled(error); }
+    status = read_batch(reading, &batch, reader, error);
+    if (status) { return status; }
+  }
+}
+
+/// A helper's part. One that finds no memory for a reader is no loss.
+static void help(pks__effort *effort) {
+  reading *reading = (struct reading *)(void *)effort;
+  pks_error error;
+  pks__frame_reader *reader;
+  if (pks__frame_reader_take(&reading->snapshot->store->readers, &reader, NULL)) { return; }
+  pks_status status = work(reading, NULL, NULL, reader, &error);
+  pks__frame_reader_return(&reading->snapshot->store->readers, reader);
+  if (status) { fail(reading, status, &error); }
+}
+
+static pks_status read_range(reading *reading, bool (*goes_on)(void *context), void *context, pks_error *error) {
+  pks_store *store = reading->snapshot->store;
+  uint64_t length = reading->end - reading->offset;
+  bool is_raw = reading->hit->entry.flags & PKS__FLAG_CONTIGUOUS;
+  bool is_shared = length >= (is_raw ? SHARED_RAW_BYTES : SHARED_BYTES) && pks__crew_thread_count(store->crew) > 0;
+  pks__frame_reader *reader;
+  pks_error failure;
+  if (goes_on && !goes_on(context)) { return cancelled(error); }
+  pks_status status = pks__frame_reader_take(&store->readers, &reader, error);
+  if (status) { return status; }
+  if (is_shared) {
+    pks__crew_call(store->crew, &reading->effort, (uint32_t)pks__min64(length / BATCH_BYTES - 1, UINT32_MAX));
+  }
+  status = work(reading, goes_on, context, reader, &failure);
+  if (status) { fail(reading, status, &failure); }
+  if (is_shared) { pks__crew_dismiss(store->crew, &reading->effort); }
+  pks__frame_reader_return(&store->readers, reader);
+  return reading->status;
+}
+
+pks_status pks_asset_read_while(
+  const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
+  pks_error *error
+) {
+  pks__hit hit;
+  pks_status status = pks__namespace_file(asset, &hit, error);
+  if (status) { return status; }
+  if (!pks__range_fits(offset, length, asset->size)) {
+    return pks__fail_at_path(
+      error, PKS_INVALID_ARGUMENT, "range past the end of the asset", asset->path, asset->path_length
+    );
+  }
+  if (length == 0) { return PKS_OK; }
+  if (!out) { return pks__fail(error, PKS_INVALID_ARGUMENT, "there is no memory to read into", NULL, PKS_NO_OFFSET); }
+  reading reading = {
+    .effort = {.run = help},
+    .snapshot = pks__snapshot_mutable(asset->snapshot),
+    .hit = &hit,
+    .offset = offset,
+    .end = offset + length,
+    .out = out,
+    .next = offset,
+    .error = error,
+  };
+  return pks__namespace_blame(read_range(&reading, goes_on, context, error), asset, error);
+}
+
+pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error) {
+  return pks_asset_read_while(asset, offset, out, length, NULL, NULL, error);
+}

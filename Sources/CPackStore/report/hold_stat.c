@@ -1,0 +1,81 @@
+/// Measuring what readers hold: older generations, and the bytes that would be free without them.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commit/live_set.h"
+#include "store/control_recovery.h"
+#include "store/reader_holds.h"
+
+/// The sizes of files in `needed` that `live` does not have. A file that is gone was collected meanwhile.
+static uint64_t measure(const pks_store *store, const pks__live_set *needed, const pks__live_set *live) {
+  const pks_vfs *vfs = store->vfs;
+  uint64_t sum = 0;
+  for (uint64_t at = 0; at < needed->names.length;) {
+    const char *name = (const char *)needed->names.bytes + at;
+    size_t length = strlen(name);
+    at += length + 1;
+    if (pks__live_set_has(live, name, length)) { continue; }
+    char path[PKS__INDEX_NAME + PKS__SEGMENT_NAME];
+    const char *folder = strchr(name, '.') ? PKS__INDEX_FOLDER : PKS__SEGMENTS_FOLDER;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    pks__file_info info;
+    if (vfs->info(vfs->context, store->root, path, false, &info) == 0) { sum += info.size; }
+  }
+  return sum;
+}
+
+/// What the snapshot needs, and what the generation that the next commit leaves alone does.
+static pks_status find_live(pks__live_set *live, pks_snapshot *snapshot, pks_error *error) {
+  pks_store *store = snapshot->store;
+  pks__control control;
+  pks_status status = pks__live_set_add_index(live, &snapshot->generation, error);
+  if (!status) { status = pks__live_set_add_versions(live, snapshot, error); }
+  if (!status) { status = pks__store_read_control(store, &control, error); }
+  // One that cannot be read any more is no help to a store, and keeps nothing that could be named.
+  if (!status) { (void)pks__live_set_add_number(live, store, pks__control_spared(&control)->generation, NULL); }
+  return status;
+}
+
+static void measure_holds(pks_holds *out, pks_store *store, const pks__reader_holds *holds, const pks__live_set *live) {
+  pks__live_set all = {0};
+  for (uint32_t i = 0; i < holds->count; i++) {
+    pks__live_set one = {0};
+    pks_hold *hold = &out->holds[out->count++];
+    *hold = (pks_hold){.generation = holds->generations[i]};
+    // One that was collected meanwhile, or is damaged, keeps nothing that could be named.
+    if (!pks__live_set_add_number(&one, store, hold->generation, NULL)) {
+      hold->kept_bytes = measure(store, &one, live);
+      (void)pks__live_set_add_number(&all, store, hold->generation, NULL);
+    }
+    pks__live_set_free(&one);
+  }
+  out->kept_bytes = measure(store, &all, live);
+  pks__live_set_free(&all);
+}
+
+pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_error *error) {
+  // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
+  pks_snapshot *open = pks__snapshot_mutable(snapshot);
+  pks_store *store = open->store;
+  const pks_vfs *vfs = store->vfs;
+  *out = (pks_holds){0};
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
+  // An opening of its own, so that other snapshots of this store count.
+  pks__file readers = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &readers);
+  if (failure == ENOENT) { return PKS_OK; }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE); }
+  pks__reader_holds holds;
+  pks__live_set live = {0};
+  status = pks__reader_holds_find(&holds, store, readers, open->generation.number, error);
+  vfs->close(vfs->context, readers);
+  if (!status && holds.count > 0) { status = find_live(&live, open, error); }
+  if (!status) {
+    measure_holds(out, store, &holds, &live);
+    out->has_more = holds.has_more;
+  }
+  pks__live_set_free(&live);
+  return status;
+}

@@ -1,0 +1,226 @@
+#include "segment/frame_table.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define MAGIC "PKSFRAM0"
+
+typedef struct header {
+  uint8_t magic[8];         //  0
+  pks_le32 version;         //  8
+  pks_le32 kind;            // 12  pks__segment_kind
+  pks__segment_id segment;  // 16
+  pks_le64 file_length;     // 32
+  pks_le32 frame_count;     // 40
+  pks_le32 reserved;        // 44
+} header;
+_Static_assert(sizeof(header) == PKS__FRAME_TABLE_HEADER, "on-disk size");
+
+typedef struct row {
+  pks_le64 place;          //  0
+  pks_le32 stored_length;  //  8
+  pks_le32 raw_length;     // 12
+  pks__id digest;          // 16
+} row;
+_Static_assert(sizeof(row) == PKS__FRAME_TABLE_ROW, "on-disk size");
+
+static uint64_t table_length(uint32_t frame_count, bool is_metadata) {
+  return sizeof(header) + (uint64_t)frame_count * (sizeof(row) + (is_metadata ? sizeof(pks__id) : 0));
+}
+
+// MARK: - Reading
+
+static row row_at(const pks__frame_table *table, uint32_t index) {
+  row copy;
+  memcpy(&copy, table->rows + (size_t)index * sizeof copy, sizeof copy);
+  return copy;
+}
+
+pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index) {
+  PKS_ASSERT(index < table->frame_count);
+  row stored = row_at(table, index);
+  uint64_t place = pks__get64(stored.place);
+  return (pks__tabled_frame){
+    .offset = pks__place_offset(place),
+    .stored_length = pks__get32(stored.stored_length),
+    .raw_length = pks__get32(stored.raw_length),
+    .codec = pks__place_codec(place),
+    .digest = stored.digest,
+  };
+}
+
+const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index) {
+  PKS_ASSERT(index < table->frame_count && table->pages);
+  return (const pks__id *)(const void *)table->pages + index;
+}
+
+/// Whether a frame may be so, and lies between where the one before ended and the end of the file. `*end` is where it
+/// ends.
+static bool frame_fits(const pks__tabled_frame *frame, uint64_t file_length, uint64_t *end) {
+  bool lengths = frame->stored_length > 0 && frame->raw_length <= PKS__FRAME_RAW_MAX
+    && frame->stored_length <= frame->raw_length
+    && (frame->codec != PKS__CODEC_RAW || frame->raw_length == frame->stored_length);
+  bool fits = frame->codec <= PKS__CODEC_ZSTD && lengths && frame->offset >= *end
+    && pks__range_fits(frame->offset, frame->stored_length, file_length);
+  if (fits) { *end = frame->offset + frame->stored_length; }
+  return fits;
+}
+
+static pks_status bad_table(const char *text, const char *name, uint64_t offset, pks_error *error) {
+  return pks__fail(error, PKS_CORRUPT, text, name, offset);
+}
+
+static pks_status read_header(
+  const void *bytes, size_t byte_count, const char *name, pks__frame_table *out, pks_error *error
+) {
+  header head;
+  if (byte_count < sizeof head || byte_count > PKS__FRAME_TABLE_MAX || memcmp(bytes, MAGIC, sizeof head.magic) != 0) {
+    return bad_table("not a frame table", name, 0, error);
+  }
+  memcpy(&head, bytes, sizeof head);
+  pks_status status = pks__check_format(pks__get32(head.version), name, 8, error);
+  if (status) { return status; }
+  uint32_t kind = pks__get32(head.kind);
+  if (kind != PKS__SEGMENT_DATA && kind != PKS__SEGMENT_METADATA) {
+    return bad_table("frame table is of no known kind", name, 12, error);
+  }
+  if (pks__get32(head.reserved) != 0) { return bad_table("frame table contradicts itself", name, 44, error); }
+  *out = (pks__frame_table){
+    .kind = (pks__segment_kind)kind,
+    .segment = head.segment,
+    .file_length = pks__get64(head.file_length),
+    .frame_count = pks__get32(head.frame_count),
+  };
+  bool is_metadata = kind == PKS__SEGMENT_METADATA;
+  if (table_length(out->frame_count, is_metadata) != byte_count) {
+    return bad_table("frame table has another length than its frames", name, 40, error);
+  }
+  out->rows = (const uint8_t *)bytes + sizeof head;
+  out->pages = is_metadata ? out->rows + (size_t)out->frame_count * sizeof(row) : NULL;
+  return PKS_OK;
+}
+
+pks_status pks__frame_table_read(
+  const void *bytes, size_t byte_count, const char *name, pks__frame_table *out, pks_error *error
+) {
+  pks__frame_table table;
+  pks_status status = read_header(bytes, byte_count, name, &table, error);
+  if (status) { return status; }
+  uint64_t end = sizeof(pks__segment_header);
+  for (uint32_t i = 0; i < table.frame_count; i++) {
+    pks__tabled_frame frame = pks__frame_table_at(&table, i);
+    if (!frame_fits(&frame, table.file_length, &end)) {
+      return bad_table("frame table contradicts itself", name, sizeof(header) + (uint64_t)i * sizeof(row), error);
+    }
+  }
+  *out = table;
+  return PKS_OK;
+}
+
+void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out) {
+  pks_status status = read_header(bytes, byte_count, "", out, NULL);
+  PKS_ASSERT(!status);
+}
+
+// MARK: - Writing
+
+/// A table on its way out.
+typedef struct writer {
+  pks__segment *segment;
+  pks_sha256 *sha256;
+  bool (*write)(void *context, const void *bytes, size_t byte_count);
+  void *context;
+  uint8_t *stored;
+  size_t capacity;
+  uint64_t end;  ///< of the frame before
+} writer;
+
+static pks_status put(writer *writer, const void *bytes, size_t byte_count, pks_error *error) {
+  if (writer->write(writer->context, bytes, byte_count)) { return PKS_OK; }
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+static pks_status put_header(writer *writer, pks_error *error) {
+  const pks__segment *segment = writer->segment;
+  header head = {
+    .version = pks__put32(PKS__FORMAT),
+    .kind = pks__put32(segment->kind),
+    .segment = segment->id,
+    .file_length = pks__put64(segment->file_length),
+    .frame_count = pks__put32(segment->frame_count),
+  };
+  memcpy(head.magic, MAGIC, sizeof head.magic);
+  return put(writer, &head, sizeof head, error);
+}
+
+static pks_status need_room(writer *writer, size_t needed, pks_error *error) {
+  if (needed <= writer->capacity) { return PKS_OK; }
+  uint8_t *larger = pks__allocate(needed);
+  if (!larger) { return pks__fail_memory(error); }
+  pks__free(writer->stored);
+  writer->stored = larger;
+  writer->capacity = needed;
+  return PKS_OK;
+}
+
+static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
+  pks__segment *segment = writer->segment;
+  pks__frame frame;
+  pks_status status = pks__segment_frame(segment, index, &frame, error);
+  if (!status) { status = need_room(writer, frame.stored_length, error); }
+  if (!status) {
+    status = pks__segment_read_stored(segment, frame.offset, frame.stored_length, frame.sum, writer->stored, error);
+  }
+  if (status) { return status; }
+  pks__tabled_frame listed = {
+    .offset = frame.offset,
+    .stored_length = frame.stored_length,
+    .raw_length = frame.raw_length,
+    .codec = frame.codec,
+  };
+  bool fits = frame_fits(&listed, segment->frames_end, &writer->end)
+    && (segment->kind == PKS__SEGMENT_DATA || frame.chunk_count == 1);
+  if (!fits) { return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.offset); }
+  row stored = {
+    .place = pks__put64(pks__place_make(frame.offset, frame.codec)),
+    .stored_length = pks__put32(frame.stored_length),
+    .raw_length = pks__put32(frame.raw_length),
+  };
+  writer->sha256(writer->stored, frame.stored_length, stored.digest.bytes);
+  return put(writer, &stored, sizeof stored, error);
+}
+
+static pks_status put_page_id(writer *writer, uint32_t index, pks_error *error) {
+  pks__frame frame;
+  const pks__id *id = NULL;
+  pks_status status = pks__segment_frame(writer->segment, index, &frame, error);
+  if (!status) { status = pks__segment_chunk_id(writer->segment, frame.first_chunk, &id, error); }
+  return status ? status : put(writer, id, sizeof *id, error);
+}
+
+pks_status pks__frame_table_write(
+  pks__segment *segment, pks_sha256 *sha256, bool (*write)(void *context, const void *bytes, size_t byte_count),
+  void *context, pks_error *error
+) {
+  writer writer = {
+    .segment = segment, .sha256 = sha256, .write = write, .context = context, .end = sizeof(pks__segment_header)};
+  pks_status status = pks__segment_need_table(segment, error);
+  if (status) { return status; }
+  bool is_metadata = segment->kind == PKS__SEGMENT_METADATA;
+  if (!is_metadata && segment->kind != PKS__SEGMENT_DATA) {
+    return pks__fail(error, PKS_CORRUPT, "segment is of no known kind", segment->name, PKS_NO_OFFSET);
+  }
+  if (table_length(segment->frame_count, is_metadata) > PKS__FRAME_TABLE_MAX) {
+    return pks__fail(
+      error, PKS_INVALID_ARGUMENT, "segment has too many frames to be published", segment->name, PKS_NO_OFFSET
+    );
+  }
+  status = put_header(&writer, error);
+  for (uint32_t i = 0; !status && i < segment->frame_count; i++) { status = put_row(&writer, i, error); }
+  for (uint32_t i = 0; !status && is_metadata && i < segment->frame_count; i++) {
+    status = put_page_id(&writer, i, error);
+  }
+  pks__free(writer.stored);
+  return status;
+}

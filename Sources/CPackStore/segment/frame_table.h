@@ -1,0 +1,66 @@
+/// Frame tables: what somebody who does not have a segment must know to fetch frames of it.
+///
+/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame lies, how
+/// long it is, stored and raw, and what the SHA-256 of its stored bytes is, so that a frame is known to be the right one
+/// before it is decoded. Of metadata segments it also says which page each frame holds.
+///
+///      0  8 bytes  "PKSFRAM0"
+///      8  le32     version 0
+///     12  le32     kind of the segment
+///     16  16 bytes segment id
+///     32  le64     length of the segment file
+///     40  le32     F: number of frames
+///     44  le32     reserved 0
+///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of the
+///         stored bytes
+///         of a metadata segment then F ids: of the one page that each frame holds
+#ifndef PKS_SEGMENT_FRAME_TABLE_H
+#define PKS_SEGMENT_FRAME_TABLE_H
+
+#include "segment/segment.h"
+
+enum {
+  PKS__FRAME_TABLE_HEADER = 48,
+  PKS__FRAME_TABLE_ROW = 48,
+  PKS__FRAME_TABLE_MAX = 64 * 1024 * 1024,  ///< bytes
+};
+
+/// A table in memory, checked as a whole; on loan from the bytes that it was read from.
+typedef struct pks__frame_table {
+  pks__segment_kind kind;
+  pks__segment_id segment;
+  uint64_t file_length;  ///< of the segment
+  uint32_t frame_count;
+  const uint8_t *rows;
+  const uint8_t *pages;  ///< of a metadata segment: ids; else NULL
+} pks__frame_table;
+
+/// A frame as a table has it. Codec, lengths and place obey the rules for frames; frames do not overlap.
+typedef struct pks__tabled_frame {
+  uint64_t offset;  ///< in the segment file
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  pks__id digest;  ///< SHA-256 of the stored bytes
+} pks__tabled_frame;
+
+/// Checks all that bytes from anywhere can get wrong: CORRUPT, or NEWER_FORMAT. O(frames).
+pks_status pks__frame_table_read(
+  const void *bytes, size_t byte_count, const char *name, pks__frame_table *out, pks_error *error
+);
+
+/// The same for bytes that were checked by it before.
+void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out);
+
+pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index);  ///< `index` < frame_count
+/// The page that a frame of a metadata segment holds.
+const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index);
+
+/// Hands the table of an open segment to `write`, piece by piece: CANCELLED when that returns false. Every frame is read,
+/// and its sum checked. CORRUPT when the segment is not what its own table says, or no frame table can describe it.
+pks_status pks__frame_table_write(
+  pks__segment *segment, pks_sha256 *sha256, bool (*write)(void *context, const void *bytes, size_t byte_count),
+  void *context, pks_error *error
+);
+
+#endif

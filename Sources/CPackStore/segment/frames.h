@@ -1,0 +1,81 @@
+/// Reading frames: fetch, check, decode. The one path by which stored bytes become asset bytes.
+///
+/// A frame reader holds the decoder and the buffers of one thread, and remembers the few frames it decoded last: small
+/// assets that share a frame, short reads that follow each other, and assets whose chunks lie now here, now there, decode
+/// each frame once. A store keeps readers and lends them out without a lock; after warm-up reading allocates nothing.
+#ifndef PKS_SEGMENT_FRAMES_H
+#define PKS_SEGMENT_FRAMES_H
+
+#include <stdatomic.h>
+
+#include "codec/codec.h"
+#include "segment/segment.h"
+
+/// A frame in decoded form.
+typedef struct pks__decoded_frame {
+  uint8_t *bytes;
+  size_t capacity;
+  size_t length;            ///< 0: none
+  pks__segment_id segment;  ///< with `offset`: which frame it is
+  uint64_t offset;
+  uint64_t sum;   ///< of its stored bytes
+  uint64_t used;  ///< when, by the reader's count of uses
+} pks__decoded_frame;
+
+enum {
+  PKS__DECODED_FRAMES = 4,
+  PKS__DECODED_LARGE = 512 * 1024,  ///< frames above this size are remembered two at a time
+};
+
+typedef struct pks__frame_reader {
+  pks__decoder *decoder;
+  uint8_t *stored;
+  size_t stored_capacity;
+  pks__decoded_frame decoded[PKS__DECODED_FRAMES];
+  uint64_t uses;
+} pks__frame_reader;
+
+/// The readers of a store that nobody uses now. More threads than this at once make their own and free them again. A
+/// zeroed one is empty.
+typedef struct pks__frame_readers {
+  _Atomic(pks__frame_reader *) idle[32];  ///< NULL where none lies
+} pks__frame_readers;
+
+/// A frame to read.
+typedef struct pks__frame_source {
+  pks__segment *segment;
+  uint64_t offset;
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  uint64_t sum;
+} pks__frame_source;
+
+/// A frame as its segment's table has it.
+static inline pks__frame_source pks__frame_source_make(pks__segment *segment, const pks__frame *frame) {
+  return (pks__frame_source){
+    .segment = segment,
+    .offset = frame->offset,
+    .stored_length = frame->stored_length,
+    .raw_length = frame->raw_length,
+    .codec = frame->codec,
+    .sum = frame->sum,
+  };
+}
+
+/// A reader that no other thread has, until it is returned.
+pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error);
+void pks__frame_reader_return(pks__frame_readers *readers, pks__frame_reader *reader);
+void pks__frame_readers_free(pks__frame_readers *readers);
+
+/// Copies raw bytes [begin, end) of the frame to `out`; decodes straight into it when that is the whole frame.
+pks_status pks__frame_read(
+  pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error
+);
+
+/// The whole frame decoded, on loan until the reader is used again.
+pks_status pks__frame_decode(
+  pks__frame_reader *reader, const pks__frame_source *frame, const uint8_t **out, pks_error *error
+);
+
+#endif

@@ -1,0 +1,272 @@
+#include "segment/segment.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "codec/checksum.h"
+
+// MARK: - Opening and closing
+
+pks_status pks__segment_open(
+  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks_error *error
+) {
+  pks__segment *segment = pks__allocate_zeroed(1, sizeof *segment);
+  if (!segment) { return pks__fail_memory(error); }
+  segment->vfs = vfs;
+  segment->id = *id;
+  segment->file = PKS__NO_FILE;
+  (void)snprintf(segment->name, sizeof segment->name, "%s", path);
+  segment->mutex = pks__mutex_create();
+  pks_status status = segment->mutex ? PKS_OK : pks__fail_memory(error);
+  if (!status) {
+    int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_READ, &segment->file);
+    if (failure == ENOENT) {
+      status = pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
+    } else if (failure) {
+      status = pks__fail_system(error, failure, "cannot open", path);
+    }
+  }
+  if (!status) {
+    pks__file_info info;
+    int failure = vfs->info_of(vfs->context, segment->file, &info);
+    if (failure) {
+      status = pks__fail_system(error, failure, "cannot open", path);
+    } else {
+      segment->file_length = info.size;
+    }
+  }
+  if (status) {
+    pks__segment_close(segment);
+    return status;
+  }
+  *out = segment;
+  return PKS_OK;
+}
+
+void pks__segment_close(pks__segment *segment) {
+  if (!segment) { return; }
+  pks__table_close(&segment->table);
+  uint8_t *data = atomic_load(&segment->data);
+  if (data) { segment->vfs->unmap(segment->vfs->context, data, (size_t)segment->file_length); }
+  if (segment->file != PKS__NO_FILE) { segment->vfs->close(segment->vfs->context, segment->file); }
+  pks__scratch_free(&segment->bad_frames);
+  pks__mutex_destroy(segment->mutex);
+  pks__free(segment);
+}
+
+// MARK: - Table
+
+/// A column's place within the body, or NULL when it does not fit.
+static const void *column(const pks__table *table, pks_le64 stored, uint64_t count, uint64_t row_size) {
+  uint64_t offset = pks__get64(stored), length;
+  if (pks__mul_overflows(count, row_size, &length) || !pks__range_fits(offset, length, table->body_length)) {
+    return NULL;
+  }
+  return table->body + offset;
+}
+
+static pks_status read_columns(pks__segment *segment, pks__table *table, pks_error *error) {
+  pks__segment_columns columns;
+  pks_status status = pks__table_check(table, 0, sizeof columns, error);
+  if (status) { return status; }
+  memcpy(&columns, table->body, sizeof columns);
+  segment->kind = pks__get32(columns.kind);
+  segment->frame_count = pks__get32(columns.frame_count);
+  segment->chunk_count = pks__get32(columns.chunk_count);
+  segment->frames_end = pks__get64(columns.frames_end);
+  segment->frames = column(table, columns.frames, segment->frame_count, sizeof *segment->frames);
+  segment->ids = column(table, columns.ids, segment->chunk_count, sizeof *segment->ids);
+  segment->ends = column(table, columns.ends, segment->chunk_count, sizeof *segment->ends);
+  bool fits = segment->frames && segment->ids && segment->ends && segment->frames_end <= table->body_offset;
+  return fits ? PKS_OK : pks__fail(error, PKS_CORRUPT, "segment table does not fit", segment->name, table->body_offset);
+}
+
+pks_status pks__segment_need_table(pks__segment *segment, pks_error *error) {
+  if (atomic_load_explicit(&segment->has_table, memory_order_acquire)) { return PKS_OK; }
+  pks__mutex_lock(segment->mutex);
+  pks_status status = PKS_OK;
+  if (!atomic_load_explicit(&segment->has_table, memory_order_relaxed)) {
+    pks__table table = {0};
+    const uint8_t *data;
+    status = pks__segment_map_data(segment, &data, error);
+    if (!status) {
+      status = pks__table_open_mapped(
+        &table, segment->vfs, segment->name, data, segment->file_length, PKS__TABLE_SEGMENT, error
+      );
+    }
+    if (!status) { status = read_columns(segment, &table, error); }
+    if (status) {
+      pks__table_close(&table);
+    } else {
+      segment->table = table;
+      atomic_store_explicit(&segment->has_table, true, memory_order_release);
+    }
+  }
+  pks__mutex_unlock(segment->mutex);
+  return status;
+}
+
+static pks_status check_row(pks__segment *segment, const void *row, size_t size, pks_error *error) {
+  return pks__table_check(&segment->table, (uint64_t)((const uint8_t *)row - segment->table.body), size, error);
+}
+
+static pks_status bad_row(pks__segment *segment, const void *row, pks_error *error) {
+  uint64_t at = (uint64_t)((const uint8_t *)row - segment->table.mapping);
+  return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, at);
+}
+
+pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error) {
+  PKS_ASSERT(index < segment->frame_count);
+  const pks__frame_row *row = &segment->frames[index];
+  bool last = index + 1 == segment->frame_count;
+  pks_status status = check_row(segment, row, last ? sizeof *row : 2 * sizeof *row, error);
+  if (status) { return status; }
+  uint64_t place = pks__get64(row->place);
+  uint32_t first = pks__get32(row->first_chunk);
+  uint32_t next = last ? segment->chunk_count : pks__get32(row[1].first_chunk);
+  pks__frame frame = {
+    .offset = pks__place_offset(place),
+    .codec = pks__place_codec(place),
+    .stored_length = pks__get32(row->stored_length),
+    .first_chunk = first,
+    .chunk_count = next - first,
+    .sum = pks__get64(row->sum),
+  };
+  bool fits = first < next && next <= segment->chunk_count && frame.codec <= PKS__CODEC_ZSTD
+    && pks__range_fits(frame.offset, frame.stored_length, segment->frames_end);
+  if (!fits) { return bad_row(segment, row, error); }
+  status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
+  if (status) { return status; }
+  frame.raw_length = pks__get32(segment->ends[next - 1]);
+  bool lengths = frame.stored_length > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX
+    && frame.stored_length <= frame.raw_length
+    && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
+  if (!lengths) { return bad_row(segment, row, error); }
+  *out = frame;
+  return PKS_OK;
+}
+
+pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_place *out, pks_error *error) {
+  PKS_ASSERT(row < segment->chunk_count);
+  if (segment->frame_count == 0) { return bad_row(segment, &segment->ends[row], error); }
+  // The last frame whose first chunk is not after `row`.
+  uint32_t low = 0, high = segment->frame_count;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    pks_status status = check_row(segment, &segment->frames[middle], sizeof *segment->frames, error);
+    if (status) { return status; }
+    if (pks__get32(segment->frames[middle].first_chunk) <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  pks__frame frame;
+  pks_status status = pks__segment_frame(segment, low, &frame, error);
+  if (status) { return status; }
+  if (row < frame.first_chunk || row - frame.first_chunk >= frame.chunk_count) {
+    return bad_row(segment, &segment->frames[low], error);
+  }
+  const pks_le32 *ends = &segment->ends[row];
+  bool first = row == frame.first_chunk;
+  status = check_row(segment, first ? ends : ends - 1, first ? sizeof *ends : 2 * sizeof *ends, error);
+  if (status) { return status; }
+  pks__chunk_place place = {.frame = low, .begin = first ? 0 : pks__get32(ends[-1]), .end = pks__get32(ends[0])};
+  if (place.begin >= place.end || place.end > frame.raw_length) { return bad_row(segment, ends, error); }
+  *out = place;
+  return PKS_OK;
+}
+
+pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error) {
+  PKS_ASSERT(row < segment->chunk_count);
+  pks_status status = check_row(segment, &segment->ids[row], sizeof *segment->ids, error);
+  if (!status) { *out = &segment->ids[row]; }
+  return status;
+}
+
+// MARK: - Frames
+
+pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
+  size_t got = 0;
+  int failure = segment->vfs->read_at(segment->vfs->context, segment->file, offset, out, byte_count, &got);
+  if (failure) {
+    pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
+    if (error) { error->offset = offset; }
+    return status;
+  }
+  if (got == byte_count) { return PKS_OK; }
+  return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
+}
+
+/// Whether a frame is known to be bad. The mutex is held.
+static bool is_bad_frame(const pks__segment *segment, uint64_t offset) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t); i++) {
+    if (*PKS__SCRATCH_AT(&segment->bad_frames, const uint64_t, i) == offset) { return true; }
+  }
+  return false;
+}
+
+/// Remembers a bad frame; forgets it when memory is short, or there are too many to look through.
+static void note_bad_frame(pks__segment *segment, uint64_t offset) {
+  enum { BAD_FRAMES_MAX = 1000 };
+  pks__mutex_lock(segment->mutex);
+  bool is_full = PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t) == BAD_FRAMES_MAX;
+  if (!is_full && !is_bad_frame(segment, offset)) {
+    (void)pks__scratch_append(&segment->bad_frames, &offset, sizeof offset, NULL);
+  }
+  pks__mutex_unlock(segment->mutex);
+  atomic_store(&segment->has_bad_frames, true);
+}
+
+bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
+  pks__chunk_place place;
+  pks__frame frame;
+  if (!atomic_load(&segment->has_bad_frames)) { return false; }
+  if (pks__segment_chunk(segment, row, &place, NULL) || pks__segment_frame(segment, place.frame, &frame, NULL)) {
+    return true;
+  }
+  pks__mutex_lock(segment->mutex);
+  bool is_bad = is_bad_frame(segment, frame.offset);
+  pks__mutex_unlock(segment->mutex);
+  return is_bad;
+}
+
+pks_status pks__segment_check(
+  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
+) {
+  if (pks__checksum(stored, stored_length) == sum) { return PKS_OK; }
+  note_bad_frame(segment, offset);
+  return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
+}
+
+pks_status pks__segment_read_stored(
+  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
+) {
+  pks_status status = pks__segment_read(segment, offset, stored_length, out, error);
+  return status ? status : pks__segment_check(segment, offset, out, stored_length, sum, error);
+}
+
+pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {
+  uint8_t *data = atomic_load_explicit(&segment->data, memory_order_acquire);
+  if (segment->file_length > SIZE_MAX) { return pks__fail_system(error, EFBIG, "cannot map", segment->name); }
+  if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
+  if (!data) {
+    void *address = NULL;
+    int failure =
+      segment->vfs->map(segment->vfs->context, segment->file, (size_t)segment->file_length, false, &address);
+    if (failure) { return pks__fail_system(error, failure, "cannot map", segment->name); }
+    uint8_t *expected = NULL;
+    if (atomic_compare_exchange_strong(&segment->data, &expected, address)) {
+      data = address;
+    } else {
+      // Another thread was first; its mapping serves both.
+      segment->vfs->unmap(segment->vfs->context, address, (size_t)segment->file_length);
+      data = expected;
+    }
+  }
+  *out = data;
+  return PKS_OK;
+}

@@ -1,0 +1,96 @@
+/// Segments: immutable files of frames with a table at the end (layout in `format.h`).
+///
+/// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and
+/// checked before anybody sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store
+/// walk asks for it.
+///
+/// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked
+/// against the file's limits.
+#ifndef PKS_SEGMENT_H
+#define PKS_SEGMENT_H
+
+#include "codec/codec.h"
+#include "format/format.h"
+#include "format/table.h"
+#include "platform/threads.h"
+
+#define PKS__SEGMENTS_FOLDER "segments"
+
+typedef struct pks__segment {
+  const pks_vfs *vfs;
+  pks__segment_id id;
+  char name[64];  ///< path in the store, for messages
+  pks__file file;
+  uint64_t file_length;
+  pks__table table;  ///< mapped once `has_table`
+  _Atomic(bool) has_table;
+  _Atomic(bool) is_gone;  ///< the file was collected while it is open here
+  uint32_t kind;          ///< the rest once `has_table`
+  uint32_t frame_count;
+  uint32_t chunk_count;
+  uint64_t frames_end;
+  const pks__frame_row *frames;
+  const pks__id *ids;
+  const pks_le32 *ends;
+  pks__mutex *mutex;  ///< guards the mapping of the table and of the data, and the bad frames
+  _Atomic(bool) has_bad_frames;
+  pks__scratch bad_frames;  ///< uint64_t: offsets of frames whose checksum failed in this process, in the heap
+  _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets
+} pks__segment;
+
+/// Opens `path` (under `folder`), which holds the segment `id`. PURGED when there is no such file.
+pks_status pks__segment_open(
+  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks_error *error
+);
+void pks__segment_close(pks__segment *segment);  ///< NULL is fine
+
+/// Maps the table unless that was done before. The columns' places are checked; their rows are not.
+pks_status pks__segment_need_table(pks__segment *segment, pks_error *error);
+
+/// A frame as its row says, checked against the file.
+typedef struct pks__frame {
+  uint64_t offset;
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  uint32_t first_chunk;
+  uint32_t chunk_count;
+  uint64_t sum;
+} pks__frame;
+
+/// Frame `index` < frame_count. Needs the table.
+pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error);
+
+/// Where chunk `row` < chunk_count lies: its frame, and [begin, end) within the frame's raw bytes. Needs the table.
+/// O(log frames).
+typedef struct pks__chunk_place {
+  uint32_t frame;
+  uint32_t begin;
+  uint32_t end;
+} pks__chunk_place;
+pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_place *out, pks_error *error);
+
+/// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
+pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
+
+/// Whether the row's frame was read in this process and found damaged: nothing new should refer to it. Needs the table.
+bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
+
+/// Reads stored bytes, which nobody may see before they are checked.
+pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
+
+/// Checks the stored bytes of the frame at `offset`, and remembers it when they are bad.
+pks_status pks__segment_check(
+  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
+);
+
+/// Reads a frame's stored bytes and checks their sum.
+pks_status pks__segment_read_stored(
+  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
+);
+
+/// The whole file, mapped for as long as the segment is open.
+pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error);
+
+#endif

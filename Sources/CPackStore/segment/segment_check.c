@@ -1,0 +1,260 @@
+#include "segment/segment_check.h"
+
+#include <errno.h>
+
+#include "base/memory.h"
+
+pks_status pks__segment_checker_open(pks__segment_checker *inspector, pks_error *error) {
+  inspector->decoder = pks__decoder_create();
+  return inspector->decoder ? PKS_OK : pks__fail_memory(error);
+}
+
+void pks__segment_checker_close(pks__segment_checker *inspector) {
+  pks__decoder_destroy(inspector->decoder);
+  pks__scratch_free(&inspector->stored);
+  pks__scratch_free(&inspector->raw);
+}
+
+// MARK: - Faults
+
+bool pks__error_is_damage(const pks_error *error) {
+  switch (error->status) {
+    case PKS_CORRUPT:
+    case PKS_PURGED:
+    case PKS_NEWER_FORMAT:
+    case PKS_OTHER_DRAFT:
+    case PKS_NOT_A_STORE: return true;
+    // A file that may not be read, or is no file, is somebody's doing and can be undone: nothing is lost yet.
+    case PKS_IO_ERROR:
+      return error->system_error == EIO || error->system_error == EBADMSG || error->system_error == ENOENT;
+    default: return false;
+  }
+}
+
+/// Tells a failure that is damage; any other is returned.
+static pks_status settle(
+  pks__segment_checker *inspector, pks_status status, const pks_error *found, const pks__frame *frame, pks_error *error
+) {
+  if (!status) { return PKS_OK; }
+  if (!pks__error_is_damage(found)) {
+    if (error) { *error = *found; }
+    return status;
+  }
+  inspector->fault_count++;
+  inspector->fault(inspector->context, found, frame);
+  return PKS_OK;
+}
+
+static void tell(
+  pks__segment_checker *inspector, const char *text, const char *file, uint64_t offset, const pks__frame *frame
+) {
+  pks_error found;
+  pks_status status = pks__fail(&found, PKS_CORRUPT, text, file, offset);
+  (void)settle(inspector, status, &found, frame, NULL);
+}
+
+// MARK: - Tables
+
+pks_status pks__check_table(pks__segment_checker *inspector, pks__table *table, pks_error *error) {
+  for (uint64_t at = 0; at < table->body_length; at += PKS__PAGE) {
+    pks_error found;
+    pks_status status = settle(inspector, pks__table_check(table, at, PKS__PAGE, &found), &found, NULL, error);
+    if (status) { return status; }
+  }
+  return PKS_OK;
+}
+
+pks_status pks__check_segment_table(
+  pks__segment_checker *inspector, pks__segment *segment, bool *sound, pks_error *error
+) {
+  pks_error found;
+  uint64_t faults = inspector->fault_count;
+  *sound = false;
+  pks_status status = settle(inspector, pks__segment_need_table(segment, &found), &found, NULL, error);
+  if (status || faults != inspector->fault_count) { return status; }
+  const pks__table *table = &segment->table;
+  inspector->bytes_checked += table->file_length - table->body_offset;
+  status = pks__check_table(inspector, &segment->table, error);
+  if (status || faults != inspector->fault_count) { return status; }
+  if (inspector->sha256) {
+    uint8_t digest[PKS__ID_SIZE];
+    inspector->sha256(table->body, (size_t)table->body_length, digest);
+    bool same = memcmp(digest, segment->id.bytes, sizeof segment->id.bytes) == 0;
+    if (!same) { tell(inspector, "segment is not what its name says", segment->name, table->body_offset, NULL); }
+  }
+  *sound = faults == inspector->fault_count;
+  return PKS_OK;
+}
+
+// MARK: - Bytes that nothing refers to
+
+static uint64_t first_nonzero(const uint8_t *bytes, uint64_t length) {
+  uint64_t at = 0;
+  while (at < length && bytes[at] == 0) { at++; }
+  return at;
+}
+
+/// Checks that bytes which nothing refers to are zero, as they were written.
+static pks_status check_zeros(
+  pks__segment_checker *inspector, const pks__segment *segment, uint64_t begin, uint64_t end, pks_error *error
+) {
+  uint8_t bytes[PKS__PAGE];
+  for (uint64_t at = begin; at < end; at += sizeof bytes) {
+    size_t wanted = (size_t)pks__min64(sizeof bytes, end - at), got = 0;
+    int failure = segment->vfs->read_at(segment->vfs->context, segment->file, at, bytes, wanted, &got);
+    if (failure) {
+      pks_error found;
+      pks_status status = pks__fail_system(&found, failure, "cannot read", segment->name);
+      return settle(inspector, status, &found, NULL, error);
+    }
+    uint64_t bad = first_nonzero(bytes, got);
+    if (bad == wanted) { continue; }
+    tell(inspector, bad < got ? "padding is not zero" : "file is truncated", segment->name, at + bad, NULL);
+    return PKS_OK;
+  }
+  return PKS_OK;
+}
+
+/// The first bytes of the file, which are there for people.
+static pks_status check_header(pks__segment_checker *inspector, const pks__segment *segment, pks_error *error) {
+  const pks_vfs *vfs = segment->vfs;
+  pks__segment_header header = {.version = pks__put32(PKS__FORMAT), .kind = pks__put32(segment->kind)}, stored;
+  memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
+  size_t got = 0;
+  inspector->bytes_checked += sizeof stored;
+  int failure = vfs->read_at(vfs->context, segment->file, 0, &stored, sizeof stored, &got);
+  if (failure) {
+    pks_error found;
+    pks_status status = pks__fail_system(&found, failure, "cannot read", segment->name);
+    return settle(inspector, status, &found, NULL, error);
+  }
+  if (got != sizeof stored || memcmp(&stored, &header, sizeof stored) != 0) {
+    tell(inspector, "bad segment header", segment->name, 0, NULL);
+  }
+  return PKS_OK;
+}
+
+// MARK: - Frames
+
+/// Whether the rows of a frame's chunks can be read, and follow each other.
+static bool rows_fit(pks__segment *segment, const pks__frame *frame) {
+  uint32_t begin = 0;
+  for (uint32_t row = frame->first_chunk; row < frame->first_chunk + frame->chunk_count; row++) {
+    const pks__id *id;
+    uint64_t at = (uint64_t)((const uint8_t *)&segment->ends[row] - segment->table.body);
+    if (pks__table_check(&segment->table, at, sizeof segment->ends[row], NULL)) { return false; }
+    if (pks__segment_chunk_id(segment, row, &id, NULL)) { return false; }
+    uint32_t end = pks__get32(segment->ends[row]);
+    if (end <= begin || end > frame->raw_length) { return false; }
+    begin = end;
+  }
+  return true;
+}
+
+/// Compares each chunk of a decoded frame with its name. The rows were checked.
+static bool chunks_match(
+  pks__segment_checker *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t *raw
+) {
+  uint32_t begin = 0;
+  bool same = true;
+  for (uint32_t row = frame->first_chunk; row < frame->first_chunk + frame->chunk_count; row++) {
+    uint32_t end = pks__get32(segment->ends[row]);
+    pks__id id;
+    inspector->sha256(raw + begin, end - begin, id.bytes);
+    inspector->chunks_checked++;
+    same = same && pks__id_equal(&id, &segment->ids[row]);
+    begin = end;
+  }
+  return same;
+}
+
+/// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.
+static pks_status decode_frame(
+  pks__segment_checker *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t **raw,
+  pks_error *error
+) {
+  *raw = inspector->stored.bytes;
+  if (frame->codec == PKS__CODEC_RAW) { return PKS_OK; }
+  pks_status status = pks__scratch_reserve(&inspector->raw, frame->raw_length, error);
+  if (status) { return status; }
+  *raw = inspector->raw.bytes;
+  if (pks__decode(
+        inspector->decoder, inspector->stored.bytes, frame->stored_length, inspector->raw.bytes, frame->raw_length
+      )) {
+    return PKS_OK;
+  }
+  *raw = NULL;
+  tell(inspector, "frame does not decode", segment->name, frame->offset, frame);
+  return PKS_OK;
+}
+
+/// Reads and checks one frame whose rows fit.
+static pks_status check_frame(
+  pks__segment_checker *inspector, pks__segment *segment, uint32_t index, const pks__frame *frame, pks_error *error
+) {
+  uint64_t faults = inspector->fault_count;
+  pks_error found;
+  inspector->stored.length = 0;
+  pks_status status = pks__scratch_reserve(&inspector->stored, frame->stored_length, error);
+  if (status) { return status; }
+  status =
+    pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, inspector->stored.bytes, &found);
+  inspector->frames_checked++;
+  const uint8_t *raw = NULL;
+  status = settle(inspector, status, &found, frame, error);
+  if (!status && faults == inspector->fault_count && inspector->deep) {
+    status = decode_frame(inspector, segment, frame, &raw, error);
+    if (raw && !chunks_match(inspector, segment, frame, raw)) {
+      tell(inspector, "chunk is not what its name says", segment->name, frame->offset, frame);
+    }
+  }
+  if (status || faults != inspector->fault_count || !inspector->whole) { return status; }
+  return inspector->whole(inspector->context, segment, index, frame, raw, error);
+}
+
+/// How far a walk over frames is.
+typedef struct frame_walk {
+  uint64_t next;        ///< end of the frame before
+  uint32_t next_chunk;  ///< after those of the frame before
+  bool is_broken;       ///< a row before could not be read: what lies between is not known
+} frame_walk;
+
+/// Goes through frame `index`. `*ends` says that the rest of the table means nothing.
+static pks_status pass_frame(
+  pks__segment_checker *inspector, pks__segment *segment, uint32_t index, frame_walk *walk, bool *ends, pks_error *error
+) {
+  pks_error found;
+  pks__frame frame;
+  pks_status status = pks__segment_frame(segment, index, &frame, &found);
+  bool follows = !status && frame.offset >= walk->next && frame.first_chunk == walk->next_chunk;
+  if (!status && ((!follows && !walk->is_broken) || !rows_fit(segment, &frame))) {
+    status = pks__fail(&found, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.offset);
+  }
+  if (status) {
+    walk->is_broken = true;
+    *ends = !inspector->goes_on;
+    return settle(inspector, status, &found, NULL, error);
+  }
+  if (!walk->is_broken) { status = check_zeros(inspector, segment, walk->next, frame.offset, error); }
+  if (!status) { status = check_frame(inspector, segment, index, &frame, error); }
+  uint64_t end = frame.offset + frame.stored_length;
+  inspector->bytes_checked += end - (walk->is_broken ? frame.offset : walk->next);
+  *walk = (frame_walk){.next = end, .next_chunk = frame.first_chunk + frame.chunk_count};
+  return status || !inspector->advance ? status : inspector->advance(inspector->context, end, error);
+}
+
+pks_status pks__check_frames(pks__segment_checker *inspector, pks__segment *segment, pks_error *error) {
+  frame_walk walk = {.next = sizeof(pks__segment_header)};
+  bool ends = false;
+  pks_status status = check_header(inspector, segment, error);
+  for (uint32_t i = 0; !status && !ends && i < segment->frame_count; i++) {
+    status = pass_frame(inspector, segment, i, &walk, &ends, error);
+  }
+  uint64_t body = segment->table.body_offset;
+  if (status || ends || walk.is_broken) { return status; }
+  if (walk.next != segment->frames_end || walk.next_chunk != segment->chunk_count) {
+    tell(inspector, "segment table contradicts itself", segment->name, body, NULL);
+  }
+  inspector->bytes_checked += body - pks__min64(walk.next, body);
+  return check_zeros(inspector, segment, walk.next, body, error);
+}

@@ -1,0 +1,59 @@
+/// Writing one segment.
+///
+/// States: open -> sealed (the table is written, the id known) or abandoned. Frames are appended in the order in which
+/// they are given; the file grows in the staging folder under a working name, and is renamed to its id by whoever
+/// commits it.
+#ifndef PKS_SEGMENT_SEGMENT_WRITER_H
+#define PKS_SEGMENT_SEGMENT_WRITER_H
+
+#include "format/format.h"
+#include "platform/file_writer.h"
+#include "platform/scratch.h"
+
+typedef struct pks__segment_writer {
+  pks__file_writer file;
+  pks__segment_kind kind;
+  pks__scratch frames;  ///< pks__frame_row
+  pks__scratch ids;     ///< pks__id
+  pks__scratch ends;    ///< le32
+  uint64_t old_length;  ///< of the file when it was taken up again: what lies beyond the frames is not ours
+} pks__segment_writer;
+
+/// Creates the file `path` in the scratch folder's staging.
+pks_status pks__segment_writer_open(
+  pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
+);
+
+/// Takes up a file that is open for reading and writing, be it empty or what an earlier process left of a segment, and
+/// takes it over. Frames that it has already are said by `pks__segment_writer_restore`; what lies behind them is written
+/// over, by zeros in the end.
+pks_status pks__segment_writer_resume(
+  pks__segment_writer *out, pks__scratch_folder *home, pks__file file, const char *path, pks__segment_kind kind,
+  pks_error *error
+);
+/// Says that the frame of `row` lies in the file. False when it cannot come next.
+pks_status pks__segment_writer_restore(
+  pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
+  uint32_t chunk_count, bool *fits, pks_error *error
+);
+
+/// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of
+/// two) is that of the frame's file offset. `*index` is the frame's number, `*row` what was recorded.
+pks_status pks__segment_writer_append(
+  pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
+  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error
+);
+
+uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer);
+uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
+
+/// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the
+/// caller, who syncs and closes it. The writer is closed whatever it returns.
+pks_status pks__segment_writer_seal(
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file,
+  pks_error *error
+);
+
+void pks__segment_writer_abandon(pks__segment_writer *writer);  ///< a zeroed or closed writer is fine
+
+#endif

@@ -1,0 +1,524 @@
+#include "store/asset_cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/checksum.h"
+
+#define FILES "files"
+#define TMP "tmp"
+#define LOCK "LOCK"
+#define SUMS ".sums"
+
+enum {
+  BLOCK = PKS__CACHE_BLOCK,
+  SEEN_MAX = 64,  ///< files whose bytes this process compared, and remembers that it did
+  NAME_SIZE = 2 * PKS__ID_SIZE + sizeof SUMS,
+  PATH_SIZE = sizeof FILES + NAME_SIZE,
+};
+
+/// `<key>.sums`, followed by the sums.
+typedef struct sums_header {
+  uint8_t magic[8];
+  pks_le64 size;  ///< of the file
+  pks_le64 sum;   ///< of the sums
+} sums_header;
+
+static const uint8_t magic[8] = "PKSSUMS";
+
+/// A file: another one of the same name has another inode, and one that gets its inode later mostly another name.
+typedef struct seen_file {
+  pks__id key;
+  uint64_t device, inode;
+} seen_file;
+
+struct pks__asset_cache {
+  const pks_vfs *vfs;
+  char *folder;  ///< with the store's id
+  char *parent;
+  uint64_t budget;
+  pks__mutex *mutex;  ///< guards what follows
+  bool is_making;
+  seen_file seen[SEEN_MAX];
+  uint32_t next_seen;
+};
+
+// MARK: - Names
+
+static void path_of(const char *folder, const pks__id *key, const char *suffix, char out[PATH_SIZE]) {
+  char hex[2 * PKS__ID_SIZE + 1];
+  pks__hex(key->bytes, sizeof key->bytes, hex);
+  (void)snprintf(out, PATH_SIZE, "%s/%s%s", folder, hex, suffix);
+}
+
+static void remove_pair(const pks__asset_cache *cache, pks__file root, const pks__id *key) {
+  char path[PATH_SIZE];
+  path_of(FILES, key, "", path);
+  (void)cache->vfs->unlink(cache->vfs->context, root, path, false);
+  path_of(FILES, key, SUMS, path);
+  (void)cache->vfs->unlink(cache->vfs->context, root, path, false);
+}
+
+// MARK: - Opening
+
+/// The store's folder, made with the one above it if need be.
+static int open_or_make_root(const pks__asset_cache *cache, pks__file *root) {
+  const pks_vfs *vfs = cache->vfs;
+  pks__file parent;
+  // Making syncs the folder above, so it is asked for only where there is something to make.
+  int failure = vfs->open_root(vfs->context, cache->folder, false, root);
+  if (failure != ENOENT) { return failure; }
+  failure = vfs->open_root(vfs->context, cache->parent, true, &parent);
+  if (failure) { return failure; }
+  vfs->close(vfs->context, parent);
+  return vfs->open_root(vfs->context, cache->folder, true, root);
+}
+
+/// `*root` is PKS__NO_FILE on failure.
+static int make_folders(const pks__asset_cache *cache, pks__file *root) {
+  const pks_vfs *vfs = cache->vfs;
+  *root = PKS__NO_FILE;
+  int failure = open_or_make_root(cache, root);
+  if (failure) {
+    *root = PKS__NO_FILE;
+    return failure;
+  }
+  static const char *const folders[] = {FILES, TMP};
+  for (size_t i = 0; !failure && i < PKS_COUNT_OF(folders); i++) {
+    failure = vfs->make_folder(vfs->context, *root, folders[i]);
+    if (failure == EEXIST) { failure = 0; }
+  }
+  if (failure) {
+    vfs->close(vfs->context, *root);
+    *root = PKS__NO_FILE;
+  }
+  return failure;
+}
+
+pks_status pks__asset_cache_open(
+  pks__asset_cache **out, const pks_vfs *vfs, const char *folder, const uint8_t store_id[16], uint64_t budget,
+  pks_error *error
+) {
+  pks__asset_cache *cache = pks__allocate_zeroed(1, sizeof *cache);
+  if (!cache) { return pks__fail_memory(error); }
+  size_t length = strlen(folder);
+  cache->vfs = vfs;
+  cache->budget = budget;
+  cache->mutex = pks__mutex_create();
+  cache->parent = pks__copy_text(folder);
+  cache->folder = pks__allocate(length + 2 + 32 + 1);
+  pks_status status = cache->mutex && cache->parent && cache->folder ? PKS_OK : pks__fail_memory(error);
+  if (!status) {
+    memcpy(cache->folder, folder, length);
+    cache->folder[length] = '/';
+    pks__hex(store_id, 16, cache->folder + length + 1);
+    pks__file root;
+    // Nothing in it is needed: what cannot be made now is tried again when a file is to be made.
+    if (!make_folders(cache, &root)) { vfs->close(vfs->context, root); }
+  }
+  if (status) {
+    pks__asset_cache_close(cache);
+  } else {
+    *out = cache;
+  }
+  return status;
+}
+
+void pks__asset_cache_close(pks__asset_cache *cache) {
+  if (!cache) { return; }
+  pks__mutex_destroy(cache->mutex);
+  pks__free(cache->parent);
+  pks__free(cache->folder);
+  pks__free(cache);
+}
+
+// MARK: - Sums
+
+static uint64_t block_count(uint64_t size) { return size / BLOCK + (size % BLOCK > 0); }
+
+static uint64_t sums_size(uint64_t size) { return sizeof(sums_header) + block_count(size) * sizeof(pks_le64); }
+
+static uint64_t in_pages(uint64_t size) { return (size + PKS__PAGE - 1) / PKS__PAGE * PKS__PAGE; }
+
+uint64_t pks__asset_cache_cost(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
+
+/// What is known of a file. Only what is wrong is removed: a process that lacks memory or descriptors knows nothing.
+typedef enum verdict { INTACT, WRONG, UNKNOWN } verdict;
+
+static bool sums_are_whole(const uint8_t *bytes, size_t length, uint64_t size) {
+  sums_header header;
+  if (length != sums_size(size)) { return false; }
+  memcpy(&header, bytes, sizeof header);
+  return memcmp(header.magic, magic, sizeof magic) == 0 && pks__get64(header.size) == size
+    && pks__checksum(bytes + sizeof header, length - sizeof header) == pks__get64(header.sum);
+}
+
+/// The sums of a file of `size` bytes, which the caller frees if they are INTACT.
+static verdict read_sums(
+  const pks__asset_cache *cache, pks__file root, const pks__id *key, uint64_t size, uint8_t **out
+) {
+  const pks_vfs *vfs = cache->vfs;
+  char path[PATH_SIZE];
+  path_of(FILES, key, SUMS, path);
+  pks__file file;
+  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file);
+  if (failure) { return failure == ENOENT ? WRONG : UNKNOWN; }
+  size_t length = (size_t)sums_size(size), got = 0;
+  uint8_t *bytes = pks__allocate(length + 1);
+  failure = bytes ? vfs->read_at(vfs->context, file, 0, bytes, length + 1, &got) : ENOMEM;
+  vfs->close(vfs->context, file);
+  verdict verdict = failure ? UNKNOWN : sums_are_whole(bytes, got, size) ? INTACT : WRONG;
+  if (verdict == INTACT) {
+    *out = bytes;
+  } else {
+    pks__free(bytes);
+  }
+  return verdict;
+}
+
+static uint64_t sum_at(const uint8_t *sums, uint64_t block) {
+  pks_le64 stored;
+  memcpy(&stored, sums + sizeof(sums_header) + block * sizeof stored, sizeof stored);
+  return pks__get64(stored);
+}
+
+/// Reads the whole file and compares it with its sums.
+static verdict compare(
+  const pks__asset_cache *cache, pks__file root, pks__file file, const pks__id *key, uint64_t size
+) {
+  uint8_t *sums = NULL, *buffer = pks__allocate(BLOCK);
+  verdict verdict = buffer ? read_sums(cache, root, key, size, &sums) : UNKNOWN;
+  for (uint64_t block = 0; verdict == INTACT && block < block_count(size); block++) {
+    size_t length = (size_t)pks__min64(BLOCK, size - block * BLOCK), got = 0;
+    int failure = cache->vfs->read_at(cache->vfs->context, file, block * BLOCK, buffer, length, &got);
+    if (failure) {
+      verdict = UNKNOWN;
+    } else if (got != length || pks__checksum(buffer, length) != sum_at(sums, block)) {
+      verdict = WRONG;
+    }
+  }
+  pks__free(sums);
+  pks__free(buffer);
+  return verdict;
+}
+
+/// Writes `<key>.sums` of a file that is full.
+static bool write_sums(pks__asset_cache_entry *entry) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  size_t length = (size_t)sums_size(entry->size);
+  sums_header header = {
+    .size = pks__put64(entry->size),
+    .sum = pks__put64(pks__checksum(entry->sums + sizeof header, length - sizeof header)),
+  };
+  memcpy(header.magic, magic, sizeof magic);
+  memcpy(entry->sums, &header, sizeof header);
+  char path[PATH_SIZE], final[PATH_SIZE];
+  path_of(TMP, &entry->key, SUMS, path);
+  path_of(FILES, &entry->key, SUMS, final);
+  pks__file file;
+  int failure = vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &file);
+  if (!failure) {
+    failure = vfs->write_at(vfs->context, file, 0, entry->sums, length);
+    vfs->close(vfs->context, file);
+  }
+  if (!failure) { failure = vfs->rename(vfs->context, entry->root, path, final); }
+  return !failure;
+}
+
+// MARK: - Finding
+
+static bool was_seen(pks__asset_cache *cache, const pks__id *key, const pks__file_info *info) {
+  bool found = false;
+  pks__mutex_lock(cache->mutex);
+  for (uint32_t i = 0; i < SEEN_MAX && !found; i++) {
+    const seen_file *seen = &cache->seen[i];
+    found = seen->device == info->device && seen->inode == info->inode && pks__id_equal(&seen->key, key);
+  }
+  pks__mutex_unlock(cache->mutex);
+  return found;
+}
+
+static void set_seen(pks__asset_cache *cache, const pks__id *key, const pks__file_info *info) {
+  pks__mutex_lock(cache->mutex);
+  cache->seen[cache->next_seen++ % SEEN_MAX] = (seen_file){.key = *key, .device = info->device, .inode = info->inode};
+  pks__mutex_unlock(cache->mutex);
+}
+
+/// Opens the file of `key` if it has `size` bytes that are, or were before, the ones summed.
+static pks__file find_below(pks__asset_cache *cache, pks__file root, const pks__id *key, uint64_t size) {
+  const pks_vfs *vfs = cache->vfs;
+  char path[PATH_SIZE];
+  path_of(FILES, key, "", path);
+  pks__file file;
+  if (vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  pks__file_info info;
+  verdict verdict = vfs->info_of(vfs->context, file, &info) ? UNKNOWN : info.size == size ? INTACT : WRONG;
+  if (verdict == INTACT && !was_seen(cache, key, &info)) {
+    verdict = compare(cache, root, file, key, size);
+    if (verdict == INTACT) { set_seen(cache, key, &info); }
+  }
+  if (verdict == INTACT) {
+    (void)vfs->touch(vfs->context, root, path);
+    return file;
+  }
+  vfs->close(vfs->context, file);
+  if (verdict == WRONG) { remove_pair(cache, root, key); }
+  return PKS__NO_FILE;
+}
+
+pks__file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size) {
+  pks__file root;
+  if (cache->vfs->open_root(cache->vfs->context, cache->folder, false, &root)) { return PKS__NO_FILE; }
+  pks__file file = find_below(cache, root, key, size);
+  cache->vfs->close(cache->vfs->context, root);
+  return file;
+}
+
+// MARK: - Making room
+
+/// What lies in `files/` or `tmp/`.
+typedef struct listing {
+  char (*names)[NAME_SIZE];
+  size_t count, capacity;
+  bool failed;
+} listing;
+
+static bool note_name(void *context, const char *name, size_t length, pks__file_kind kind) {
+  (void)kind;
+  listing *list = context;
+  if (length >= NAME_SIZE) { return true; }  // none of ours
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    void *larger = pks__reallocate(list->names, capacity * NAME_SIZE);
+    list->failed = !larger;
+    if (!larger) { return false; }
+    list->names = larger;
+    list->capacity = capacity;
+  }
+  memcpy(list->names[list->count], name, length);
+  list->names[list->count++][length] = 0;
+  return true;
+}
+
+/// The names in a folder of the cache; the caller frees `names`.
+static bool list_folder(const pks__asset_cache *cache, pks__file root, const char *path, listing *out) {
+  const pks_vfs *vfs = cache->vfs;
+  *out = (listing){0};
+  pks__file folder;
+  if (vfs->open(vfs->context, root, path, PKS__OPEN_FOLDER, &folder)) { return false; }
+  int failure = vfs->list(vfs->context, folder, note_name, out);
+  vfs->close(vfs->context, folder);
+  return !failure && !out->failed;
+}
+
+static bool is_file(const pks__asset_cache *cache, pks__file root, const char *path, pks__file_info *info) {
+  return !cache->vfs->info(cache->vfs->context, root, path, false, info) && info->kind == PKS__KIND_FILE;
+}
+
+/// Whether the file is gone: one that stays counts. What is no file is not ours, and does not.
+static bool remove_named(const pks__asset_cache *cache, pks__file root, const char *folder, const char *name) {
+  char path[PATH_SIZE + sizeof SUMS];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  int failure = cache->vfs->unlink(cache->vfs->context, root, path, false);
+  if (!failure || failure == ENOENT) { return true; }
+  pks__file_info info;
+  return !cache->vfs->info(cache->vfs->context, root, path, false, &info) && info.kind != PKS__KIND_FILE;
+}
+
+/// Whoever made these is dead: the lock is ours.
+static bool sweep_tmp(const pks__asset_cache *cache, pks__file root) {
+  listing list;
+  bool swept = list_folder(cache, root, TMP, &list);
+  for (size_t i = 0; swept && i < list.count; i++) { swept = remove_named(cache, root, TMP, list.names[i]); }
+  pks__free(list.names);
+  return swept;
+}
+
+/// A file of the cache.
+typedef struct cached {
+  const char *name;
+  uint64_t cost;
+  int64_t used_ns;
+} cached;
+
+static bool has_suffix(const char *name, const char *suffix) {
+  size_t length = strlen(name), end = strlen(suffix);
+  return length > end && strcmp(name + length - end, suffix) == 0;
+}
+
+/// Collects the files; what lacks its other half is removed. False when something stays that should not.
+static bool collect_files(
+  const pks__asset_cache *cache, pks__file root, const listing *list, cached *out, size_t *count
+) {
+  *count = 0;
+  for (size_t i = 0; i < list->count; i++) {
+    const char *name = list->names[i];
+    bool is_sums = has_suffix(name, SUMS);
+    char path[PATH_SIZE], other[PATH_SIZE + sizeof SUMS];
+    pks__file_info info, other_info;
+    (void)snprintf(path, sizeof path, FILES "/%s", name);
+    (void)snprintf(other, sizeof other, FILES "/%s%s", name, is_sums ? "" : SUMS);
+    if (is_sums) { other[strlen(other) - strlen(SUMS)] = 0; }
+    bool whole = is_file(cache, root, path, &info) && is_file(cache, root, other, &other_info);
+    if (!whole && !remove_named(cache, root, FILES, name)) { return false; }
+    if (!whole || is_sums) { continue; }
+    out[(*count)++] =
+      (cached){.name = name, .cost = in_pages(info.size) + in_pages(other_info.size), .used_ns = info.modified_ns};
+  }
+  return true;
+}
+
+static bool is_older(const cached *one, const cached *other) {
+  if (one->used_ns != other->used_ns) { return one->used_ns < other->used_ns; }
+  return strcmp(one->name, other->name) < 0;
+}
+
+/// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
+/// removed.
+static bool evict(const pks__asset_cache *cache, pks__file root, cached *files, size_t count, uint64_t cost) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < count; i++) { total += files[i].cost; }
+  while (count > 0 && total > cache->budget - cost) {
+    size_t oldest = 0;
+    for (size_t i = 1; i < count; i++) {
+      if (is_older(&files[i], &files[oldest])) { oldest = i; }
+    }
+    char sums[NAME_SIZE + sizeof SUMS];
+    (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
+    bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
+    if (!removed) { return false; }
+    total -= files[oldest].cost;
+    files[oldest] = files[--count];
+  }
+  return true;
+}
+
+static bool make_room(const pks__asset_cache *cache, pks__file root, uint64_t cost) {
+  if (cost > cache->budget || !sweep_tmp(cache, root)) { return false; }
+  listing list;
+  bool listed = list_folder(cache, root, FILES, &list);
+  size_t count;
+  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
+  bool made = files && collect_files(cache, root, &list, files, &count) && evict(cache, root, files, count, cost);
+  pks__free(files);
+  pks__free(list.names);
+  return made;
+}
+
+// MARK: - Making a file
+
+/// One thread of this process at a time: locks of a descriptor are not between its threads.
+static bool begin_making(pks__asset_cache *cache) {
+  pks__mutex_lock(cache->mutex);
+  bool free = !cache->is_making;
+  cache->is_making = true;
+  pks__mutex_unlock(cache->mutex);
+  return free;
+}
+
+static void end_making(pks__asset_cache *cache) {
+  pks__mutex_lock(cache->mutex);
+  cache->is_making = false;
+  pks__mutex_unlock(cache->mutex);
+}
+
+static bool take_lock(pks__asset_cache_entry *entry) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  if (make_folders(entry->cache, &entry->root)) { return false; }
+  bool locked = !vfs->open(vfs->context, entry->root, LOCK, PKS__OPEN_LOCK, &entry->lock)
+    && !vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+  return locked;
+}
+
+static bool make_file(pks__asset_cache_entry *entry) {
+  char path[PATH_SIZE];
+  path_of(TMP, &entry->key, "", path);
+  entry->sums = pks__allocate((size_t)sums_size(entry->size));
+  const pks_vfs *vfs = entry->cache->vfs;
+  return entry->sums && !vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &entry->file);
+}
+
+bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out) {
+  PKS_ASSERT(size > 0);
+  bool fits = size <= cache->budget && size <= SIZE_MAX && pks__asset_cache_cost(size) <= cache->budget;
+  if (!fits || !begin_making(cache)) { return false; }
+  pks__asset_cache_entry entry = {
+    .cache = cache, .key = *key, .size = size, .root = PKS__NO_FILE, .lock = PKS__NO_FILE, .file = PKS__NO_FILE};
+  bool begun = take_lock(&entry) && make_room(cache, entry.root, pks__asset_cache_cost(size)) && make_file(&entry);
+  *out = entry;
+  if (!begun) { pks__asset_cache_abandon(out); }
+  return begun;
+}
+
+bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, size_t byte_count) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  PKS_ASSERT(entry->written % BLOCK == 0 && byte_count <= entry->size - entry->written);
+  if (vfs->write_at(vfs->context, entry->file, entry->written, bytes, byte_count)) { return false; }
+  for (size_t at = 0; at < byte_count; at += BLOCK) {
+    pks_le64 sum = pks__put64(pks__checksum((const uint8_t *)bytes + at, pks__min_size(BLOCK, byte_count - at)));
+    uint64_t block = (entry->written + at) / BLOCK;
+    memcpy(entry->sums + sizeof(sums_header) + block * sizeof sum, &sum, sizeof sum);
+  }
+  entry->written += byte_count;
+  return true;
+}
+
+/// Closes and frees what the entry holds; the lock goes last.
+static void release_entry(pks__asset_cache_entry *entry) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  pks__free(entry->sums);
+  // Said, for a forked child may have this opening of the file too.
+  if (entry->lock != PKS__NO_FILE) { (void)vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_NONE); }
+  pks__file files[] = {entry->file, entry->lock, entry->root};
+  for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
+    if (files[i] != PKS__NO_FILE) { vfs->close(vfs->context, files[i]); }
+  }
+  end_making(entry->cache);
+  *entry = (pks__asset_cache_entry){.cache = entry->cache};
+}
+
+/// Opens the file that has its name now, if it is the one that was made: where somebody removed `LOCK`, another process
+/// may make the same file at the same time, and its half of it may have got the name.
+static pks__file open_made(const pks__asset_cache_entry *entry, const char *path) {
+  const pks_vfs *vfs = entry->cache->vfs;
+  pks__file_info made, named;
+  pks__file file;
+  if (vfs->open(vfs->context, entry->root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  bool is_it = !vfs->info_of(vfs->context, entry->file, &made) && !vfs->info_of(vfs->context, file, &named)
+    && made.device == named.device && made.inode == named.inode;
+  if (is_it) {
+    set_seen(entry->cache, &entry->key, &named);
+    return file;
+  }
+  vfs->close(vfs->context, file);
+  return PKS__NO_FILE;
+}
+
+pks__file pks__asset_cache_finish(pks__asset_cache_entry *entry) {
+  PKS_ASSERT(entry->written == entry->size);
+  const pks_vfs *vfs = entry->cache->vfs;
+  char path[PATH_SIZE], final[PATH_SIZE];
+  path_of(TMP, &entry->key, "", path);
+  path_of(FILES, &entry->key, "", final);
+  pks__file file = PKS__NO_FILE;
+  if (write_sums(entry) && !vfs->rename(vfs->context, entry->root, path, final)) { file = open_made(entry, final); }
+  if (file == PKS__NO_FILE) {
+    pks__asset_cache_abandon(entry);
+  } else {
+    release_entry(entry);
+  }
+  return file;
+}
+
+void pks__asset_cache_abandon(pks__asset_cache_entry *entry) {
+  if (entry->root != PKS__NO_FILE && entry->file != PKS__NO_FILE) {
+    char path[PATH_SIZE];
+    path_of(TMP, &entry->key, "", path);
+    (void)entry->cache->vfs->unlink(entry->cache->vfs->context, entry->root, path, false);
+    path_of(TMP, &entry->key, SUMS, path);
+    (void)entry->cache->vfs->unlink(entry->cache->vfs->context, entry->root, path, false);
+  }
+  release_entry(entry);
+}

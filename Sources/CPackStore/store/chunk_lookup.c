@@ -1,0 +1,91 @@
+#include "store/chunk_lookup.h"
+
+#include "store/snapshot.h"
+
+/// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
+/// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored anew. Pages are
+/// looked for in order to be read, which says what is wrong with them.
+static pks_status confirm(
+  pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed,
+  pks_error *error
+) {
+  *confirmed = false;
+  pks_status status = pks__snapshot_segment(snapshot, hint->run, hint->segment_index, &hint->segment, error);
+  if (status) { return status == PKS_PURGED ? PKS_OK : status; }
+  if (pks__snapshot_is_gone(snapshot, hint->segment)) { return PKS_OK; }
+  status = pks__segment_need_table(hint->segment, error);
+  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
+  if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }
+  const pks__id *stored;
+  status = pks__segment_chunk_id(hint->segment, hint->row, &stored, error);
+  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
+  *confirmed =
+    pks__id_equal(stored, id) && (kind == PKS__SEGMENT_METADATA || !pks__segment_row_is_bad(hint->segment, hint->row));
+  return PKS_OK;
+}
+
+pks_status pks__snapshot_next_chunk(
+  pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_probe *probe, pks__chunk_ref *out,
+  bool *found, pks_error *error
+) {
+  uint64_t prefix = pks__id_prefix(id);
+  *found = false;
+  for (; probe->runs < snapshot->run_count; probe->runs++, probe->row = 0) {
+    pks__chunk_ref hint = {.run = snapshot->run_count - 1 - probe->runs};
+    pks__run *run = &snapshot->runs[hint.run].open->run;
+    for (bool more = true; more;) {
+      pks_status status = pks__run_find_chunk(run, prefix, &probe->row, &hint.segment_index, &hint.row, &more, error);
+      if (!status && more) { status = confirm(snapshot, &hint, id, kind, found, error); }
+      if (status) { return status; }
+      if (*found) {
+        *out = hint;
+        return PKS_OK;
+      }
+    }
+  }
+  return PKS_OK;
+}
+
+pks_status pks__snapshot_find_chunk(
+  pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
+) {
+  pks__chunk_probe probe = {0};
+  return pks__snapshot_next_chunk(snapshot, id, kind, &probe, out, found, error);
+}
+
+pks_status pks__snapshot_read_chunk(
+  pks_snapshot *snapshot, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error
+) {
+  pks__chunk_place place;
+  pks__frame frame;
+  pks_status status = pks__segment_chunk(ref->segment, ref->row, &place, error);
+  if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
+  pks__frame_reader *reader = NULL;
+  if (!status) { status = pks__frame_reader_take(&snapshot->store->readers, &reader, error); }
+  if (status) { return status; }
+  pks__frame_source source = pks__frame_source_make(ref->segment, &frame);
+  const uint8_t *raw;
+  status = pks__frame_decode(reader, &source, &raw, error);
+  if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }
+  pks__frame_reader_return(&snapshot->store->readers, reader);
+  return status;
+}
+
+static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, pks_error *error) {
+  pks_snapshot *snapshot = context;
+  pks__chunk_ref ref;
+  bool found;
+  out->length = 0;
+  pks_status status = pks__snapshot_find_chunk(snapshot, id, PKS__SEGMENT_METADATA, &ref, &found, error);
+  if (status) { return status; }
+  if (!found) {
+    char name[2 * PKS__ID_SIZE + 1];
+    pks__hex(id->bytes, sizeof id->bytes, name);
+    return pks__fail(error, PKS_CORRUPT, "catalog page is missing", name, PKS_NO_OFFSET);
+  }
+  return pks__snapshot_read_chunk(snapshot, &ref, out, error);
+}
+
+pks__page_source pks__snapshot_pages(pks_snapshot *snapshot) {
+  return (pks__page_source){.context = snapshot, .get = get_page};
+}

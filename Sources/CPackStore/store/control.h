@@ -1,0 +1,124 @@
+/// The control file: which generation a store is at. The only file that is ever rewritten.
+///
+/// `CONTROL` has two slots. A commit writes the slot that does not hold the newest durable generation and syncs: so the
+/// store is at the old generation or at the new one, whatever a crash does. Each slot is written twice, and the four
+/// copies lie in pages of 4096 bytes of their own, in an order in which no two neighbours are of one slot:
+///
+///     0 slot 0, first copy   4096 slot 1, first copy   8192 slot 0, second copy   12288 slot 1, second copy
+///
+/// Copy
+///     0 "PKSCTRL0"
+///     8 le32 format                 12 le32 average chunk, bytes
+///    16 16 bytes store id           32 le64 generation
+///    40 le64 length and             48 le64 XXH3-64 of the generation's file
+///    56 16 bytes boot id            72 le32 1 if durable; 0 if it counts only until the machine starts again; 2: like 0,
+///                                      and a file that it needs failed to be synced
+///    76 zeros                       80 le64 predecessor: the generation of the other slot when this one was written
+///    88 zeros                      504 le64 XXH3-64 of the 504 bytes before
+///   512 zeros to the end of the page
+///
+/// States
+///   Of a copy: *whole*, when its sum fits and all the rest is zeros; *damaged* otherwise. All that a commit changes of a
+///   copy lies in one sector of 512 bytes, so a crash leaves it as it was or as it was to be: a damaged copy comes from
+///   damage, or from a read beside a write.
+///   Of a slot: *whole*, when both copies are, and alike; *cut*, when both are and they differ, as a crash between two
+///   writes leaves it; *hurt*, when one is damaged; *lost*, when both are. Of two whole copies the one that counts says
+///   what the slot is; if both count the higher generation, and of one generation the weaker promise.
+///
+/// Only a lost slot can hide a commit, or a hurt one whose other copy is of a commit before. Generations' files say what it
+/// was (`control_recovery.h`). Whoever writes to the store mends the file first: all four copies are whole before a commit begins.
+///
+/// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files
+/// may be incomplete.
+#ifndef PKS_STORE_CONTROL_H
+#define PKS_STORE_CONTROL_H
+
+#include "format/format.h"
+#include "platform/vfs.h"
+
+#define PKS__CONTROL_FILE "CONTROL"
+
+enum {
+  PKS__CONTROL_SLOTS = 2,
+  PKS__CONTROL_COPIES = 2,
+  PKS__CONTROL_COPY_SIZE = 4096,
+  PKS__CONTROL_SIZE = PKS__CONTROL_SLOTS * PKS__CONTROL_COPIES * PKS__CONTROL_COPY_SIZE,
+  PKS__CONTROL_GENERATION_OFFSET = 32,
+};
+
+/// Where a copy of a slot begins.
+static inline uint64_t pks__control_offset(size_t slot, size_t copy) {
+  return (copy * PKS__CONTROL_SLOTS + slot) * PKS__CONTROL_COPY_SIZE;
+}
+
+typedef struct pks__control_slot {
+  uint32_t chunk_average;
+  uint8_t store_id[16];
+  uint64_t generation;
+  uint64_t file_length;
+  uint64_t file_sum;
+  uint8_t boot_id[16];
+  bool durable;
+  /// atomic, and the sync of a file that it needs failed: that a later sync succeeds proves nothing
+  bool in_doubt;
+  uint64_t predecessor;  ///< generation of the slot that was left alone when this one was written; 0: there was none
+} pks__control_slot;
+
+typedef enum pks__copy_state {
+  PKS__COPY_WHOLE,  ///< says what the slot is
+  PKS__COPY_OTHER,  ///< whole, and says something else: a crash cut a write of the slot
+  PKS__COPY_SHORT,  ///< says what the slot is, and the file ends within the zeros behind it
+  PKS__COPY_DAMAGED,
+} pks__copy_state;
+
+typedef struct pks__control {
+  pks__control_slot slots[PKS__CONTROL_SLOTS];
+  bool known[PKS__CONTROL_SLOTS];  ///< a copy of the slot is whole, or the slot was adopted
+  bool valid[PKS__CONTROL_SLOTS];  ///< it counts
+  pks__copy_state copies[PKS__CONTROL_SLOTS][PKS__CONTROL_COPIES];
+  bool is_adopted[PKS__CONTROL_SLOTS];  ///< no copy says so, but a generation's file does (`control_recovery.h`)
+  bool may_hide;                        ///< a slot is lost, and may have named a commit that could not be found
+  uint64_t claimed;         ///< generation of a durable commit that both copies of a lost slot name, unchecked; 0: none
+  uint64_t highest_number;  ///< that stands where the first copies have their generation, whole or not
+  bool is_unreadable;       ///< a part of the file cannot be read: it must not be looked at in a mapping
+} pks__control;
+
+/// Reads the file, a few times if a copy is damaged, as a commit may be writing it; `boot_id` is the machine's now. CORRUPT
+/// when no slot counts, and then too `*out` has what there is; NEWER_FORMAT or OTHER_DRAFT when it is of another format,
+/// NOT_A_STORE when it is no control file at all. What damage hides is not looked for: see `pks__store_read_control`.
+pks_status pks__control_read(
+  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
+);
+
+/// The slot of the newest generation that counts.
+const pks__control_slot *pks__control_current(const pks__control *control);
+
+/// The slot that the next write leaves alone: it must stay openable until that write is durable.
+const pks__control_slot *pks__control_spared(const pks__control *control);
+
+/// Whether a slot may hide a newer commit than the other says: a copy of it is damaged, and no whole one is newer than
+/// the other slot.
+bool pks__control_may_hide(const pks__control *control, size_t slot);
+
+/// Whether any copy is not what it should be.
+bool pks__control_needs_mending(const pks__control *control);
+/// Writes every copy that is not what it should be, and syncs if `sync`. Both slots are known. Nothing else is touched, so
+/// whatever becomes of it, what was known stays known.
+pks_status pks__control_mend(
+  const pks_vfs *vfs, pks__file file, const pks__control *control, bool sync, pks_error *error
+);
+
+/// Writes `slot` over the slot that may be lost, and syncs it if `sync`. `*gone` says of a failure that no trace of
+/// `slot` is left in the file, in memory or on disk; otherwise it may last, and its files must stay.
+pks_status pks__control_write(
+  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, bool *gone,
+  pks_error *error
+);
+
+/// Marks the current slot, which is atomic, as in doubt. Not synced: the mark matters while the slot counts.
+pks_status pks__control_doubt(const pks_vfs *vfs, pks__file file, pks__control *control, pks_error *error);
+
+/// The bytes of a control file whose slots are both `slot`, for one that is made now.
+void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SIZE]);
+
+#endif

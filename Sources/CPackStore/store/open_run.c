@@ -1,0 +1,99 @@
+#include "store/open_run.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/segment_registry.h"
+
+static void open_run_close(pks_store *store, pks__open_run *open) {
+  if (open->segments) {
+    for (uint32_t i = 0; i < open->run.segment_count; i++) {
+      pks__segment *segment = atomic_load(&open->segments[i]);
+      if (segment) { pks__store_release_segment(store, segment); }
+    }
+  }
+  pks__free((void *)open->segments);
+  pks__free((void *)atomic_load(&open->checked));
+  pks__run_close(&open->run);
+  pks__free(open);
+}
+
+void pks__open_run_release(pks_store *store, pks__open_run *open) {
+  pks__mutex_lock(store->mutex);
+  bool last = --open->references == 0;
+  pks__mutex_unlock(store->mutex);
+  if (last) { open_run_close(store, open); }
+}
+
+/// A run that a live snapshot has open, with a reference for the caller; NULL when there is none.
+static pks__open_run *find_open_run(pks_store *store, uint64_t name) {
+  pks__mutex_lock(store->mutex);
+  pks__open_run *found = NULL;
+  for (pks_snapshot *snapshot = store->snapshots; snapshot && !found; snapshot = snapshot->next) {
+    for (uint32_t i = 0; i < snapshot->run_count && !found; i++) {
+      if (snapshot->runs[i].open->name == name) { found = snapshot->runs[i].open; }
+    }
+  }
+  if (found) { found->references++; }
+  pks__mutex_unlock(store->mutex);
+  return found;
+}
+
+pks_status pks__open_run_take(
+  pks_store *store, const pks__run_ref *ref, pks__file staging, pks__open_run **out, pks_error *error
+) {
+  *out = find_open_run(store, ref->name.name);
+  if (*out) { return PKS_OK; }
+  char path[PKS__INDEX_NAME];
+  pks__run_path(ref->name.name, path);
+  pks__open_run *open = pks__allocate_zeroed(1, sizeof *open);
+  if (!open) { return pks__fail_memory(error); }
+  open->name = ref->name.name;
+  open->references = 1;
+  bool may_be_staged = staging != PKS__NO_FILE;
+  pks_status status = pks__run_open(&open->run, store->vfs, store->root, path, may_be_staged ? NULL : error);
+  if (status && may_be_staged) {
+    status = pks__run_open(&open->run, store->vfs, staging, strrchr(path, '/') + 1, error);
+  }
+  if (!status) {
+    const pks__table *table = &open->run.table;
+    bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
+      && open->run.pack_count == ref->pack_count;
+    if (!expected) {
+      status = pks__fail(error, PKS_CORRUPT, "not the run that the generation names", path, PKS_NO_OFFSET);
+    }
+  }
+  if (!status) {
+    open->segments = pks__allocate_zeroed((size_t)open->run.segment_count + 1, sizeof *open->segments);
+    if (!open->segments) { status = pks__fail_memory(error); }
+  }
+  if (status) {
+    open_run_close(store, open);
+    return status;
+  }
+  *out = open;
+  return PKS_OK;
+}
+
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  return checked && (atomic_load_explicit(&checked[frame / 64], memory_order_acquire) >> (frame % 64) & 1);
+}
+
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  if (!checked) {
+    _Atomic(uint64_t) *made = pks__allocate_zeroed((size_t)open->run.frame_count / 64 + 1, sizeof *made);
+    if (!made) { return; }
+    if (atomic_compare_exchange_strong(&open->checked, &checked, made)) {
+      checked = made;
+    } else {
+      pks__free((void *)made);
+    }
+  }
+  // Looked at first: threads that read the same assets share the line, as long as nobody writes to it.
+  _Atomic(uint64_t) *word = &checked[frame / 64];
+  uint64_t bit = (uint64_t)1 << (frame % 64);
+  bool is_set = atomic_load_explicit(word, memory_order_relaxed) & bit;
+  if (!is_set) { atomic_fetch_or_explicit(word, bit, memory_order_release); }
+}

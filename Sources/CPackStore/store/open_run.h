@@ -1,0 +1,21 @@
+/// Runs that are open in this process: shared by all snapshots that name them.
+#ifndef PKS_STORE_OPEN_RUN_H
+#define PKS_STORE_OPEN_RUN_H
+
+#include "store/state.h"
+
+/// The run of that name: one that a live snapshot has open, or opened now from `index/`, or from the folder `staging`
+/// (PKS__NO_FILE: none) of a transaction that has not moved it there yet. With a reference for the caller. CORRUPT when it
+/// is not the run that `ref` names.
+pks_status pks__open_run_take(
+  pks_store *store, const pks__run_ref *ref, pks__file staging, pks__open_run **out, pks_error *error
+);
+void pks__open_run_release(pks_store *store, pks__open_run *open);  ///< drops a reference; the mutex is not held
+
+/// Whether this process has checked the bytes of a raw frame: then a part of it may be read, or looked at where it is
+/// mapped, without reading all of it again.
+bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame);
+
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame);  ///< forgets it when memory is short
+
+#endif

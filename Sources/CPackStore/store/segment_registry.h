@@ -1,0 +1,23 @@
+/// The segments that a process has open for a store, each once: counted references, under the store's mutex.
+#ifndef PKS_STORE_SEGMENT_REGISTRY_H
+#define PKS_STORE_SEGMENT_REGISTRY_H
+
+#include "store/state.h"
+
+/// Makes an open segment known under its id, with one reference for the caller; for segments that lie under another
+/// name than their final one. If it is known already, `*segment` is closed and replaced.
+pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
+
+pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
+
+void pks__store_retain_segment(pks_store *store, pks__segment *segment);  ///< one more reference to a known one
+
+void pks__store_release_segment(pks_store *store, pks__segment *segment);
+
+/// Whether a segment of this id, stored now, stands for one that this process knows to be damaged.
+bool pks__store_mends(pks_store *store, const pks__segment_id *id);
+
+/// Says that the segment's file was collected: who has it open may go on reading, and nothing new may refer to it.
+void pks__store_forget_segment(pks_store *store, const pks__segment_id *id);
+
+#endif

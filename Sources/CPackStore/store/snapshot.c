@@ -1,0 +1,169 @@
+#include "store/snapshot.h"
+
+#include "base/memory.h"
+#include "store/generation_pin.h"
+#include "store/open_run.h"
+#include "store/segment_registry.h"
+
+static pks_status open_snapshot_run(
+  pks_snapshot *snapshot, const pks__run_ref *ref, pks__file staging, pks__snapshot_run *out, pks_error *error
+) {
+  pks_status status = pks__open_run_take(snapshot->store, ref, staging, &out->open, error);
+  if (status) { return status; }
+  out->ranks = pks__allocate((size_t)(ref->pack_count + 1) * sizeof *out->ranks);
+  if (!out->ranks) { return pks__fail_memory(error); }
+  for (uint32_t i = 0; i < ref->pack_count; i++) {
+    out->ranks[i] = pks__generation_find_number(&snapshot->generation, ref->pack_numbers[i]);
+  }
+  return PKS_OK;
+}
+
+pks_status pks__snapshot_create(
+  pks_snapshot **out, pks_store *store, pks__generation *generation, pks__file staging, pks_error *error
+) {
+  pks_snapshot *snapshot = pks__allocate_zeroed(1, sizeof *snapshot);
+  pks__snapshot_run *runs = pks__allocate_zeroed((size_t)generation->run_count + 1, sizeof *runs);
+  if (!snapshot || !runs) {
+    pks__free(snapshot);
+    pks__free(runs);
+    pks__generation_free(generation);
+    return pks__fail_memory(error);
+  }
+  snapshot->store = store;
+  snapshot->references = 1;
+  snapshot->runs = runs;
+  snapshot->generation = *generation;
+  *generation = (pks__generation){0};
+  pks__path_hasher_init(&snapshot->hasher, snapshot->generation.path_key);
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < snapshot->generation.run_count; i++) {
+    status = open_snapshot_run(snapshot, &snapshot->generation.runs[i], staging, &runs[i], error);
+    if (runs[i].open) { snapshot->run_count = i + 1; }
+  }
+  pks__mutex_lock(store->mutex);
+  snapshot->next = store->snapshots;
+  store->snapshots = snapshot;
+  pks__mutex_unlock(store->mutex);
+  if (status) {
+    pks__snapshot_release(snapshot);
+    return status;
+  }
+  *out = snapshot;
+  return PKS_OK;
+}
+
+static void snapshot_close(pks_snapshot *snapshot) {
+  pks_store *store = snapshot->store;
+  for (uint32_t i = 0; i < snapshot->run_count; i++) {
+    pks__free(snapshot->runs[i].ranks);
+    pks__open_run_release(store, snapshot->runs[i].open);
+  }
+  if (snapshot->is_pinned) { pks__store_unpin(store, snapshot->generation.number); }
+  pks__free(snapshot->runs);
+  pks__generation_free(&snapshot->generation);
+  pks__free(snapshot);
+}
+
+pks_snapshot *pks__snapshot_retain(pks_snapshot *snapshot) {
+  pks__mutex_lock(snapshot->store->mutex);
+  snapshot->references++;
+  pks__mutex_unlock(snapshot->store->mutex);
+  return snapshot;
+}
+
+void pks__snapshot_release(pks_snapshot *snapshot) {
+  if (!snapshot) { return; }
+  pks_store *store = snapshot->store;
+  pks__mutex_lock(store->mutex);
+  bool last = --snapshot->references == 0;
+  if (last) {
+    pks_snapshot **link = &store->snapshots;
+    while (*link != snapshot) { link = &(*link)->next; }
+    *link = snapshot->next;
+  }
+  pks__mutex_unlock(store->mutex);
+  if (last) { snapshot_close(snapshot); }
+}
+
+/// A segment that the snapshot's transaction has staged. Another commit may have collected a file of the same content: then
+/// the one object of both says that it is gone, and this transaction has the bytes nevertheless.
+static pks__segment *find_staged(const pks_snapshot *snapshot, const pks__segment_id *id) {
+  for (uint64_t i = 0; snapshot->staged && i < PKS__SCRATCH_COUNT(snapshot->staged, pks__staged_segment); i++) {
+    pks__segment *segment = PKS__SCRATCH_AT(snapshot->staged, pks__staged_segment, i)->segment;
+    if (pks__segment_id_equal(&segment->id, id)) { return segment; }
+  }
+  return NULL;
+}
+
+/// A reference to the segment, open already or opened now.
+static pks_status take_segment(
+  pks_snapshot *snapshot, const pks__segment_id *id, pks__segment **out, pks_error *error
+) {
+  *out = find_staged(snapshot, id);
+  if (!*out) { return pks__store_get_segment(snapshot->store, id, out, error); }
+  pks__store_retain_segment(snapshot->store, *out);
+  return PKS_OK;
+}
+
+pks_status pks__snapshot_segment(
+  pks_snapshot *snapshot, uint32_t run, uint32_t index, pks__segment **out, pks_error *error
+) {
+  pks__open_run *open = snapshot->runs[run].open;
+  if (index >= open->run.segment_count) {
+    return pks__fail(
+      error, PKS_CORRUPT, "index names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET
+    );
+  }
+  pks__segment *segment = atomic_load_explicit(&open->segments[index], memory_order_acquire);
+  if (!segment) {
+    pks__run_segment_info info;
+    pks_status status = pks__run_segment_at(&open->run, index, &info, error);
+    if (!status) { status = take_segment(snapshot, &info.id, &segment, error); }
+    if (status) { return status; }
+    pks__segment *expected = NULL;
+    if (!atomic_compare_exchange_strong(&open->segments[index], &expected, segment)) {
+      pks__store_release_segment(snapshot->store, segment);
+      segment = expected;
+    }
+  }
+  *out = segment;
+  return PKS_OK;
+}
+
+bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment) {
+  return atomic_load(&segment->is_gone) && find_staged(snapshot, &segment->id) != segment;
+}
+
+void pks_snapshot_close(pks_snapshot *snapshot) {
+  if (snapshot && pks__store_is_ours(snapshot->store)) { pks__snapshot_release(snapshot); }
+}
+
+uint64_t pks_snapshot_generation(const pks_snapshot *snapshot) { return snapshot->generation.number; }
+
+uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot) {
+  return pks__origins_count(&snapshot->generation.origins);
+}
+
+pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index) {
+  return pks__origins_at(&snapshot->generation.origins, index);
+}
+
+bool pks_snapshot_is_site(const pks_snapshot *snapshot) { return snapshot->generation.is_site; }
+
+uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }
+
+uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot) { return snapshot->generation.removed_count; }
+
+pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index) {
+  return pks__generation_pack(&snapshot->generation, index);
+}
+
+pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version) {
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  return pks__version_public(&state->versions[version]);
+}
+
+uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name) {
+  return pks__generation_find_pack(&snapshot->generation, name);
+}

@@ -1,0 +1,24 @@
+/// Snapshots: one generation with its runs open, by reference.
+#ifndef PKS_STORE_SNAPSHOT_H
+#define PKS_STORE_SNAPSHOT_H
+
+#include "store/state.h"
+
+/// A snapshot of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder
+/// `staging`, under their run path. Takes the generation over, whatever it returns.
+pks_status pks__snapshot_create(
+  pks_snapshot **out, pks_store *store, pks__generation *generation, pks__file staging, pks_error *error
+);
+
+pks_snapshot *pks__snapshot_retain(pks_snapshot *snapshot);  ///< one more reference
+
+void pks__snapshot_release(pks_snapshot *snapshot);  ///< NULL is fine
+
+/// The open segment that run number `run` of the snapshot knows as `index`. It stays open as long as the snapshot.
+pks_status pks__snapshot_segment(
+  pks_snapshot *snapshot, uint32_t run, uint32_t index, pks__segment **out, pks_error *error
+);
+/// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring it.
+bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment);
+
+#endif

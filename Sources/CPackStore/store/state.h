@@ -1,0 +1,123 @@
+/// What an open store and its snapshots consist of. The files of this folder that work on it include this one.
+///
+/// Definitions
+///   snapshot   one generation with its runs open. Immutable but for first-touch bitmaps and lazily opened segments. What
+///              readers open is *pinned*: it holds the generation's lock byte. A transaction stands on such a snapshot
+///              and makes further ones, unpinned, of generations that are not committed yet.
+///   open run   a run shared by all snapshots of this process that name it.
+///
+/// Invariants
+///   1. A file with its final name is never written again. `CONTROL` alone is rewritten, slot by slot.
+///   2. A snapshot's generation number is locked before the generation's files are relied on, and `CONTROL` is read
+///      again after locking: a collector that did not see the lock has not yet unlinked anything this snapshot needs.
+///   3. Readers take no lock that a writer waits for.
+///   4. A forked child changes nothing that it shares with its parent: no lock, for they belong to openings that both
+///      have, no file, no folder. Nor does it wait for a mutex or a thread, which its parent's other threads may have
+///      held and did not bring along. Every public call asks `pks__store_is_ours` first, those that close too.
+///
+/// Threads: `mutex` guards the list of snapshots and everything reference-counted. It is never held across a read of asset
+/// data.
+#ifndef PKS_STORE_STATE_H
+#define PKS_STORE_STATE_H
+
+#include <stdatomic.h>
+
+#include "catalog/tree.h"
+#include "index/path_hash.h"
+#include "index/run.h"
+#include "platform/threads.h"
+#include "segment/frames.h"
+#include "segment/segment.h"
+#include "store/asset_cache.h"
+#include "store/control.h"
+#include "store/generation.h"
+#include "store/locks.h"
+#include "store/watch.h"
+
+#define PKS__TMP_FOLDER "tmp"
+#define PKS__INCOMING_FOLDER "incoming"
+
+typedef struct pks__open_run {
+  pks__run run;
+  uint64_t name;
+  uint32_t references;
+  _Atomic(pks__segment *) *segments;     ///< opened when first needed
+  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per raw frame that this process checked; made when first needed
+} pks__open_run;
+
+/// A segment that a transaction is to bring.
+typedef struct pks__staged_segment {
+  pks__segment *segment;
+  char folder[PKS__INDEX_NAME];  ///< where its file lies until the commit
+} pks__staged_segment;
+
+typedef struct pks__snapshot_run {
+  pks__open_run *open;
+  uint32_t *ranks;  ///< per pack of the run: its index in the generation, UINT32_MAX when it was removed
+} pks__snapshot_run;
+
+struct pks_snapshot {
+  pks_store *store;
+  uint32_t references;
+  bool is_pinned;  ///< guarded by the store's mutex
+  pks__generation generation;
+  pks__path_hasher hasher;  ///< of the generation's path key
+  uint32_t run_count;
+  pks__snapshot_run *runs;     ///< oldest first
+  const pks__scratch *staged;  ///< of a transaction's snapshot: pks__staged_segment, its own, which no collection takes
+  pks_snapshot *next;          ///< in the store's list
+};
+
+/// Segments open in this process.
+typedef struct pks__segment_slot {
+  pks__segment *segment;
+  uint32_t references;
+} pks__segment_slot;
+
+struct pks_store {
+  const pks_vfs *vfs;
+  const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
+  uint32_t fork_value;
+  pks__file root;
+  pks__file readers_file;  ///< `READERS`; PKS__NO_FILE on media without it
+  pks__file lock;          ///< `LOCK`, while a store is made or repaired; PKS__NO_FILE: not open
+  pks__wait wait;          ///< for the writer's lock
+  pks__file control;
+  pks__watch watch;    ///< of `control`
+  pks_sha256 *sha256;  ///< NULL when the caller gave none
+  bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
+  int write_failure;   ///< why the system does not; 0: nobody asked, or it does
+  uint32_t chunk_average;
+  uint32_t thread_count;
+  pks__hash_key map_key;  ///< of maps in memory, drawn when the store opens
+  uint8_t store_id[16];
+  uint8_t boot_id[16];
+  pks__mutex *mutex;
+  pks__mutex *opening;  ///< one thread at a time opens a new generation; taken before `mutex`
+  pks_snapshot *snapshots;
+  pks_snapshot *current;  ///< one reference of the store's own: the snapshot of the newest generation seen
+  uint64_t pinning;       ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
+  pks__segment_slot *segments;
+  uint32_t segment_count, segment_capacity;
+  pks__frame_readers readers;
+  pks__crew *crew;          ///< threads that help with large reads
+  pks__asset_cache *cache;  ///< NULL: none
+};
+
+/// The public interface has snapshots as constants: what changes in them is opened when first needed, by atomics or under
+/// the store's mutex.
+static inline pks_snapshot *pks__snapshot_mutable(const pks_snapshot *snapshot) {
+  return (pks_snapshot *)(uintptr_t)snapshot;
+}
+
+/// Whether this is the process that opened the store, rather than a forked child of it.
+static inline bool pks__store_is_ours(const pks_store *store) {
+  return __builtin_expect(__atomic_load_n(store->fork_mark, __ATOMIC_RELAXED) == store->fork_value, 1);
+}
+
+/// FORKED in a forked child.
+static inline pks_status pks__store_check_process(const pks_store *store, pks_error *error) {
+  return pks__store_is_ours(store) ? PKS_OK : pks__fail_forked(error);
+}
+
+#endif

@@ -1,0 +1,268 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/chunker.h"
+#include "platform/vfs_posix.h"
+#include "store/control_recovery.h"
+#include "store/current.h"
+#include "store/snapshot.h"
+#include "store/store_creation.h"
+
+// MARK: - Opening
+
+/// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there.
+static pks_status open_readers(pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__open_mode mode = store->may_write ? PKS__OPEN_SHARED_LOCK : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, mode, &store->readers_file);
+  if (store->may_write && (failure == EROFS || failure == EACCES || failure == EPERM)) {
+    store->may_write = false;
+    store->write_failure = failure;
+    failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &store->readers_file);
+  }
+  if (failure == ENOENT) { return PKS_OK; }
+  return failure ? pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE) : PKS_OK;
+}
+
+/// What making a store lacks, if that is what the caller wants: stores are written with SHA-256.
+static pks_status check_may_create(const pks_options *options, const char *path, pks_error *error) {
+  if (!options->create || options->read_only || options->sha256) { return PKS_OK; }
+  const char *text = "there is no store, and none can be made without 'pks_options.sha256'";
+  return pks__fail(error, PKS_INVALID_ARGUMENT, text, path, PKS_NO_OFFSET);
+}
+
+static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  if (failure == ENOENT && options->create && store->may_write) {
+    // Before anything is made: a folder that holds something else is left as it is.
+    pks_status status = pks__store_check_vacant(store, path, error);
+    if (!status) { status = pks__open_lock(vfs, store->root, &store->lock, error); }
+    // Before there is a store: a store that is found has the file by which it is held, be the disk full by then or not.
+    if (!status) { status = open_readers(store, error); }
+    uint32_t average = options->chunk_average ? options->chunk_average : PKS__CHUNK_AVERAGE_DEFAULT;
+    if (!status) { status = pks__store_create(store, average, error); }
+    if (status) { return status; }
+    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  }
+  if ((failure == EROFS || failure == EACCES) && store->may_write) {
+    store->may_write = false;
+    store->write_failure = failure;
+    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
+  }
+  if (failure == ENOENT) {
+    pks_status status = pks__store_fail_without_control(store, path, error);
+    // A store that lost its control file is not to be made again, with SHA-256 or without.
+    pks_status missing = status == PKS_NOT_A_STORE ? check_may_create(options, path, error) : PKS_OK;
+    return missing ? missing : status;
+  }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
+  return store->readers_file == PKS__NO_FILE ? open_readers(store, error) : PKS_OK;
+}
+
+/// Why there is no directory at `path`.
+static pks_status fail_without_root(const char *path, int failure, pks_error *error) {
+  const char *text = failure == ENOTDIR ? "a store is a directory, but this is a file, or leads through one"
+                                        : "there is no such directory";
+  return pks__fail(error, PKS_NOT_A_STORE, text, path, PKS_NO_OFFSET);
+}
+
+static pks_status check_path(const char *path, pks_error *error) {
+  if (path && *path) { return PKS_OK; }
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the store is empty", NULL, PKS_NO_OFFSET);
+}
+
+static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  // Creating syncs the folder above, so it is asked for only where there is something to create.
+  if (failure == ENOENT && options->create && store->may_write) {
+    failure = vfs->open_root(vfs->context, path, true, &store->root);
+  }
+  if (failure == ENOENT) {
+    pks_status missing = check_may_create(options, path, error);
+    if (missing) { return missing; }
+  }
+  if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  pks_status status = open_control(store, path, options, error);
+  pks__control control;
+  if (!status) { status = pks__store_read_control(store, &control, error); }
+  if (status) { return status; }
+  // What cannot be read must not be looked at in a mapping.
+  if (!control.is_unreadable) { pks__watch_open(&store->watch, vfs, store->control); }
+  const pks__control_slot *slot = pks__control_current(&control);
+  store->chunk_average = slot->chunk_average;
+  memcpy(store->store_id, slot->store_id, sizeof store->store_id);
+  if (!pks__chunk_average_is_valid(slot->chunk_average)) {
+    return pks__fail(error, PKS_CORRUPT, "impossible average chunk", PKS__CONTROL_FILE, 12);
+  }
+  return PKS_OK;
+}
+
+/// A cache needs SHA-256, which names its files.
+static pks_status open_cache(pks_store *store, const pks_options *options, pks_error *error) {
+  if (!options->cache || !options->sha256) { return PKS_OK; }
+  return pks__asset_cache_open(&store->cache, store->vfs, options->cache, store->store_id, options->cache_bytes, error);
+}
+
+/// What is wrong with the options; NULL: nothing.
+static const char *fault_of(const pks_options *options) {
+  if (options->chunk_average && !pks__chunk_average_is_valid(options->chunk_average)) {
+    return "average chunk is not a power of two in [1024, 1048576]";
+  }
+  return options->cache && !*options->cache ? "the path of the cache is empty" : NULL;
+}
+
+/// A store of which nothing is open yet.
+static pks_status make_store(pks_store **out, const pks_options *options, pks_error *error) {
+  const char *fault = fault_of(options);
+  if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, NULL, PKS_NO_OFFSET); }
+  pks_store *store = pks__allocate_zeroed(1, sizeof *store);
+  if (!store) { return pks__fail_memory(error); }
+  store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
+  int failure = store->vfs->fork_mark(store->vfs->context, &store->fork_mark);
+  if (failure) {
+    pks__free(store);
+    return pks__fail_system(error, failure, "cannot mark the process", NULL);
+  }
+  failure = store->vfs->random(store->vfs->context, &store->map_key, sizeof store->map_key);
+  if (failure) {
+    pks__free(store);
+    return pks__fail_system(error, failure, "cannot draw a key", NULL);
+  }
+  store->fork_value = *store->fork_mark;
+  store->sha256 = options->sha256;
+  store->may_write = options->sha256 != NULL && !options->read_only;
+  store->root = store->readers_file = store->lock = store->control = PKS__NO_FILE;
+  store->wait = (pks__wait){options->no_wait, options->wait_context, options->keep_waiting};
+  uint32_t processors = store->vfs->processor_count(store->vfs->context);
+  store->thread_count = options->thread_count ? options->thread_count : processors;
+  store->mutex = pks__mutex_create();
+  store->opening = pks__mutex_create();
+  // The caller of a read is one of its threads.
+  store->crew = pks__crew_create(store->thread_count - 1);
+  if (!store->mutex || !store->opening || !store->crew) {
+    pks_store_close(store);
+    return pks__fail_memory(error);
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
+  static const pks_options defaults;
+  if (!options) { options = &defaults; }
+  pks_store *store;
+  pks_status status = check_path(path, error);
+  if (!status) { status = make_store(&store, options, error); }
+  if (status) { return status; }
+  status = open_files(store, path, options, error);
+  if (!status) { status = open_cache(store, options, error); }
+  if (!status) {
+    // A store whose current generation does not open is not open; taking the snapshot now also warms it.
+    pks_snapshot *snapshot;
+    status = pks__snapshot_open_current(&snapshot, store, error);
+    if (!status) { pks__snapshot_release(snapshot); }
+  }
+  if (status) {
+    pks_store_close(store);
+    return status;
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+// MARK: - Opening what is damaged
+
+static bool notice_part(void *context, const char *name, size_t length, pks__file_kind kind) {
+  static const char *const parts[] = {PKS__CONTROL_FILE, PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER};
+  bool *found = context;
+  (void)kind;
+  for (size_t i = 0; i < PKS_COUNT_OF(parts); i++) {
+    *found = *found || (strlen(parts[i]) == length && memcmp(parts[i], name, length) == 0);
+  }
+  return !*found;
+}
+
+static pks_status open_parts(pks_store *store, const char *path, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  bool found = false;
+  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
+  if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
+  pks_error refusal;
+  pks_status status = store->may_write ? pks__open_lock(vfs, store->root, &store->lock, &refusal) : PKS_OK;
+  if (status == PKS_READ_ONLY) {
+    store->may_write = false;
+    store->write_failure = refusal.system_error;
+    status = PKS_OK;
+  }
+  if (status && error) { *error = refusal; }
+  return status ? status : open_readers(store, error);
+}
+
+pks_status pks__store_open_control(pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  PKS_ASSERT(store->control == PKS__NO_FILE);
+  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  if (!failure || failure == ENOENT) { return PKS_OK; }
+  return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE);
+}
+
+pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error) {
+  pks_store *store;
+  pks_status status = check_path(path, error);
+  if (!status) { status = make_store(&store, options, error); }
+  if (status) { return status; }
+  status = open_parts(store, path, error);
+  if (status) {
+    pks_store_close(store);
+    return status;
+  }
+  *out = store;
+  return PKS_OK;
+}
+
+// MARK: - Closing
+
+static void close_files(pks_store *store) {
+  pks__watch_close(&store->watch);
+  pks__file files[] = {store->control, store->readers_file, store->lock, store->root};
+  for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
+    if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
+  }
+}
+
+void pks_store_id(const pks_store *store, uint8_t id[16]) { memcpy(id, store->store_id, sizeof store->store_id); }
+
+void pks_store_close(pks_store *store) {
+  if (!store) { return; }
+  if (!pks__store_is_ours(store)) {
+    // These do not change while a store is open. All else may be in the middle of what another thread was doing.
+    close_files(store);
+    return;
+  }
+  pks__snapshot_release(store->current);
+  PKS_ASSERT(!store->snapshots && store->segment_count == 0);
+  pks__free(store->segments);
+  pks__asset_cache_close(store->cache);
+  pks__crew_destroy(store->crew);
+  pks__frame_readers_free(&store->readers);
+  close_files(store);
+  pks__mutex_destroy(store->mutex);
+  pks__mutex_destroy(store->opening);
+  store->vfs->fork_unmark(store->vfs->context, store->fork_mark);
+  pks__free(store);
+}

@@ -1,0 +1,185 @@
+#include "store/store_creation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/checksum.h"
+#include "platform/scratch.h"
+#include "store/store_files.h"
+
+#define NO_CONTROL_TEXT "the control file is gone of what was a store"
+
+static bool is_own_name(const char *name, size_t length) {
+  static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE, PKS__CONTROL_FILE,    PKS__INDEX_FOLDER,
+                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   PKS__INCOMING_FOLDER, "lost+found"};
+  for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
+    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
+  }
+  return false;
+}
+
+static bool notice_foreign(void *context, const char *name, size_t length, pks__file_kind kind) {
+  (void)kind;
+  bool *foreign = context;
+  *foreign = !is_own_name(name, length);
+  return !*foreign;
+}
+
+/// Whether a name is one that stores give to files in `segments/` or `index/`.
+static bool is_stores_name(const char *name, size_t length) {
+  static const char *const endings[] = {".generation", ".run"};
+  for (size_t i = 0; i < PKS_COUNT_OF(endings); i++) {
+    size_t ending = strlen(endings[i]);
+    if (length == 16 + ending && memcmp(name + 16, endings[i], ending) == 0) { return true; }
+  }
+  char copy[PKS__SEGMENT_NAME];
+  pks__segment_id id;
+  if (length >= sizeof copy) { return false; }
+  memcpy(copy, name, length);
+  copy[length] = 0;
+  return pks__segment_name_parse(copy, &id);
+}
+
+/// Whether a folder of the store holds a file of a store but `expected`.
+typedef struct surplus {
+  const char *expected;
+  bool found;
+} surplus;
+
+static bool notice_surplus(void *context, const char *name, size_t length, pks__file_kind kind) {
+  (void)kind;
+  surplus *surplus = context;
+  bool is_expected = strlen(surplus->expected) == length && memcmp(surplus->expected, name, length) == 0;
+  surplus->found = !is_expected && is_stores_name(name, length);
+  return !surplus->found;
+}
+
+/// Whether a store lost its control file here: an interrupted creation leaves no segments, and generation 1 alone.
+static int holds_content(const pks_store *store, bool *found) {
+  const pks_vfs *vfs = store->vfs;
+  char generation[PKS__INDEX_NAME];
+  pks__generation_path(1, generation);
+  const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
+  const char *const expected[] = {"", strrchr(generation, '/') + 1};
+  *found = false;
+  for (size_t i = 0; !*found && i < PKS_COUNT_OF(folders); i++) {
+    pks__file folder;
+    surplus surplus = {.expected = expected[i]};
+    int failure = vfs->open(vfs->context, store->root, folders[i], PKS__OPEN_FOLDER, &folder);
+    if (failure == ENOENT) { continue; }
+    if (failure) { return failure; }
+    failure = vfs->list(vfs->context, folder, notice_surplus, &surplus);
+    vfs->close(vfs->context, folder);
+    if (failure) { return failure; }
+    *found = surplus.found;
+  }
+  return 0;
+}
+
+pks_status pks__store_check_vacant(pks_store *store, const char *path, pks_error *error) {
+  bool foreign = false, content = false;
+  int failure = store->vfs->list(store->vfs->context, store->root, notice_foreign, &foreign);
+  if (!failure && !foreign) { failure = holds_content(store, &content); }
+  if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
+  if (content) { return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET); }
+  if (!foreign) { return PKS_OK; }
+  return pks__fail(error, PKS_NOT_A_STORE, "the directory is not empty and holds no store", path, PKS_NO_OFFSET);
+}
+
+static pks_status write_file(
+  const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error
+) {
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+  if (failure == EEXIST) {
+    (void)vfs->unlink(vfs->context, root, path, false);
+    failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+  }
+  if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
+  failure = vfs->write_at(vfs->context, file, 0, bytes, length);
+  if (!failure) { failure = vfs->sync(vfs->context, file); }
+  vfs->close(vfs->context, file);
+  return failure ? pks__fail_system(error, failure, "cannot write", path) : PKS_OK;
+}
+
+/// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so
+/// names
+/// are made anew. The root is synced before, lest a control file that was taken back comes to life without them.
+static pks_status clear_leftovers(pks_store *store, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  char generation[PKS__INDEX_NAME];
+  pks__generation_path(1, generation);
+  pks__file_info info;
+  if (vfs->info(vfs->context, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
+  pks_status status = pks__store_sync_folder(store, ".", error);
+  if (status) { return status; }
+  (void)vfs->unlink(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
+  (void)vfs->unlink(vfs->context, store->root, generation, false);
+  static const char *const folders[] = {PKS__TMP_FOLDER, PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) { (void)vfs->unlink(vfs->context, store->root, folders[i], true); }
+  return PKS_OK;
+}
+
+/// Writes generation 1, then the control file under a temporary name, then renames it: the store exists from that
+/// moment.
+static pks_status write_first_generation(pks_store *store, uint32_t chunk_average, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks__generation generation = {.number = 1, .next_pack_number = 1, .durable = true};
+  pks__control_slot slot = {.chunk_average = chunk_average, .generation = 1, .durable = true};
+  pks__scratch bytes = {0};
+  char path[PKS__INDEX_NAME];
+  pks__generation_path(1, path);
+  int failure = vfs->random(vfs->context, slot.store_id, sizeof slot.store_id);
+  if (!failure) { failure = vfs->random(vfs->context, generation.path_key, sizeof generation.path_key); }
+  if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
+  memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
+  memcpy(generation.store_id, slot.store_id, sizeof generation.store_id);
+  memcpy(generation.boot_id, slot.boot_id, sizeof generation.boot_id);
+  pks_status status = pks__generation_encode(&generation, &bytes, error);
+  if (!status) { status = write_file(vfs, store->root, path, bytes.bytes, (size_t)bytes.length, error); }
+  if (!status) { status = pks__store_sync_folder(store, PKS__INDEX_FOLDER, error); }
+  if (!status) { status = pks__store_sync_folder(store, ".", error); }
+  if (!status) {
+    uint8_t control[PKS__CONTROL_SIZE];
+    slot.file_length = bytes.length;
+    slot.file_sum = pks__checksum(bytes.bytes, (size_t)bytes.length);
+    pks__control_encode_new(&slot, control);
+    status = write_file(vfs, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, control, sizeof control, error);
+  }
+  if (!status) {
+    failure = vfs->rename(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, PKS__CONTROL_FILE);
+    if (failure) { status = pks__fail_system(error, failure, "cannot rename", PKS__CONTROL_FILE); }
+  }
+  if (!status) {
+    status = pks__store_sync_folder(store, ".", error);
+    // Taken back: a store that was not made durable must not be used as if it were.
+    if (status) { (void)vfs->unlink(vfs->context, store->root, PKS__CONTROL_FILE, false); }
+  }
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error *error) {
+  const pks_vfs *vfs = store->vfs;
+  pks_status status = pks__lock_writer(vfs, store->lock, &store->wait, error);
+  if (status) { return status; }
+  pks__file_info info;
+  int failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info);
+  if (failure && failure != ENOENT) { status = pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
+  if (failure == ENOENT) {
+    status = clear_leftovers(store, error);
+    if (!status) { status = pks__store_make_folders(store, error); }
+    if (!status) { status = write_first_generation(store, chunk_average, error); }
+  }
+  pks__unlock_writer(vfs, store->lock);
+  return status;
+}
+
+pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error) {
+  bool content = false;
+  if (holds_content(store, &content) || !content) {
+    return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET);
+  }
+  return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET);
+}

@@ -1,0 +1,34 @@
+#include "store/store_files.h"
+
+#include <errno.h>
+
+pks_status pks__store_make_folders(pks_store *store, pks_error *error) {
+  static const char *const folders[] = {PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
+    int failure = store->vfs->make_folder(store->vfs->context, store->root, folders[i]);
+    if (failure && failure != EEXIST) { return pks__fail_system(error, failure, "cannot create", folders[i]); }
+  }
+  return PKS_OK;
+}
+
+static pks_status sync(
+  const pks_store *store, const char *path, pks__open_mode mode, bool may_be_gone, pks_error *error
+) {
+  const pks_vfs *vfs = store->vfs;
+  pks__file file = PKS__NO_FILE;
+  int failure = vfs->open(vfs->context, store->root, path, mode, &file);
+  if (failure == ENOENT && may_be_gone) { return PKS_OK; }
+  if (!failure) {
+    failure = vfs->sync(vfs->context, file);
+    vfs->close(vfs->context, file);
+  }
+  return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
+}
+
+pks_status pks__store_sync_folder(const pks_store *store, const char *path, pks_error *error) {
+  return sync(store, path, PKS__OPEN_FOLDER, false, error);
+}
+
+pks_status pks__store_sync_file(const pks_store *store, const char *path, bool may_be_gone, pks_error *error) {
+  return sync(store, path, PKS__OPEN_READ, may_be_gone, error);
+}

@@ -1,0 +1,36 @@
+/// Whether a store moved on, told by a few loads.
+///
+/// Every commit writes a slot of `CONTROL`, and in it a generation number above all that were there. Where a mapping
+/// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are hints: nothing is
+/// believed but that numbers which did not change mean a file that did not change. Whatever else they say, the control
+/// file is read and checked.
+///
+/// Settled is a number G when a checked reading of the file found G to be the current generation and neither slot with a
+/// higher number in it. From there each commit leads to a slot with a higher one, and no slot comes to hold G that did
+/// not hold it before. A copy that is damaged, or that counted before the machine started anew, may hold a higher number
+/// already: then nothing is settled, and every look reads the file until a commit has written that slot.
+///
+/// A store whose control file cannot be mapped, or not with profit, is read at every look.
+///
+/// Threads: any number may look and settle at once.
+#ifndef PKS_STORE_WATCH_H
+#define PKS_STORE_WATCH_H
+
+#include "store/control.h"
+
+typedef struct pks__watch {
+  const pks_vfs *vfs;
+  const uint8_t *control;  ///< `CONTROL`, mapped; NULL: not
+  uint64_t settled;        ///< atomic; 0: nothing is
+} pks__watch;
+
+/// Begins to watch an open control file. Cannot fail: what cannot be mapped is read.
+void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks__file control);
+void pks__watch_close(pks__watch *watch);  ///< a zeroed one is fine
+
+/// The newest generation if it is the settled one still; 0: the control file has to be read.
+uint64_t pks__watch_newest(const pks__watch *watch);
+/// Takes note of a reading.
+void pks__watch_settle(pks__watch *watch, const pks__control *control);
+
+#endif

@@ -1,0 +1,571 @@
+#include "transfer/transfer_staging.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "codec/checksum.h"
+#include "ingest/incoming_folders.h"
+#include "store/store_files.h"
+
+#define PAGES "pages"
+
+enum { NAME_SIZE = 32 };
+
+/// Kinds of records in the journal.
+enum { RECORD_OWNER = 1, RECORD_FRAME = 2, RECORD_COMPLETE = 3 };
+
+typedef struct blob {
+  pks__id id;
+  uint64_t offset;  ///< of the bytes, in `pages`
+  uint64_t length;
+} blob;
+
+/// A frame in the journal: this, its ids, its ends.
+typedef struct frame_record {
+  uint8_t kind;
+  uint8_t zeros[3];
+  pks_le32 segment;
+  pks__frame_row row;
+  pks_le32 chunk_count;
+} frame_record;
+_Static_assert(sizeof(frame_record) == 36, "no padding");
+
+typedef struct complete_record {
+  uint8_t kind;
+  uint8_t zeros[3];
+  pks_le32 segment;
+  pks__segment_id id;
+} complete_record;
+_Static_assert(sizeof(complete_record) == 24, "no padding");
+
+static void path_of(const pks__transfer_staging *incoming, const char *name, char out[PKS__INCOMING_PATH]) {
+  (void)snprintf(out, PKS__INCOMING_PATH, "%s/%s", incoming->path, name);
+}
+
+static void growing_name(uint32_t number, char out[NAME_SIZE]) { (void)snprintf(out, NAME_SIZE, "segment-%u", number); }
+
+// MARK: - The folder
+
+static pks_status fail_path(int failure, const char *text, const char *path, pks_error *error) {
+  return failure ? pks__fail_system(error, failure, text, path) : PKS_OK;
+}
+
+static pks_status make_folder(pks_store *store, const char *path, pks_error *error) {
+  int failure = store->vfs->make_folder(store->vfs->context, store->root, path);
+  return fail_path(failure == EEXIST ? 0 : failure, "cannot create", path, error);
+}
+
+/// Makes the folder if there is none, and takes its lock.
+static pks_status take_folder(pks__transfer_staging *incoming, pks_error *error) {
+  pks_store *store = incoming->store;
+  const pks_vfs *vfs = store->vfs;
+  char path[PKS__INCOMING_PATH];
+  path_of(incoming, PKS__INCOMING_JOURNAL, path);
+  for (;;) {
+    bool taken = false;
+    pks_status status = make_folder(store, PKS__INCOMING_FOLDER, error);
+    if (!status) { status = make_folder(store, incoming->path, error); }
+    if (status) { return status; }
+    int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_LOCK, &incoming->journal_file);
+    if (failure == ENOENT) { continue; }  // Its last owner removed it just now.
+    if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+    failure = pks__incoming_lock(store, incoming->journal_file, &taken);
+    if (!failure && taken && pks__incoming_is_named(store, incoming->journal_file, path)) { return PKS_OK; }
+    vfs->close(vfs->context, incoming->journal_file);
+    incoming->journal_file = PKS__NO_FILE;
+    if (failure) { return pks__fail_system(error, failure, "cannot lock", path); }
+    if (!taken) {
+      return pks__fail(error, PKS_BUSY, "another process is fetching the same version", path, PKS_NO_OFFSET);
+    }
+  }
+}
+
+// MARK: - Blobs
+
+static const pks__id *blob_id(const void *context, uint32_t index) {
+  const pks__transfer_staging *incoming = context;
+  return &PKS__SCRATCH_AT(&incoming->blobs, const blob, index)->id;
+}
+
+static const blob *find_blob(const pks__transfer_staging *incoming, const pks__id *id) {
+  uint32_t index;
+  bool found = pks__hash_map_find_id(&incoming->blobs_by_id, id, blob_id, incoming, &index);
+  return found ? PKS__SCRATCH_AT(&incoming->blobs, const blob, index) : NULL;
+}
+
+static pks_status note_blob(
+  pks__transfer_staging *incoming, const pks__id *id, uint64_t offset, uint64_t length, pks_error *error
+) {
+  blob row = {.id = *id, .offset = offset, .length = length};
+  if (find_blob(incoming, id)) { return PKS_OK; }
+  uint64_t count = PKS__SCRATCH_COUNT(&incoming->blobs, blob);
+  if (count == UINT32_MAX) { return pks__fail(error, PKS_CORRUPT, "too many pages", incoming->path, PKS_NO_OFFSET); }
+  pks_status status = pks__scratch_append(&incoming->blobs, &row, sizeof row, error);
+  return status ? status : pks__hash_map_insert_id(&incoming->blobs_by_id, id, (uint32_t)count, error);
+}
+
+bool pks__transfer_staging_has_blob(const pks__transfer_staging *incoming, const pks__id *id) {
+  return find_blob(incoming, id);
+}
+
+pks_status pks__transfer_staging_put_blob(
+  pks__transfer_staging *incoming, const pks__id *id, const void *bytes, size_t byte_count, pks_error *error
+) {
+  uint64_t offset;
+  pks__record_part parts[] = {{id, sizeof *id}, {bytes, byte_count}};
+  pks_status status = pks__record_log_append(&incoming->pages, parts, PKS_COUNT_OF(parts), &offset, error);
+  incoming->is_used = true;
+  return status ? status : note_blob(incoming, id, offset + sizeof *id, byte_count, error);
+}
+
+pks_status pks__transfer_staging_get_blob(
+  pks__transfer_staging *incoming, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
+) {
+  const blob *row = find_blob(incoming, id);
+  *found = row != NULL;
+  out->length = 0;
+  if (!row) { return PKS_OK; }
+  pks_status status = pks__scratch_reserve(out, row->length, error);
+  if (!status) { status = pks__record_log_read(&incoming->pages, row->offset, out->bytes, (size_t)row->length, error); }
+  if (!status) { out->length = row->length; }
+  return status;
+}
+
+/// Takes up the blobs that are there, as far as they are what they are called.
+static pks_status read_blobs(pks__transfer_staging *incoming, pks_error *error) {
+  for (;;) {
+    pks__record_log_mark mark = pks__record_log_here(&incoming->pages);
+    const uint8_t *payload;
+    size_t length;
+    uint64_t offset;
+    bool more;
+    pks__id id, digest;
+    pks_status status = pks__record_log_next(&incoming->pages, &payload, &length, &offset, &more, error);
+    if (status || !more) { return status; }
+    bool is_blob = length >= sizeof id;
+    if (is_blob) {
+      memcpy(&id, payload, sizeof id);
+      incoming->store->sha256(payload + sizeof id, length - sizeof id, digest.bytes);
+      is_blob = pks__id_equal(&id, &digest);
+    }
+    if (!is_blob) {
+      pks__record_log_cut(&incoming->pages, mark);
+      return PKS_OK;
+    }
+    incoming->is_used = true;
+    status = note_blob(incoming, &id, offset + sizeof id, length - sizeof id, error);
+    if (status) { return status; }
+  }
+}
+
+// MARK: - Growing
+
+static pks_status open_growing(void *context, uint32_t number, pks__file *out, pks_error *error) {
+  pks__transfer_staging *incoming = context;
+  const pks_vfs *vfs = incoming->store->vfs;
+  char name[NAME_SIZE], path[PKS__INCOMING_PATH];
+  growing_name(number, name);
+  path_of(incoming, name, path);
+  incoming->is_used = true;
+  return fail_path(
+    vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, out), "cannot create", path, error
+  );
+}
+
+static pks_status note_complete(void *context, uint32_t number, const pks__segment_id *id, pks_error *error) {
+  pks__transfer_staging *incoming = context;
+  complete_record record = {.kind = RECORD_COMPLETE, .segment = pks__put32(number), .id = *id};
+  pks__record_part part = {&record, sizeof record};
+  return pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
+}
+
+pks_status pks__transfer_staging_note_frame(
+  pks__transfer_staging *incoming, uint32_t segment, const pks__frame_row *row, const pks__id *ids,
+  const uint32_t *ends, uint32_t chunk_count, pks_error *error
+) {
+  frame_record record = {
+    .kind = RECORD_FRAME,
+    .segment = pks__put32(segment),
+    .row = *row,
+    .chunk_count = pks__put32(chunk_count),
+  };
+  pks_le32 stored_ends[PKS__FRAME_CHUNKS_MAX];
+  PKS_ASSERT(chunk_count <= PKS__FRAME_CHUNKS_MAX);
+  for (uint32_t i = 0; i < chunk_count; i++) { stored_ends[i] = pks__put32(ends[i]); }
+  pks__record_part parts[] = {
+    {&record, sizeof record}, {ids, chunk_count * sizeof *ids}, {stored_ends, chunk_count * sizeof *stored_ends}};
+  return pks__record_log_append(&incoming->journal, parts, PKS_COUNT_OF(parts), NULL, error);
+}
+
+// MARK: - Life
+
+/// Says whose folder it is, or sees that it is; what is somebody else's goes.
+static pks_status settle_owner(
+  pks__transfer_staging *incoming, const char *pack, const pks__id *catalog, pks_error *error
+) {
+  uint8_t expected[1 + PKS__ID_SIZE + PKS__PACK_NAME_MAX] = {RECORD_OWNER};
+  size_t length = 1 + sizeof *catalog + strlen(pack), found_length;
+  memcpy(expected + 1, catalog, sizeof *catalog);
+  memcpy(expected + 1 + sizeof *catalog, pack, strlen(pack));
+  const uint8_t *payload;
+  uint64_t offset;
+  bool more;
+  pks_status status = pks__record_log_next(&incoming->journal, &payload, &found_length, &offset, &more, error);
+  if (status) { return status; }
+  if (more && found_length == length && memcmp(payload, expected, length) == 0) { return PKS_OK; }
+  pks__record_log_cut(&incoming->journal, (pks__record_log_mark){0});
+  incoming->pages.present = 0;
+  pks__record_part part = {expected, length};
+  return pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
+}
+
+static pks_status open_files(pks__transfer_staging *incoming, pks_error *error) {
+  const pks_vfs *vfs = incoming->store->vfs;
+  char path[PKS__INCOMING_PATH];
+  path_of(incoming, PAGES, path);
+  int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, &incoming->pages_file);
+  if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
+  pks_status status =
+    pks__record_log_open(&incoming->journal, vfs, incoming->journal_file, "incoming journal", incoming->home, error);
+  if (status) { return status; }
+  return pks__record_log_open(&incoming->pages, vfs, incoming->pages_file, "incoming pages", incoming->home, error);
+}
+
+pks_status pks__transfer_staging_open(
+  pks__transfer_staging *out, pks_store *store, pks__scratch_folder *home, const char *pack, const pks__id *catalog,
+  pks_error *error
+) {
+  *out = (pks__transfer_staging
+  ){.store = store, .home = home, .journal_file = PKS__NO_FILE, .pages_file = PKS__NO_FILE, .path = ""};
+  pks__scratch_init(&out->blobs, home);
+  pks__hash_map_init(&out->blobs_by_id, home);
+  uint8_t told[PKS__ID_SIZE + PKS__PACK_NAME_MAX];
+  pks__id digest;
+  char digits[17];
+  memcpy(told, catalog, sizeof *catalog);
+  memcpy(told + sizeof *catalog, pack, strlen(pack));
+  store->sha256(told, sizeof *catalog + strlen(pack), digest.bytes);
+  pks__hex64(pks__id_prefix(&digest), digits);
+  (void)snprintf(out->path, sizeof out->path, PKS__INCOMING_FOLDER "/%s", digits);
+  out->keeper = (pks__segment_keeper){.context = out, .open = open_growing, .seal = note_complete, .path = out->path};
+  pks_status status = take_folder(out, error);
+  if (!status) { status = open_files(out, error); }
+  if (!status) { status = settle_owner(out, pack, catalog, error); }
+  if (!status) { status = read_blobs(out, error); }
+  if (status) { pks__transfer_staging_close(out, false); }
+  return status;
+}
+
+void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) {
+  if (!incoming->store) { return; }
+  const pks_vfs *vfs = incoming->store->vfs;
+  bool is_ours = incoming->journal_file != PKS__NO_FILE;
+  pks__record_log_close(&incoming->journal);
+  pks__record_log_close(&incoming->pages);
+  pks__scratch_free(&incoming->blobs);
+  pks__hash_map_free(&incoming->blobs_by_id);
+  if (is_ours && (discard || !incoming->is_used || incoming->is_spoilt)) {
+    pks__incoming_remove(incoming->store, incoming->path);
+  }
+  if (incoming->pages_file != PKS__NO_FILE) { vfs->close(vfs->context, incoming->pages_file); }
+  if (is_ours) {
+    // Said, for a forked child may have this opening of the file too.
+    (void)vfs->lock(vfs->context, incoming->journal_file, 0, 1, PKS__LOCK_NONE);
+    vfs->close(vfs->context, incoming->journal_file);
+  }
+  *incoming = (pks__transfer_staging){0};
+}
+
+void pks__transfer_staging_leave(const pks__transfer_staging *incoming) {
+  if (!incoming->store) { return; }
+  const pks_vfs *vfs = incoming->store->vfs;
+  vfs->close(vfs->context, incoming->pages_file);
+  vfs->close(vfs->context, incoming->journal_file);
+}
+
+pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error) {
+  return pks__store_sync_folder(incoming->store, incoming->path, error);
+}
+
+// MARK: - Taking up
+
+typedef struct resumption {
+  pks__transfer_staging *incoming;
+  pks__ingest *ingest;
+  pks__scratch complete;  ///< pks__segment_id by number: segments that the journal says are complete
+  uint32_t restored;      ///< of them, those that count
+  pks__file growing;      ///< the file of the one that was growing
+  pks__scratch stored;
+} resumption;
+
+/// The next record of the journal, and where it begins.
+static pks_status next_record(
+  resumption *resumption, pks__record_log_mark *mark, const uint8_t **payload, size_t *length, bool *more,
+  pks_error *error
+) {
+  uint64_t offset;
+  *mark = pks__record_log_here(&resumption->incoming->journal);
+  return pks__record_log_next(&resumption->incoming->journal, payload, length, &offset, more, error);
+}
+
+/// Collects what the journal says of complete segments, then goes back to its beginning.
+static pks_status find_complete(resumption *resumption, pks_error *error) {
+  pks__record_log_mark begin = pks__record_log_here(&resumption->incoming->journal), mark;
+  const uint8_t *payload;
+  size_t length;
+  pks_status status = PKS_OK;
+  for (bool more = true; !status && more;) {
+    status = next_record(resumption, &mark, &payload, &length, &more, error);
+    complete_record record;
+    if (status || !more || length != sizeof record || payload[0] != RECORD_COMPLETE) { continue; }
+    memcpy(&record, payload, sizeof record);
+    if (pks__get32(record.segment) != PKS__SCRATCH_COUNT(&resumption->complete, pks__segment_id)) { break; }
+    status = pks__scratch_append(&resumption->complete, &record.id, sizeof record.id, error);
+  }
+  pks__record_log_cut(&resumption->incoming->journal, begin);
+  return status;
+}
+
+static pks_status add_chunks(pks__ingest *ingest, const pks__id *ids, uint32_t count, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < count; i++) { status = pks__ingest_add_new(ingest, &ids[i], error); }
+  return status;
+}
+
+static pks_status bad_segment(const pks__segment *segment, pks_error *error) {
+  return pks__fail(error, PKS_CORRUPT, "segment is not what its name says", segment->name, PKS_NO_OFFSET);
+}
+
+/// Whether the whole table of a segment has the right sums and makes its id.
+static pks_status check_table(const pks__transfer_staging *incoming, pks__segment *segment, pks_error *error) {
+  pks_status status = pks__segment_need_table(segment, error);
+  if (!status) { status = pks__table_check_all(&segment->table, error); }
+  if (status) { return status; }
+  pks__id digest;
+  incoming->store->sha256(segment->table.body, (size_t)segment->table.body_length, digest.bytes);
+  bool is_it = memcmp(digest.bytes, segment->id.bytes, sizeof segment->id.bytes) == 0
+    && segment->kind == PKS__SEGMENT_DATA && segment->chunk_count > 0;
+  return is_it ? PKS_OK : bad_segment(segment, error);
+}
+
+static pks_status check_frame(
+  resumption *resumption, pks__segment *segment, uint32_t index, pks__frame *frame, pks_error *error
+) {
+  pks_status status = pks__segment_frame(segment, index, frame, error);
+  if (!status) { status = pks__scratch_reserve(&resumption->stored, frame->stored_length, error); }
+  if (status) { return status; }
+  for (uint32_t i = 0; !status && i < frame->chunk_count; i++) {
+    pks__chunk_place place;
+    status = pks__segment_chunk(segment, frame->first_chunk + i, &place, error);
+    if (!status && place.frame != index) { status = bad_segment(segment, error); }
+  }
+  if (status) { return status; }
+  return pks__segment_read_stored(
+    segment, frame->offset, frame->stored_length, frame->sum, resumption->stored.bytes, error
+  );
+}
+
+/// Takes up the frames of a complete segment, of which every byte was checked.
+static pks_status take_frames(resumption *resumption, pks__segment *segment, uint64_t *stored_bytes, pks_error *error) {
+  pks_status status = PKS_OK;
+  *stored_bytes = 0;
+  for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
+    pks__frame frame;
+    status = pks__segment_frame(segment, i, &frame, error);
+    if (status) { break; }
+    *stored_bytes += frame.stored_length;
+    status = pks__frame_pipeline_note(
+      &resumption->ingest->frames, &segment->frames[i], segment->ends + frame.first_chunk, frame.chunk_count, error
+    );
+    if (!status) {
+      status = add_chunks(resumption->ingest, segment->ids + frame.first_chunk, frame.chunk_count, error);
+    }
+  }
+  return status;
+}
+
+/// Gives a complete segment its name, if a crash came between.
+static void finish_name(const pks__transfer_staging *incoming, uint32_t number, const char *path) {
+  const pks_vfs *vfs = incoming->store->vfs;
+  char name[NAME_SIZE], from[PKS__INCOMING_PATH];
+  pks__file_info info;
+  growing_name(number, name);
+  path_of(incoming, name, from);
+  if (vfs->info(vfs->context, incoming->store->root, path, false, &info) == ENOENT) {
+    (void)vfs->rename(vfs->context, incoming->store->root, from, path);
+  }
+}
+
+/// Takes up the next complete segment. `*taken` is false when it does not count.
+static pks_status take_complete(resumption *resumption, bool *taken, pks_error *error) {
+  pks__transfer_staging *incoming = resumption->incoming;
+  const pks_vfs *vfs = incoming->store->vfs;
+  uint32_t number = resumption->restored;
+  const pks__segment_id *id = PKS__SCRATCH_AT(&resumption->complete, const pks__segment_id, number);
+  char name[PKS__SEGMENT_NAME], path[PKS__INCOMING_PATH];
+  pks__segment_name(id, name);
+  path_of(incoming, name, path);
+  finish_name(incoming, number, path);
+  pks__segment *segment;
+  pks_error found = {0};
+  pks_status status = pks__segment_open(&segment, vfs, incoming->store->root, path, id, &found);
+  bool is_open = !status;
+  if (!status) { status = check_table(incoming, segment, &found); }
+  for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
+    pks__frame frame;
+    status = check_frame(resumption, segment, i, &frame, &found);
+  }
+  *taken = !status;
+  uint64_t stored_bytes = 0;
+  pks__file file = PKS__NO_FILE;
+  if (!status) { status = take_frames(resumption, segment, &stored_bytes, &found); }
+  if (!status) {
+    int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_READ, &file);
+    status = fail_path(failure, "cannot open", path, &found);
+  }
+  if (!status) {
+    pks__run_segment_info info = {
+      .id = *id,
+      .kind = PKS__SEGMENT_DATA,
+      .chunk_count = segment->chunk_count,
+      .file_length = segment->file_length,
+    };
+    status = pks__segment_series_restore_sealed(&resumption->ingest->frames.series, &info, stored_bytes, file, &found);
+  }
+  if (is_open) { pks__segment_close(segment); }
+  // What cannot be read does not count either: or else a bad sector would keep the version out for good.
+  bool is_unreadable = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
+  if (!*taken && is_unreadable) { return PKS_OK; }
+  if (status && error) { *error = found; }
+  return status;
+}
+
+/// Whether a frame of the journal obeys the rules.
+static bool frame_is_sane(const frame_record *record, const pks_le32 *ends) {
+  uint64_t place = pks__get64(record->row.place);
+  uint32_t count = pks__get32(record->chunk_count), stored = pks__get32(record->row.stored_length), end = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (pks__get32(ends[i]) <= end) { return false; }
+    end = pks__get32(ends[i]);
+  }
+  bool is_raw = pks__place_codec(place) == PKS__CODEC_RAW;
+  return pks__place_codec(place) <= PKS__CODEC_ZSTD && stored > 0 && stored <= end && end <= PKS__FRAME_RAW_MAX
+    && (!is_raw || stored == end);
+}
+
+/// Whether the file that was growing has the bytes of a frame.
+static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, bool *has, pks_error *error) {
+  pks__transfer_staging *incoming = resumption->incoming;
+  const pks_vfs *vfs = incoming->store->vfs;
+  uint32_t length = pks__get32(row->stored_length);
+  int failure = 0;
+  *has = false;
+  if (resumption->growing == PKS__NO_FILE) {
+    char name[NAME_SIZE], path[PKS__INCOMING_PATH];
+    growing_name(resumption->restored, name);
+    path_of(incoming, name, path);
+    failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_READ, &resumption->growing);
+    if (failure == ENOENT) { return PKS_OK; }
+  }
+  pks_status status = pks__scratch_reserve(&resumption->stored, length, error);
+  if (status) { return status; }
+  size_t got = 0;
+  uint64_t offset = pks__place_offset(pks__get64(row->place));
+  if (!failure) {
+    failure = vfs->read_at(vfs->context, resumption->growing, offset, resumption->stored.bytes, length, &got);
+  }
+  *has = !failure && got == length && pks__checksum(resumption->stored.bytes, length) == pks__get64(row->sum);
+  return PKS_OK;
+}
+
+/// Takes up a frame of the segment that was growing. `*taken` is false when it does not count.
+static pks_status take_frame(
+  resumption *resumption, const frame_record *record, const uint8_t *columns, bool *taken, pks_error *error
+) {
+  uint32_t count = pks__get32(record->chunk_count);
+  const pks__id *ids = (const pks__id *)(const void *)columns;
+  const pks_le32 *ends = (const pks_le32 *)(const void *)(columns + count * sizeof *ids);
+  *taken = frame_is_sane(record, ends);
+  pks_status status = *taken ? has_bytes(resumption, &record->row, taken, error) : PKS_OK;
+  if (status || !*taken) { return status; }
+  status = pks__frame_pipeline_restore(&resumption->ingest->frames, &record->row, ids, ends, count, taken, error);
+  return status || !*taken ? status : add_chunks(resumption->ingest, ids, count, error);
+}
+
+/// Reads a record of a frame; false when it is none.
+static bool read_frame_record(const uint8_t *payload, size_t length, frame_record *out) {
+  if (length < sizeof *out || payload[0] != RECORD_FRAME) { return false; }
+  memcpy(out, payload, sizeof *out);
+  uint64_t columns = (uint64_t)pks__get32(out->chunk_count) * (sizeof(pks__id) + sizeof(pks_le32));
+  return pks__get32(out->chunk_count) > 0 && columns == length - sizeof *out;
+}
+
+/// Takes up the frames of the segment that was growing, and ends the journal where something does not count.
+static pks_status take_growing(resumption *resumption, pks_error *error) {
+  bool all_complete = resumption->restored == PKS__SCRATCH_COUNT(&resumption->complete, pks__segment_id);
+  for (;;) {
+    pks__record_log_mark mark;
+    const uint8_t *payload;
+    size_t length;
+    bool more, taken = false;
+    pks_status status = next_record(resumption, &mark, &payload, &length, &more, error);
+    if (status || !more) { return status; }
+    frame_record frame;
+    complete_record complete;
+    if (read_frame_record(payload, length, &frame)) {
+      uint32_t segment = pks__get32(frame.segment);
+      taken = segment < resumption->restored;
+      bool is_growing = all_complete && segment == resumption->restored;
+      if (is_growing) { status = take_frame(resumption, &frame, payload + sizeof frame, &taken, error); }
+    } else if (length == sizeof complete && payload[0] == RECORD_COMPLETE) {
+      memcpy(&complete, payload, sizeof complete);
+      taken = pks__get32(complete.segment) < resumption->restored;
+    }
+    if (status) { return status; }
+    if (!taken) {
+      pks__record_log_cut(&resumption->incoming->journal, mark);
+      return PKS_OK;
+    }
+  }
+}
+
+/// What stays of the folder: what was taken up.
+static bool is_taken(const void *context, const char *name) {
+  const resumption *resumption = context;
+  char growing[NAME_SIZE];
+  pks__segment_id id;
+  growing_name(resumption->restored, growing);
+  if (strcmp(name, PKS__INCOMING_JOURNAL) == 0 || strcmp(name, PAGES) == 0 || strcmp(name, growing) == 0) {
+    return true;
+  }
+  if (!pks__segment_name_parse(name, &id)) { return false; }
+  for (uint32_t i = 0; i < resumption->restored; i++) {
+    if (pks__segment_id_equal(PKS__SCRATCH_AT(&resumption->complete, const pks__segment_id, i), &id)) { return true; }
+  }
+  return false;
+}
+
+pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error) {
+  resumption resumption = {.incoming = incoming, .ingest = ingest, .growing = PKS__NO_FILE};
+  pks__scratch_init(&resumption.complete, incoming->home);
+  pks__scratch_init(&resumption.stored, incoming->home);
+  ingest->frames.series.keeper = &incoming->keeper;
+  pks_status status = find_complete(&resumption, error);
+  bool taken = true;
+  while (!status && taken && resumption.restored < PKS__SCRATCH_COUNT(&resumption.complete, pks__segment_id)) {
+    status = take_complete(&resumption, &taken, error);
+    resumption.restored += taken && !status;
+  }
+  if (!status) { status = take_growing(&resumption, error); }
+  if (!status) { pks__incoming_clear(incoming->store, incoming->path, is_taken, &resumption); }
+  if (PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id) > 0) { incoming->is_used = true; }
+  if (resumption.growing != PKS__NO_FILE) {
+    incoming->store->vfs->close(incoming->store->vfs->context, resumption.growing);
+  }
+  pks__scratch_free(&resumption.complete);
+  pks__scratch_free(&resumption.stored);
+  return status;
+}
+
+// MARK: - Sweeping

@@ -1,0 +1,74 @@
+/// What comes from elsewhere and is not committed yet: the folder `incoming/<16 hex digits>/`.
+///
+/// Definitions
+///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks; and which
+///               segments are complete. Its lock (byte 0, exclusive) says that somebody works in the folder.
+///   pages       a record file of *blobs*: pages, frame tables, and parts of deltas that were verified, each under its
+///               SHA-256.
+///   segment-<n> segment number n of the series, growing.
+///   <32 hex>    a segment that is complete, under its id.
+///
+/// Invariants
+///   1. A blob counts if its SHA-256 is its name; a frame counts if journal and stored bytes both have the right sums; a
+///      complete segment counts if every byte of it does. From the first frame that does not count on, all is dropped. So
+///      nothing here needs a sync to be right, whatever a loss of power takes.
+///   2. A complete segment is never written again: its file may have its final name as well, if a loss of power brought
+///      this one back. It is complete in the journal before it gets its name here.
+///   3. The folder of a delivery is told by pack and catalog. It is made when a delivery begins, and removed when that
+///      ends and asks for it, or when nobody has worked in it for a week. No sweep of `tmp/` touches it.
+///
+/// One thread at a time.
+#ifndef PKS_TRANSFER_TRANSFER_STAGING_H
+#define PKS_TRANSFER_TRANSFER_STAGING_H
+
+#include "format/record_log.h"
+#include "ingest/ingest.h"
+
+typedef struct pks__transfer_staging {
+  pks_store *store;
+  pks__scratch_folder *home;
+  char path[PKS__INDEX_NAME];  ///< "incoming/<digits>"
+  pks__file journal_file;      ///< locked
+  pks__file pages_file;
+  pks__record_log journal, pages;
+  pks__scratch blobs;  ///< rows
+  pks__hash_map blobs_by_id;
+  pks__segment_keeper keeper;  ///< for the series of segments that grows here
+  bool is_spoilt;              ///< a sync failed: what lies here must not be relied on
+  bool is_used;                ///< something is kept here
+} pks__transfer_staging;
+
+/// Opens the folder of a delivery, and makes it if there is none; blobs that are there are known afterwards. It must not
+/// move. BUSY when somebody works there.
+pks_status pks__transfer_staging_open(
+  pks__transfer_staging *out, pks_store *store, pks__scratch_folder *home, const char *pack, const pks__id *catalog,
+  pks_error *error
+);
+/// Closes it; with `discard`, or if nothing is kept there, the folder is removed. A zeroed one is fine.
+void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard);
+/// Closes what a forked child inherited.
+void pks__transfer_staging_leave(const pks__transfer_staging *incoming);
+
+/// Keeps a blob that was verified.
+pks_status pks__transfer_staging_put_blob(
+  pks__transfer_staging *incoming, const pks__id *id, const void *bytes, size_t byte_count, pks_error *error
+);
+bool pks__transfer_staging_has_blob(const pks__transfer_staging *incoming, const pks__id *id);
+/// Reads a blob. `out` is emptied first.
+pks_status pks__transfer_staging_get_blob(
+  pks__transfer_staging *incoming, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
+);
+
+/// Lets the ingest's frames go to the folder, and takes up those that are there: segments, places, chunks. Nothing may have
+/// been added to it before. Every frame is read and its sum checked.
+pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error);
+/// Notes a frame that was written. It is journaled once its segment's buffer is flushed.
+pks_status pks__transfer_staging_note_frame(
+  pks__transfer_staging *incoming, uint32_t segment, const pks__frame_row *row, const pks__id *ids,
+  const uint32_t *ends, uint32_t chunk_count, pks_error *error
+);
+
+/// Makes the names of complete segments durable, so that none of them has another one when it gets its final one.
+pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error);
+
+#endif
