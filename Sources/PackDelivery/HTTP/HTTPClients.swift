@@ -189,6 +189,8 @@
         timeout: .init(connect: .nanoseconds(options.connectLimit.nanoseconds), read: nil), decompression: .disabled)
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
+      // Six connections need no HTTP/2, and swift-nio-http2 1.46 traps on a `:status` that is empty or negative.
+      configuration.httpVersion = .http1Only
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.trustRoots = roots
       configuration.tlsConfiguration = tls
@@ -212,14 +214,11 @@
           // Several reads of each connection are in memory at a time: these need not be large.
           try channel.syncOptions?.setOption(
             .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
-          guard isForwarded else { return }
           let pipeline = channel.pipeline.syncOperations
+          let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+          try pipeline.addHandler(StatusCheck(), position: .after(decoder))
+          guard isForwarded else { return }
           try pipeline.addHandler(AbsoluteForm(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
-        }
-      }
-      configuration.http2ConnectionDebugInitializer = { [isDirect, side, options] channel in
-        channel.eventLoop.makeCompletedFuture {
-          if isDirect { try Self.check(channel, side, options.isPublic) }
         }
       }
       return configuration
@@ -265,6 +264,30 @@
       guard bytes.count >= place.upperBound else { return nil }
       self.init(bytes[place])
     }
+  }
+
+  /// Ends a connection by which a status below 100 came: async-http-client 1.37 takes such an answer for an interim one, and
+  /// traps when it ends.
+  private final class StatusCheck: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+    private var isOver = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      guard !isOver else { return }
+      if case .head(let head) = unwrapInboundIn(data), head.status.code < 100 {
+        isOver = true
+        context.fireErrorCaught(ImproperStatus(code: head.status.code))
+        return context.close(promise: nil)
+      }
+      context.fireChannelRead(data)
+    }
+  }
+
+  private struct ImproperStatus: Error, CustomStringConvertible {
+    let code: UInt
+
+    var description: String { "the answer has the status \(code)" }
   }
 
   /// Makes the target of requests a whole URL, which is how proxies are asked.
