@@ -32,6 +32,8 @@
     struct Knowledge {
       /// Where the site is now; a server may have redirected there.
       var base: SiteURL
+      /// Whether a redirection of one file counts for the others: not where one that did led to a place that lacks some.
+      var adoptsRedirections = true
       /// Whether ``base`` may be in a private network: no public server led there.
       var mayBePrivate = true
       /// Nil: no range was asked for yet.
@@ -43,6 +45,8 @@
 
     package let location: String
     package let isLocal = false
+    /// Where the user says that the site is.
+    private let start: SiteURL
     let options: Options
     let clients: HTTPClients
     let watch: TransferWatch
@@ -50,10 +54,11 @@
 
     /// - Throws: `invalidLocation`.
     package init(_ url: String, options: Options = Options()) throws {
-      let base = try SiteURL(url)
-      location = base.canonical
+      let start = try SiteURL(url)
+      self.start = start
+      location = start.canonical
       self.options = options
-      knowledge = Mutex(Knowledge(base: base))
+      knowledge = Mutex(Knowledge(base: start))
       watch = TransferWatch(stallLimit: options.stallLimit, options.limits, options.clock)
       clients = try HTTPClients(options)
     }
@@ -64,6 +69,11 @@
 
     package func restart(ignoringValidators: Bool) {
       knowledge.withLock { knowledge in
+        if knowledge.base != start {
+          knowledge.base = start
+          knowledge.mayBePrivate = true
+          knowledge.adoptsRedirections = false
+        }
         knowledge.validators = [:]
         knowledge.ignoresValidators = knowledge.ignoresValidators || ignoringValidators
       }
@@ -298,7 +308,9 @@
         }
         guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
         else {
-          if redirections > 0 { adopt(url, path, mayBePrivate: mayBePrivate) }
+          if redirections > 0, [.ok, .partialContent].contains(response.status) {
+            adopt(url, path, mayBePrivate: mayBePrivate)
+          }
           guard response.headers.isIdentity else {
             throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
           }
@@ -317,10 +329,11 @@
       preconditionFailure("unreachable: the loop has no end")
     }
 
-    /// The site moved as a whole if a file of it did: later requests go there at once.
+    /// The site moved as a whole if a file of it did, and is there: later requests go there at once.
     private func adopt(_ url: SiteURL, _ path: String, mayBePrivate: Bool) {
       guard let folder = url.folder(of: path) else { return }
       knowledge.withLock { knowledge in
+        guard knowledge.adoptsRedirections else { return }
         knowledge.base = folder
         knowledge.mayBePrivate = mayBePrivate
       }
