@@ -23,7 +23,7 @@
       let site = try SiteURL("http://127.0.0.1:8080/root")
       for place in [
         "127.0.0.1:70000", "[::1]:65536", "127.0.0.1:0", "127.0.0.1:99999999999999999999", "example.com:65536",
-        "127.0.0.1:-1", "a%0d%0aX-Header%3ab", "a%20b", "a%2fb",
+        "127.0.0.1:-1", "a%0d%0aX-Header%3ab", "a%20b", "a%2fb", "[zz]", "[127.0.0.1]", "[::1]x",
       ] {
         #expect(throws: DeliveryError.self, "\(place)") { try SiteURL("http://\(place)/root") }
         #expect(throws: DeliveryError.self, "\(place)") { try site.redirected(to: "http://\(place)/root") }
@@ -31,6 +31,9 @@
       }
       #expect(try SiteURL("http://127.0.0.1:65535/").port == 65_535)
       #expect(try site.redirected(to: "//[::1]:1/").port == 1)
+      for place in ["[::1]", "[::1]:80", "[FE80::1%25eth0]", "[::ffff:127.0.0.1]"] {
+        #expect(try SiteURL("http://\(place)/root").host.contains(":"), "\(place)")
+      }
     }
 
     @Test func filesOfASite() throws {

@@ -56,7 +56,10 @@
     /// For how long the server wants to be left alone: seconds, or a time by the server's own clock.
     var retryAfter: Duration? {
       guard let text = first(name: "Retry-After") else { return nil }
-      if let seconds = UInt32(text) { return .seconds(Int(seconds)) }
+      // More seconds than fit count as the most that do: the delay is refused in any case.
+      if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
+        return .seconds(Int(UInt32(text) ?? .max))
+      }
       guard let then = httpSeconds(text), let now = first(name: "Date").flatMap(httpSeconds) else { return nil }
       return .seconds(then > now ? then - now : 0)
     }

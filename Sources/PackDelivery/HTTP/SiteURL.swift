@@ -28,7 +28,7 @@
       guard let host = url.host, !host.isEmpty else {
         throw DeliveryError(.invalidLocation, "the URL has no host", at: text)
       }
-      guard host.utf8.allSatisfy(Self.mayBeInHost) else {
+      guard host.utf8.allSatisfy(Self.mayBeInHost), Self.isAddress(host) || !Self.hasBracket(text) else {
         throw DeliveryError(.invalidLocation, "the URL's host has characters that no host has", at: text)
       }
       // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
@@ -47,9 +47,17 @@
       byte > UInt8(ascii: " ") && byte != 0x7f && !"/\\?#@<>\"^`{|}".utf8.contains(byte)
     }
 
+    /// Whether the host is in brackets, where only an address of IPv6 may be; the network library would look up a name.
+    private static func hasBracket(_ text: String) -> Bool { text.contains(/^[^:]*:\/\/[^\/?#]*\[/) }
+
+    /// Whether a host is written as addresses of IPv6 are.
+    private static func isAddress(_ host: String) -> Bool {
+      host.contains(":") && host.wholeMatch(of: /\[?[0-9A-Fa-f:.]+(%[^\]]+)?\]?/) != nil
+    }
+
     /// Whether there is anything behind the host and a colon.
     private static func namesPort(_ text: String) -> Bool {
-      text.contains(/^[^:]*:\/\/(\[[^\]]*\]|[^:\/?#]*):[^\/?#]/)
+      text.contains(/^[^:]*:\/\/(\[[^\]]*\]|[^:\/?#\[]*):[^\/?#]/)
     }
 
     /// Of a file below this folder; a query stays at the end.
