@@ -54,6 +54,8 @@
         case stall
         /// All of it, head included, comes so many bytes in each second of the world's time, and then a stall.
         case drip(Int)
+        /// After it this comes again and again, once in each second of the world's time.
+        case repeated([UInt8])
       }
 
       mutating func set(_ name: String, _ value: String?) {
@@ -218,6 +220,7 @@
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       switch reply.end {
       case .nothing, .drip: break
+      case .repeated(let bytes): repeatForever(context.channel.allocator.buffer(bytes: bytes), context)
       case .stall: written.whenComplete { _ in bound.value.0.passTime(bound.value.1) }
       case .close: written.whenComplete { _ in bound.value.1.close(promise: nil) }
       case .reset:
@@ -258,10 +261,24 @@
       }
     }
 
+    private func repeatForever(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+      guard !isOver else { return }
+      if server.time.isWatched {
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        server.time.pass(.seconds(1))
+      }
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: server.state.withLock { $0.secondLength }) {
+        bound.value.0.repeatForever(bytes, bound.value.1)
+      }
+    }
+
+    private static let endlessChunk =
+      Array("10000\r\n".utf8) + [UInt8](repeating: 7, count: 65_536) + Array("\r\n".utf8)
+
     private func sendForever(_ context: ChannelHandlerContext) {
       guard !isOver else { return }
-      var buffer = context.channel.allocator.buffer(capacity: 70_000)
-      chunk(repeatElement(UInt8(7), count: 65_536), into: &buffer)
+      let buffer = context.channel.allocator.buffer(bytes: Self.endlessChunk)
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       context.writeAndFlush(wrapOutboundOut(buffer)).whenSuccess { _ in
         let (connection, context) = bound.value

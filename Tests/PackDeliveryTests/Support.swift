@@ -107,7 +107,7 @@ final class TestBuffer: Sendable {
 }
 
 /// A folder that is gone after the test.
-final class TestFolder {
+final class TestFolder: Sendable {
   let path: String
 
   init() {
