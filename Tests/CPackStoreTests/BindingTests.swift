@@ -86,6 +86,42 @@ extension Core {
       #expect(try pair.client.snapshot().faults(deep: true) == [])
     }
 
+    /// A repair that lost an asset stores the rest under a number that the publisher has not used. What the publisher states
+    /// under that number later takes its place, as a delivery and as a copy.
+    @Test(arguments: [true, false]) func aRepairedVersionYields(isDelivered: Bool) throws {
+      let pair = try Pair()
+      try pair.pull(1, Self.by(1, q: 10))
+      for segment in pair.clientDisk.list("/store/segments")
+      where pair.clientDisk.read("/store/segments/\(segment)")?[12] == 1 {
+        sim_corrupt(pair.clientDisk.raw, "/store/segments/\(segment)", 4100, 1)
+      }
+      #expect(try pair.clientDisk.repair().totals.has_lost)
+      let client = try Store(pair.clientDisk)
+      #expect(try client.snapshot().versions(of: "p").first == 2, "what is left")
+      if isDelivered {
+        let transaction = try client.begin()
+        let delivery = try #require(
+          try Delivery(try Site(pair.disk, version: 2), into: transaction) { $0.provenance = Self.by(1, q: 20) })
+        try delivery.run()
+        try delivery.stage()
+        _ = try transaction.commit()
+        delivery.close(discard: true)
+      } else {
+        let other = try Store("/other", vfs: pair.clientDisk.vfs, create: true, average: 1024, home: pair.clientDisk)
+        let transaction = try other.begin()
+        let delivery = try #require(
+          try Delivery(try Site(pair.disk, version: 2), into: transaction) { $0.provenance = Self.by(1, q: 20) })
+        try delivery.run()
+        try delivery.stage()
+        _ = try transaction.commit()
+        delivery.close(discard: true)
+        let snapshot = try other.snapshot()
+        try client.commit { _ = try $0.copy("p", from: snapshot) }
+      }
+      #expect(try client.state()["p"]?.content == Change.folders["/two"])
+      #expect(try client.snapshot().packs[0].current.number == 2 && client.snapshot().faults(deep: true).isEmpty)
+    }
+
     /// What was allowed when it was staged is judged again by what another writer committed meanwhile.
     @Test func anOvertakenStatementIsJudgedAgain() throws {
       let pair = try Pair()

@@ -224,5 +224,31 @@ extension Core {
         #expect(isExpected || isNamed, "\(name) as \(kind): \(failure)")
       }
     }
+
+    /// A folder of the store that became a link: nothing is moved, made or removed where it leads.
+    @Test(arguments: ["index", "segments", "tmp"], [PKS_DURABLE, PKS_ATOMIC])
+    func foldersThatBecameLinks(_ name: String, _ durability: pks_durability) throws {
+      let home = try TemporaryFolder(), source = try home.put(["f": .file("1")], at: "source")
+      let path = home.path + "/store", elsewhere = home.path + "/elsewhere"
+      _ = try Store(path, create: true)
+      let left = "0000000000000001"
+      #expect(rename("\(path)/\(name)", elsewhere) == 0 && mkdir("\(elsewhere)/\(left)", 0o700) == 0)
+      #expect(symlink(elsewhere, "\(path)/\(name)") == 0)
+      let before = try FileManager.default.contentsOfDirectory(atPath: elsewhere).sorted()
+      #expect(throws: Failure.self) { try Store(path).commit(durability) { try $0.add("p", source) } }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere).sorted() == before)
+    }
+
+    /// A lock file that is a file elsewhere, too, is not written.
+    @Test func aLockFileWithOtherNames() throws {
+      let home = try TemporaryFolder(), source = try home.put(["f": .file("1")], at: "source")
+      let path = home.path + "/store", other = home.path + "/other"
+      _ = try Store(path, create: true)
+      try Data("keep".utf8).write(to: URL(fileURLWithPath: other))
+      #expect(chmod(other, 0o644) == 0 && unlink(path + "/LOCK") == 0 && link(other, path + "/LOCK") == 0)
+      let failure = #expect(throws: Failure.self) { try Store(path).commit { try $0.add("p", source) } }
+      #expect(failure?.file == "LOCK")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == Data("keep".utf8) && Self.mode(other) == 0o644)
+    }
   }
 }

@@ -266,6 +266,7 @@ import Testing
     #expect(await failure { _ = try await Store.repair(at: site) } == .isSite)
     #expect(try await repair(key).store.isRebuilt)
     #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
+    #expect(try Store(at: site).makeSnapshot().packs.allSatisfy { $0.origin == .local }, "a site's packs are its own")
     let other = await failure {
       let store = try Store(at: site)
       _ = try store.makeTransaction()

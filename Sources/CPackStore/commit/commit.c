@@ -78,7 +78,7 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
 static pks_status file_exists(commit *commit, const char *path, bool *exists, pks_error *error) {
   const pks_vfs *vfs = commit->store->vfs;
   pks__file_info info;
-  int failure = vfs->info(vfs->context, commit->store->root, path, false, &info);
+  int failure = pks__vfs_info(vfs, commit->store->root, path, false, &info);
   *exists = failure == 0;
   return failure && failure != ENOENT ? pks__fail_system(error, failure, "cannot examine", path) : PKS_OK;
 }
@@ -88,7 +88,7 @@ static pks_status move_from(commit *commit, const char *folder, const char *name
   const pks_vfs *vfs = commit->store->vfs;
   char from[2 * PKS__INDEX_NAME];
   (void)snprintf(from, sizeof from, "%s/%s", folder, name);
-  int failure = vfs->rename(vfs->context, commit->store->root, from, path);
+  int failure = pks__vfs_rename(vfs, commit->store->root, from, path);
   return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
 }
 
@@ -177,6 +177,12 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   memcpy(commit->next.store_id, slot->store_id, sizeof commit->next.store_id);
   memcpy(commit->next.boot_id, slot->boot_id, sizeof commit->next.boot_id);
   pks_status status = pks__generation_encode(&commit->next, &bytes, error);
+  if (!status && bytes.length > PKS__GENERATION_FILE_MAX) {
+    status = pks__fail(
+      error, PKS_INVALID_ARGUMENT, "too many packs, versions and floors for one store: keep fewer versions", NULL,
+      PKS_NO_OFFSET
+    );
+  }
   if (!status) {
     status = pks__file_writer_open(&writer, commit->store->vfs, commit->txn->staging.folder, "generation", error);
   }
@@ -198,7 +204,7 @@ static void withdraw_generation(commit *commit) {
   const pks_vfs *vfs = commit->store->vfs;
   char path[PKS__INDEX_NAME];
   pks__generation_path(commit->next.number, path);
-  int failure = vfs->unlink(vfs->context, commit->store->root, path, false);
+  int failure = pks__vfs_unlink(vfs, commit->store->root, path, false);
   // Should the sync fail, a loss of power may bring the file back: as the new generation, whole.
   if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
@@ -375,8 +381,8 @@ static pks_status switch_generation(commit *commit, pks_snapshot *current, pks_e
 static pks_status check_control(const pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__file_info open, named;
-  int failure = vfs->info_of(vfs->context, store->control, &open);
-  if (!failure) { failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &named); }
+  int failure = pks__vfs_info_of(vfs, store->control, &open);
+  if (!failure) { failure = pks__vfs_info(vfs, store->root, PKS__CONTROL_FILE, false, &named); }
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (open.device == named.device && open.inode == named.inode) { return PKS_OK; }
   return pks__fail(
@@ -475,7 +481,7 @@ pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *err
   }
   commit.next.has_garbage = true;
   const pks_vfs *vfs = txn->store->vfs;
-  int failure = status ? 0 : vfs->random(vfs->context, &commit.next.lineage, sizeof commit.next.lineage);
+  int failure = status ? 0 : pks__vfs_random(vfs, &commit.next.lineage, sizeof commit.next.lineage);
   if (failure) { status = pks__fail_system(error, failure, "cannot draw a number", NULL); }
   if (!status) { status = replace_generation(&commit, with, error); }
   if (!status) { txn->staging.leaves_garbage = false; }

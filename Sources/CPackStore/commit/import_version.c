@@ -63,18 +63,19 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
 
 // MARK: - The target
 
-/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL. What a pack that
-/// is taken over has under that number does not count if it is other content.
+/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL. Other content
+/// under that number does not count if the pack is taken over, or if a repair put it there.
 static pks_status find_kept(
-  const pks__generation *generation, const char *name, const pks__version *version, bool adopts,
-  const pks__version **kept, pks_error *error
+  const pks__generation *generation, const char *name, const pks__version *version, const pks_provenance *by,
+  bool adopts, const pks__version **kept, pks_error *error
 ) {
   const pks__pack_state *pack = find_pack(generation, name);
   uint32_t index = pack ? pks__pack_find_version(pack, version->number) : UINT32_MAX;
   *kept = index == UINT32_MAX ? NULL : &pack->versions[index];
   bool differs = *kept && !pks__id_equal(&(*kept)->catalog, &version->catalog);
-  if (differs && adopts) { *kept = NULL; }
-  if (differs && !adopts) {
+  bool yields = differs && (adopts || pks__provenance_is_unstated(by, name, version->number, generation));
+  if (yields) { *kept = NULL; }
+  if (differs && !yields) {
     const char *text = "that version of the pack exists with other content";
     return pks__fail(error, PKS_EXISTS, text, name, PKS_NO_OFFSET);
   }
@@ -95,7 +96,7 @@ pks_status pks__txn_stage_known(
   const pks__version *kept;
   bool adopts;
   pks_status status = pks__txn_check_provenance(txn, by, name, 0, &adopts, error);
-  if (!status) { status = find_kept(generation, name, version, adopts, &kept, error); }
+  if (!status) { status = find_kept(generation, name, version, by, adopts, &kept, error); }
   if (status) { return status; }
   bool is_live = ingest->base_pack != UINT32_MAX;
   if (is_live && kept == &pack->versions[0]) { return pks__txn_stage_unchanged(txn, ingest, by, result, error); }

@@ -82,6 +82,17 @@ pks_status pks__provenance_judge(
   return PKS_OK;
 }
 
+bool pks__provenance_is_unstated(
+  const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in
+) {
+  pks__origin origin;
+  if (read_origin(by, pack, &origin, NULL)) { return false; }
+  uint32_t number = pks__origins_find(&in->origins, &origin);
+  const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
+  // A lowered floor is below versions that were stated.
+  return floor && !floor->lowered && version > floor->version;
+}
+
 pks_status pks__provenance_settle(
   const pks_provenance *by, const pks__verdict *verdict, pks__generation *to, uint32_t index, pks_error *error
 ) {

@@ -184,6 +184,20 @@ static int open_or_create(int folder, const char *path, int access, mode_t mode,
   }
 }
 
+// Opens or makes a file that is going to be written. One with other names is refused: what is written here would change a
+// file elsewhere.
+static int open_alone(int folder, const char *path, mode_t mode, int *out) {
+  struct stat status;
+  int error = open_or_create(folder, path, O_RDWR, mode, out);
+  if (error != 0) { return error; }
+  error = fstat(*out, &status) != 0 ? errno : status.st_nlink > 1 ? EMLINK : 0;
+  if (error != 0) {
+    close_descriptor(*out);
+    *out = PKS__NO_FILE;
+  }
+  return error;
+}
+
 // Reading and writing for those that may write to the folder, nothing for others.
 static int mode_of_writers(int folder, mode_t *out) {
   struct stat status;
@@ -206,7 +220,7 @@ static void keep_to_writers(int descriptor, mode_t writers) {
 static int open_lock(int folder, const char *path, int *out) {
   mode_t writers;
   int error = mode_of_writers(folder, &writers);
-  if (error == 0) { error = open_or_create(folder, path, O_RDWR, writers, out); }
+  if (error == 0) { error = open_alone(folder, path, writers, out); }
   if (error == 0) { keep_to_writers(*out, writers); }
   return error;
 }
@@ -219,7 +233,7 @@ static int posix_open(void *context, pks__file folder, const char *path, pks__op
     case PKS__OPEN_READ_FOLLOW: return open_regular(folder, path, O_RDONLY, out);
     case PKS__OPEN_READ_WRITE: return open_regular(folder, path, O_RDWR | O_NOFOLLOW, out);
     case PKS__OPEN_CREATE: return open_descriptor(folder, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, out);
-    case PKS__OPEN_OR_CREATE: return open_or_create(folder, path, O_RDWR, 0666, out);
+    case PKS__OPEN_OR_CREATE: return open_alone(folder, path, 0666, out);
     case PKS__OPEN_LOCK: return open_lock(folder, path, out);
     case PKS__OPEN_SHARED_LOCK: return open_or_create(folder, path, O_RDONLY, 0444, out);
     case PKS__OPEN_FOLDER: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, out);
@@ -386,19 +400,62 @@ static int posix_list(void *context, pks__file folder, pks__list_visitor *visit,
   return error;
 }
 
+enum { PATH_ROOM = 4096 };  // bytes of a path in a store
+
+// A name in a folder that is open.
+typedef struct place {
+  int folder;
+  const char *name;  // the last part of the path
+  bool is_open;      // the folder was opened for this
+} place;
+
+// Calls that change names follow links in all parts of a path but the last. So the folder is opened first, without links.
+static int open_place(int folder, const char *path, place *out) {
+  char parent[PATH_ROOM];
+  const char *slash = strrchr(path, '/');
+  *out = (place){.folder = folder, .name = slash ? slash + 1 : path, .is_open = slash != NULL};
+  if (!slash) { return 0; }
+  size_t length = (size_t)(slash - path);
+  if (length >= sizeof parent) { return ENAMETOOLONG; }
+  memcpy(parent, path, length);
+  parent[length] = '\0';
+  return open_descriptor(folder, parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, &out->folder);
+}
+
+// Closes what was opened, and says what came of the call: `result` is its result, and `errno` why it is not 0.
+static int end_place(const place *place, int result) {
+  int error = result == 0 ? 0 : errno;
+  if (place->is_open) { close_descriptor(place->folder); }
+  return error;
+}
+
 static int posix_make_folder(void *context, pks__file folder, const char *path) {
   (void)context;
-  return mkdirat(folder, path, 0777) == 0 ? 0 : errno;
+  place place;
+  int error = open_place(folder, path, &place);
+  return error ? error : end_place(&place, mkdirat(place.folder, place.name, 0777));
 }
 
 static int posix_rename(void *context, pks__file folder, const char *from, const char *to) {
   (void)context;
-  return renameat(folder, from, folder, to) == 0 ? 0 : errno;
+  place source, target;
+  int error = open_place(folder, from, &source);
+  if (error != 0) { return error; }
+  error = open_place(folder, to, &target);
+  if (error != 0) {
+    (void)end_place(&source, 0);
+    return error;
+  }
+  error = end_place(&target, renameat(source.folder, source.name, target.folder, target.name));
+  (void)end_place(&source, 0);
+  return error;
 }
 
 static int posix_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
   (void)context;
-  return unlinkat(folder, path, is_folder ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
+  place place;
+  int error = open_place(folder, path, &place);
+  return error ? error : end_place(&place, unlinkat(place.folder, place.name, is_folder ? AT_REMOVEDIR : 0));
 }
 
 // MARK: Bytes
@@ -572,7 +629,9 @@ static int posix_seal(void *context, pks__file file) {
 
 static int posix_touch(void *context, pks__file folder, const char *path) {
   (void)context;
-  return utimensat(folder, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+  place place;
+  int error = open_place(folder, path, &place);
+  return error ? error : end_place(&place, utimensat(place.folder, place.name, NULL, AT_SYMLINK_NOFOLLOW));
 }
 
 // MARK: Locks

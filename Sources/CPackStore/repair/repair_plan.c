@@ -24,7 +24,7 @@ pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   bool ends = pks__is_other_format(status) || (status && !pks__error_is_damage(&found));
   if (ends && error) { *error = found; }
   if (ends) { return status; }
-  int failure = vfs->info_of(vfs->context, store->control, &info);
+  int failure = pks__vfs_info_of(vfs, store->control, &info);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   repair->has_control = !status && !repair->control.may_hide && info.size <= PKS__CONTROL_SIZE;
   const pks__control_slot *slots = repair->control.slots;
@@ -37,7 +37,7 @@ static pks_status complete_slot(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->store->vfs;
   bool known = repair->slot.generation > 0, has_plan = repair->plan.number > 0;
   if (!known && has_plan) { memcpy(repair->slot.store_id, repair->plan.store_id, sizeof repair->slot.store_id); }
-  int failure = known || has_plan ? 0 : vfs->random(vfs->context, repair->slot.store_id, sizeof repair->slot.store_id);
+  int failure = known || has_plan ? 0 : pks__vfs_random(vfs, repair->slot.store_id, sizeof repair->slot.store_id);
   if (failure) { return pks__fail_system(error, failure, "cannot make a store id", NULL); }
   if (!pks__chunk_average_is_valid(repair->slot.chunk_average)) { repair->slot.chunk_average = 0; }
   return PKS_OK;
@@ -247,9 +247,11 @@ static bool is_known(const pks__repair *repair, const pks__pack_state *pack, uin
   return pks__pack_find_version(pack, number) != UINT32_MAX;
 }
 
-/// Adds a pack that only a layout speaks of, which does not say where it comes from.
-static pks_status add_unknown_pack(pks__generation *plan, const char *name, uint32_t *index, pks_error *error) {
-  pks__origin unknown = {.kind = PKS_ORIGIN_UNKNOWN};
+/// Adds a pack that only a layout names. The layout does not say where the pack comes from; those of a site are its own.
+static pks_status add_unknown_pack(pks__repair *repair, const char *name, uint32_t *index, pks_error *error) {
+  pks__generation *plan = &repair->plan;
+  bool is_site = plan->is_site || repair->request->publication;
+  pks__origin unknown = {.kind = is_site ? PKS_ORIGIN_LOCAL : PKS_ORIGIN_UNKNOWN};
   uint32_t origin;
   pks_status status = pks__origins_add(&plan->origins, &unknown, &origin, error);
   if (!status) { status = pks__generation_add_pack(plan, name, 0, index, error); }
@@ -273,14 +275,14 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
   if (status) { return PKS_OK; }
   uint32_t index = pks__generation_find_pack(plan, root.pack);
   if (index == UINT32_MAX && pks__generation_find_removed(plan, root.pack) != UINT32_MAX) { return PKS_OK; }
-  if (index == UINT32_MAX) { status = add_unknown_pack(plan, root.pack, &index, error); }
+  if (index == UINT32_MAX) { status = add_unknown_pack(repair, root.pack, &index, error); }
   if (status || is_known(repair, &plan->packs[index], root.number)) { return status; }
   (void)pks__catalog_read_root(pages, &root.catalog, &info, &map, &found);
   pks__version version = {
     .number = root.number,
     .catalog = root.catalog,
     .layout = *id,
-    .committed_at_ns = repair->store->vfs->now_ns(repair->store->vfs->context),
+    .committed_at_ns = pks__vfs_now_ns(repair->store->vfs),
     .file_count = info.file_count,
     .link_count = info.link_count,
     .folder_count = info.folder_count,

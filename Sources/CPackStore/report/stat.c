@@ -252,11 +252,10 @@ static bool add_size(void *context, const char *name, size_t length, pks__file_k
   (void)length;
   folder_size *size = context;
   pks__file_info info;
-  if (kind == PKS__KIND_FOLDER || size->vfs->info(size->vfs->context, size->folder, name, false, &info) != 0) {
-    return true;
-  }
+  if (kind == PKS__KIND_FOLDER || pks__vfs_info(size->vfs, size->folder, name, false, &info) != 0) { return true; }
   size->count++;
-  size->bytes += info.size;
+  // A sparse file may say any size.
+  if (__builtin_add_overflow(size->bytes, info.size, &size->bytes)) { size->bytes = UINT64_MAX; }
   return true;
 }
 
@@ -264,10 +263,10 @@ static pks_status measure_folder(
   const pks_store *store, const char *path, uint64_t *count, uint64_t *bytes, pks_error *error
 ) {
   folder_size size = {.vfs = store->vfs};
-  int failure = size.vfs->open(size.vfs->context, store->root, path, PKS__OPEN_FOLDER, &size.folder);
+  int failure = pks__vfs_open(size.vfs, store->root, path, PKS__OPEN_FOLDER, &size.folder);
   if (!failure) {
-    failure = size.vfs->list(size.vfs->context, size.folder, add_size, &size);
-    size.vfs->close(size.vfs->context, size.folder);
+    failure = pks__vfs_list(size.vfs, size.folder, add_size, &size);
+    pks__vfs_close(size.vfs, size.folder);
   }
   *count = size.count;
   *bytes = size.bytes;

@@ -119,7 +119,7 @@ static pks_status adopt(pks_store *store, pks__control *control, size_t index, p
   }
   if (status) { return status; }
   if (found) { put_slot(control, index, &slot); }
-  control->may_hide = is_lost && !(found && is_sure);
+  control->may_hide = control->may_hide || (is_lost && !(found && is_sure));
   return PKS_OK;
 }
 

@@ -62,7 +62,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   if (state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", delivery->pack, PKS_NO_OFFSET);
   }
-  if (kept != UINT32_MAX && !is_same && !adopts) {
+  bool differs = kept != UINT32_MAX && !is_same && !adopts;
+  if (differs && !pks__provenance_is_unstated(&delivery->provenance, delivery->pack, delivery->version, generation)) {
     return pks__fail(
       error, PKS_EXISTS, "that version of the pack exists with other content", delivery->pack, PKS_NO_OFFSET
     );
@@ -355,8 +356,7 @@ static bool is_mapped(void *context, const char *path, size_t path_length) {
   while (delivery->next_mapped < PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file)) {
     const pks__needy_file *file = pks__delivery_file(delivery, delivery->next_mapped);
     const uint8_t *other = delivery->texts.bytes + file->path;
-    int order = memcmp(other, path, pks__min_size(file->path_length, path_length));
-    if (order == 0) { order = (file->path_length > path_length) - (file->path_length < path_length); }
+    int order = pks__compare_bytes(other, file->path_length, path, path_length);
     if (order > 0) { return false; }
     delivery->next_mapped++;
     if (order == 0) { return file->mapped; }

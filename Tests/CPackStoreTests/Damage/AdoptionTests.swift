@@ -111,6 +111,22 @@ extension Core {
       }
     }
 
+    /// The newest slot is lost and found again, but above it lies a generation's file that cannot be read: whatever else is
+    /// damaged, the store may hide a commit.
+    @Test(arguments: [1, 2]) func aDoubtIsNotForgotten(commits: Int) throws {
+      let disk = try History.durable.make()
+      if commits == 2 { try Store(disk).commit { try $0.prioritise("q", 5) } }
+      let control = disk.read("/store/CONTROL")!, newest = ControlFile.newestSlot(in: control)
+      let above = String(ControlFile.generation(of: newest, in: control) + 1, radix: 16)
+      let name = String(repeating: "0", count: 16 - above.count) + above
+      sim_put_file(disk.raw, "/store/index/\(name).generation", [1, 2, 3], 3)
+      disk.damageControl(ControlFile.copies(of: newest))
+      #expect(try Store(disk).mayHideCommit)
+      disk.damageControl([ControlFile.copies(of: 1 - newest)[1]])
+      #expect(try Store(disk).mayHideCommit)
+      #expect(try status { _ = try Store(disk).begin() } == PKS_CORRUPT)
+    }
+
     /// A sector that cannot be read is like a damaged one.
     @Test func anUnreadableCopy() throws {
       let disk = try History.durable.make(), seam = Seam(disk), shown = try Store(disk).state()
