@@ -125,4 +125,11 @@ static inline size_t pks__put_varint(uint8_t *out, uint64_t value) {
   return used;
 }
 
+/// Bytewise order: below 0 when `a` comes first. What another begins with comes before it. An empty one may be NULL.
+static inline int pks__compare_bytes(const void *a, size_t a_length, const void *b, size_t b_length) {
+  size_t shared = a_length < b_length ? a_length : b_length;
+  int order = shared > 0 ? memcmp(a, b, shared) : 0;
+  return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
 #endif

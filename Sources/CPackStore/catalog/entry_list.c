@@ -30,9 +30,8 @@ pks_status pks__entry_list_append(
 }
 
 static int compare(const pks__entry_list *listing, const pks__item *a, const pks__item *b) {
-  size_t shared = pks__min_size(a->path_length, b->path_length);
-  int order = memcmp(pks__entry_list_path(listing, a), pks__entry_list_path(listing, b), shared);
-  return order != 0 ? order : (a->path_length > b->path_length) - (a->path_length < b->path_length);
+  const char *a_path = pks__entry_list_path(listing, a), *b_path = pks__entry_list_path(listing, b);
+  return pks__compare_bytes(a_path, a->path_length, b_path, b->path_length);
 }
 
 void pks__entry_list_settle_last(pks__entry_list *listing) {

@@ -25,8 +25,7 @@ bool pks__map_flags_has(pks__map_flags *mapped, const char *path, size_t length)
   while (mapped->more) {
     size_t key_length;
     const char *key = pks__tree_cursor_key(&mapped->layout, &key_length);
-    int order = memcmp(key, path, pks__min_size(key_length, length));
-    if (order == 0) { order = (key_length > length) - (key_length < length); }
+    int order = pks__compare_bytes(key, key_length, path, length);
     if (order > 0) { return false; }
     if (order == 0) { return mapped->layout.value_length > 0 && (mapped->layout.value[0] & PKS__ENTRY_MAPPED); }
     step(mapped);

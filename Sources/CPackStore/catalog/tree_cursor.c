@@ -57,8 +57,7 @@ static bool rises(const pks__scratch *before, uint64_t shared, const uint8_t *fu
 
 /// Whether the first key of a leaf comes after the last one of the leaf before.
 static bool follows(const pks__scratch *before, const pks__scratch *key) {
-  int order = memcmp(before->bytes, key->bytes, pks__min_size((size_t)before->length, (size_t)key->length));
-  return order != 0 ? order < 0 : before->length < key->length;
+  return pks__compare_bytes(before->bytes, (size_t)before->length, key->bytes, (size_t)key->length) < 0;
 }
 
 /// Reads the key of the next item of a map page.

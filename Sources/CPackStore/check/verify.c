@@ -23,13 +23,13 @@ static pks_status read_file(pks__verification *v, const char *path) {
   pks__file file = PKS__NO_FILE;
   pks__file_info info = {0};
   size_t got = 0;
-  int failure = vfs->open(vfs->context, v->snapshot->store->root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, v->snapshot->store->root, path, PKS__OPEN_READ, &file);
   if (failure) { return pks__fail_system(&v->found, failure, "cannot open", path); }
-  failure = vfs->info_of(vfs->context, file, &info);
+  failure = pks__vfs_info_of(vfs, file, &info);
   v->stored.length = 0;
   pks_status status = failure ? PKS_OK : pks__scratch_append(&v->stored, NULL, info.size, &v->found);
-  if (!failure && !status) { failure = vfs->read_at(vfs->context, file, 0, v->stored.bytes, (size_t)info.size, &got); }
-  vfs->close(vfs->context, file);
+  if (!failure && !status) { failure = pks__vfs_read_at(vfs, file, 0, v->stored.bytes, (size_t)info.size, &got); }
+  pks__vfs_close(vfs, file);
   if (failure) { return pks__fail_system(&v->found, failure, "cannot read", path); }
   if (!status && got != info.size) { return pks__fail(&v->found, PKS_CORRUPT, "file is truncated", path, got); }
   return status;
@@ -52,7 +52,7 @@ static pks_status check_control(pks__verification *v, pks__control *control) {
   v->totals.files_checked++;
   pks__file_info info;
   pks_status status = pks__store_read_control(store, control, &v->found);
-  int failure = status ? 0 : store->vfs->info_of(store->vfs->context, store->control, &info);
+  int failure = status ? 0 : pks__vfs_info_of(store->vfs, store->control, &info);
   if (failure) { status = pks__fail_system(&v->found, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (status) { return pks__verify_settle(v, status, NULL); }
   v->totals.bytes_checked += PKS__CONTROL_SIZE;

@@ -255,8 +255,7 @@ static pks_status check_chunk_rows(pks__verification *v, const pks__catalog_entr
 
 /// Counts an entry, and sees that it comes after the one before.
 static pks_status count_entry(pks__verification *v, version_walk *walk, const pks__catalog_entry *entry) {
-  int order = memcmp(entry->path, v->path, pks__min_size(entry->path_length, v->path_length));
-  bool rises = order > 0 || (order == 0 && entry->path_length > v->path_length);
+  bool rises = pks__compare_bytes(entry->path, entry->path_length, v->path, v->path_length) > 0;
   memcpy(v->path, entry->path, entry->path_length);
   v->path_length = entry->path_length;
   pks__catalog_info *counted = &walk->counted;

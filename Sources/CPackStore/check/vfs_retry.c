@@ -11,37 +11,35 @@ static const pks_vfs *below(void *context) { return ((const pks__vfs_retry *)con
 // MARK: - Reading: once more after an I/O error
 
 static int patient_open_root(void *context, const char *path, bool create, pks__file *out) {
-  int failure = below(context)->open_root(below(context)->context, path, create, out);
-  return failure == EIO ? below(context)->open_root(below(context)->context, path, create, out) : failure;
+  int failure = pks__vfs_open_root(below(context), path, create, out);
+  return failure == EIO ? pks__vfs_open_root(below(context), path, create, out) : failure;
 }
 
 static int patient_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
-  int failure = below(context)->open(below(context)->context, folder, path, mode, out);
-  return failure == EIO ? below(context)->open(below(context)->context, folder, path, mode, out) : failure;
+  int failure = pks__vfs_open(below(context), folder, path, mode, out);
+  return failure == EIO ? pks__vfs_open(below(context), folder, path, mode, out) : failure;
 }
 
 static int patient_info(void *context, pks__file folder, const char *path, bool follow, pks__file_info *out) {
-  int failure = below(context)->info(below(context)->context, folder, path, follow, out);
-  return failure == EIO ? below(context)->info(below(context)->context, folder, path, follow, out) : failure;
+  int failure = pks__vfs_info(below(context), folder, path, follow, out);
+  return failure == EIO ? pks__vfs_info(below(context), folder, path, follow, out) : failure;
 }
 
 static int patient_info_of(void *context, pks__file file, pks__file_info *out) {
-  int failure = below(context)->info_of(below(context)->context, file, out);
-  return failure == EIO ? below(context)->info_of(below(context)->context, file, out) : failure;
+  int failure = pks__vfs_info_of(below(context), file, out);
+  return failure == EIO ? pks__vfs_info_of(below(context), file, out) : failure;
 }
 
 static int patient_read_link(
   void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length
 ) {
-  int failure = below(context)->read_link(below(context)->context, folder, path, out, capacity, length);
-  return failure == EIO ? below(context)->read_link(below(context)->context, folder, path, out, capacity, length)
-                        : failure;
+  int failure = pks__vfs_read_link(below(context), folder, path, out, capacity, length);
+  return failure == EIO ? pks__vfs_read_link(below(context), folder, path, out, capacity, length) : failure;
 }
 
 static int patient_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
-  int failure = below(context)->read_at(below(context)->context, file, offset, out, byte_count, got);
-  return failure == EIO ? below(context)->read_at(below(context)->context, file, offset, out, byte_count, got)
-                        : failure;
+  int failure = pks__vfs_read_at(below(context), file, offset, out, byte_count, got);
+  return failure == EIO ? pks__vfs_read_at(below(context), file, offset, out, byte_count, got) : failure;
 }
 
 enum { READ_SIZE = 64 * 1024 };
@@ -75,106 +73,96 @@ static int try_table(void *context, pks__file file, uint64_t file_length) {
 static int patient_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
   int failure = writable ? 0 : try_table(context, file, byte_count);
   if (failure) { return failure; }
-  failure = below(context)->map(below(context)->context, file, byte_count, writable, out);
-  return failure == EIO ? below(context)->map(below(context)->context, file, byte_count, writable, out) : failure;
+  failure = pks__vfs_map(below(context), file, byte_count, writable, out);
+  return failure == EIO ? pks__vfs_map(below(context), file, byte_count, writable, out) : failure;
 }
 
 static int patient_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
-  int failure = below(context)->map_private(below(context)->context, file, offset, byte_count, out);
-  return failure == EIO ? below(context)->map_private(below(context)->context, file, offset, byte_count, out) : failure;
+  int failure = pks__vfs_map_private(below(context), file, offset, byte_count, out);
+  return failure == EIO ? pks__vfs_map_private(below(context), file, offset, byte_count, out) : failure;
 }
 
 // MARK: - All else: once
 
 static int patient_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
-  return below(context)->list(below(context)->context, folder, visit, visit_context);
+  return pks__vfs_list(below(context), folder, visit, visit_context);
 }
 
 static int patient_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
-  return below(context)->write_at(below(context)->context, file, offset, bytes, byte_count);
+  return pks__vfs_write_at(below(context), file, offset, bytes, byte_count);
 }
 
 static int patient_preallocate(void *context, pks__file file, uint64_t size) {
-  return below(context)->preallocate(below(context)->context, file, size);
+  return pks__vfs_preallocate(below(context), file, size);
 }
 
-static int patient_sync(void *context, pks__file file) { return below(context)->sync(below(context)->context, file); }
+static int patient_sync(void *context, pks__file file) { return pks__vfs_sync(below(context), file); }
 
 static int patient_make_folder(void *context, pks__file folder, const char *path) {
-  return below(context)->make_folder(below(context)->context, folder, path);
+  return pks__vfs_make_folder(below(context), folder, path);
 }
 
 static int patient_rename(void *context, pks__file folder, const char *from, const char *to) {
-  return below(context)->rename(below(context)->context, folder, from, to);
+  return pks__vfs_rename(below(context), folder, from, to);
 }
 
 static int patient_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
-  return below(context)->unlink(below(context)->context, folder, path, is_folder);
+  return pks__vfs_unlink(below(context), folder, path, is_folder);
 }
 
 static int patient_memory_file(void *context, const char *label, pks__file *out) {
-  return below(context)->memory_file(below(context)->context, label, out);
+  return pks__vfs_memory_file(below(context), label, out);
 }
 
-static int patient_seal(void *context, pks__file file) { return below(context)->seal(below(context)->context, file); }
+static int patient_seal(void *context, pks__file file) { return pks__vfs_seal(below(context), file); }
 
 static int patient_touch(void *context, pks__file folder, const char *path) {
-  return below(context)->touch(below(context)->context, folder, path);
+  return pks__vfs_touch(below(context), folder, path);
 }
 
 static int patient_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
-  return below(context)->lock(below(context)->context, file, offset, length, kind);
+  return pks__vfs_lock(below(context), file, offset, length, kind);
 }
 
 static int patient_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
-  return below(context)->lock_held(below(context)->context, file, offset, length, held);
+  return pks__vfs_lock_held(below(context), file, offset, length, held);
 }
 
-static int patient_sleep_ns(void *context, int64_t ns) { return below(context)->sleep_ns(below(context)->context, ns); }
+static int patient_sleep_ns(void *context, int64_t ns) { return pks__vfs_sleep_ns(below(context), ns); }
 
 static int patient_random(void *context, void *out, size_t byte_count) {
-  return below(context)->random(below(context)->context, out, byte_count);
+  return pks__vfs_random(below(context), out, byte_count);
 }
 
-static int patient_boot_id(void *context, uint8_t out[16]) {
-  return below(context)->boot_id(below(context)->context, out);
-}
+static int patient_boot_id(void *context, uint8_t out[16]) { return pks__vfs_boot_id(below(context), out); }
 
 static int patient_free_bytes(void *context, pks__file folder, uint64_t *out) {
-  return below(context)->free_bytes(below(context)->context, folder, out);
+  return pks__vfs_free_bytes(below(context), folder, out);
 }
 
-static void patient_close(void *context, pks__file file) { below(context)->close(below(context)->context, file); }
+static void patient_close(void *context, pks__file file) { pks__vfs_close(below(context), file); }
 
 static void patient_advise(void *context, pks__file file, uint64_t offset, uint64_t byte_count, bool will_need) {
-  below(context)->advise(below(context)->context, file, offset, byte_count, will_need);
+  pks__vfs_advise(below(context), file, offset, byte_count, will_need);
 }
 
 static void patient_unmap(void *context, void *address, size_t byte_count) {
-  below(context)->unmap(below(context)->context, address, byte_count);
+  pks__vfs_unmap(below(context), address, byte_count);
 }
 
-static bool patient_map_is_live(void *context, pks__file file) {
-  return below(context)->map_is_live(below(context)->context, file);
-}
+static bool patient_map_is_live(void *context, pks__file file) { return pks__vfs_map_is_live(below(context), file); }
 
-static int patient_fork_mark(void *context, const uint32_t **out) {
-  return below(context)->fork_mark(below(context)->context, out);
-}
+static int patient_fork_mark(void *context, const uint32_t **out) { return pks__vfs_fork_mark(below(context), out); }
 
-static void patient_fork_unmark(void *context, const uint32_t *mark) {
-  below(context)->fork_unmark(below(context)->context, mark);
-}
+static void patient_fork_unmark(void *context, const uint32_t *mark) { pks__vfs_fork_unmark(below(context), mark); }
 
-static int64_t patient_now_ns(void *context) { return below(context)->now_ns(below(context)->context); }
+static int64_t patient_now_ns(void *context) { return pks__vfs_now_ns(below(context)); }
 
-static int64_t patient_monotonic_ns(void *context) { return below(context)->monotonic_ns(below(context)->context); }
+static int64_t patient_monotonic_ns(void *context) { return pks__vfs_monotonic_ns(below(context)); }
 
-static uint32_t patient_processor_count(void *context) {
-  return below(context)->processor_count(below(context)->context);
-}
+static uint32_t patient_processor_count(void *context) { return pks__vfs_processor_count(below(context)); }
 
-static uint64_t patient_process_id(void *context) { return below(context)->process_id(below(context)->context); }
+static uint64_t patient_process_id(void *context) { return pks__vfs_process_id(below(context)); }
 
 void pks__vfs_retry_init(pks__vfs_retry *patient, const pks_vfs *seam) {
   patient->below = seam;

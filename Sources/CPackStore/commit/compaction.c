@@ -258,7 +258,7 @@ static pks_status finish(joiner *joiner, pks__compacted_run *out, pks__staging *
   const pks_vfs *vfs = staging->store->vfs;
   pks__compacted_run merged = {
     .first_run = joiner->first, .run_count = joiner->count, .pack_count = joiner->pack_count};
-  int failure = vfs->random(vfs->context, &merged.name.name, sizeof merged.name.name);
+  int failure = pks__vfs_random(vfs, &merged.name.name, sizeof merged.name.name);
   if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
   char path[PKS__INDEX_NAME];
   pks__run_path(merged.name.name, path);

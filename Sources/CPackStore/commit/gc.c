@@ -154,17 +154,17 @@ static pks_status unlink_dead(collection *collection, const char *path) {
   const pks_vfs *vfs = collection->store->vfs;
   pks__file folder = PKS__NO_FILE;
   collection->dead.length = 0;
-  int failure = vfs->open(vfs->context, collection->store->root, path, PKS__OPEN_FOLDER, &folder);
-  if (!failure) { failure = vfs->list(vfs->context, folder, note_dead, collection); }
+  int failure = pks__vfs_open(vfs, collection->store->root, path, PKS__OPEN_FOLDER, &folder);
+  if (!failure) { failure = pks__vfs_list(vfs, folder, note_dead, collection); }
   for (uint64_t at = 0; !failure && !collection->status && at < collection->dead.length;) {
     const char *name = (const char *)collection->dead.bytes + at;
     pks__segment_id id;
-    int kept = vfs->unlink(vfs->context, folder, name, false);
+    int kept = pks__vfs_unlink(vfs, folder, name, false);
     collection->any_stuck = collection->any_stuck || kept;
     if (!kept && pks__segment_name_parse(name, &id)) { pks__store_forget_segment(collection->store, &id); }
     at += strlen(name) + 1;
   }
-  if (folder != PKS__NO_FILE) { vfs->close(vfs->context, folder); }
+  if (folder != PKS__NO_FILE) { pks__vfs_close(vfs, folder); }
   if (failure) { return pks__fail_system(&collection->found, failure, "cannot list", path); }
   return collection->status;
 }

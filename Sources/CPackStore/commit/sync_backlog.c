@@ -33,7 +33,7 @@ static pks_status copy(pks__staging *staging, pks__file from, const char *path, 
   if (!status) { status = pks__file_writer_open(&writer, vfs, staging->folder, COPY_NAME, error); }
   size_t got = COPY_SIZE;
   for (uint64_t offset = 0; !status && got == COPY_SIZE; offset += got) {
-    int failure = vfs->read_at(vfs->context, from, offset, bytes, COPY_SIZE, &got);
+    int failure = pks__vfs_read_at(vfs, from, offset, bytes, COPY_SIZE, &got);
     status = failure ? pks__fail_system(error, failure, "cannot read", path)
                      : pks__file_writer_append(&writer, bytes, got, error);
   }
@@ -47,18 +47,18 @@ pks_status pks__write_anew(pks__staging *staging, const char *path, bool may_be_
   const pks_store *store = staging->store;
   const pks_vfs *vfs = store->vfs;
   pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_READ, &file);
   if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   pks_status status = copy(staging, file, path, error);
-  vfs->close(vfs->context, file);
+  pks__vfs_close(vfs, file);
   char from[PKS__INDEX_NAME + sizeof COPY_NAME + 1];
   (void)snprintf(from, sizeof from, "%s/" COPY_NAME, staging->path);
   if (status) {
-    (void)vfs->unlink(vfs->context, store->root, from, false);
+    (void)pks__vfs_unlink(vfs, store->root, from, false);
     return status;
   }
-  failure = vfs->rename(vfs->context, store->root, from, path);
+  failure = pks__vfs_rename(vfs, store->root, from, path);
   return failure ? pks__fail_system(error, failure, "cannot rename", path) : PKS_OK;
 }
 

@@ -363,7 +363,7 @@ static pks_status stage_new(
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,
-    .committed_at_ns = txn->store->vfs->now_ns(txn->store->vfs->context),
+    .committed_at_ns = pks__vfs_now_ns(txn->store->vfs),
     .file_count = ingest->info.file_count,
     .link_count = ingest->info.link_count,
     .folder_count = ingest->info.folder_count,

@@ -270,9 +270,8 @@ static bool is_same(const planner *planner, uint64_t from_item, uint64_t to_item
 static int compare_paths(const planner *planner, uint64_t from_item, uint64_t to_item) {
   const pks__entry_list *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;
   const pks__item *old = pks__entry_list_at(old_listing, from_item), *now = pks__entry_list_at(new_listing, to_item);
-  size_t shared = pks__min_size(old->path_length, now->path_length);
-  int order = memcmp(pks__entry_list_path(old_listing, old), pks__entry_list_path(new_listing, now), shared);
-  return order != 0 ? order : (old->path_length > now->path_length) - (old->path_length < now->path_length);
+  const char *old_path = pks__entry_list_path(old_listing, old), *new_path = pks__entry_list_path(new_listing, now);
+  return pks__compare_bytes(old_path, old->path_length, new_path, now->path_length);
 }
 
 static void take_same(planner *planner) {

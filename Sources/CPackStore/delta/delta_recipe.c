@@ -27,8 +27,7 @@ static bool rises(const parser *parser, const char *path, size_t length) {
   uint64_t count = pks__entry_list_count(listing);
   if (count == 0) { return true; }
   const pks__item *last = pks__entry_list_at(listing, count - 1);
-  int order = memcmp(pks__entry_list_path(listing, last), path, pks__min_size(last->path_length, length));
-  return order < 0 || (order == 0 && last->path_length < length);
+  return pks__compare_bytes(pks__entry_list_path(listing, last), last->path_length, path, length) < 0;
 }
 
 static bool count_entry(parser *parser, const pks__item *item) {

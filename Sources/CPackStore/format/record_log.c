@@ -18,7 +18,7 @@ pks_status pks__record_log_open(
   pks_error *error
 ) {
   pks__file_info info;
-  int failure = vfs->info_of(vfs->context, file, &info);
+  int failure = pks__vfs_info_of(vfs, file, &info);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", name); }
   *out = (pks__record_log){.vfs = vfs, .file = file, .name = name, .present = info.size};
   pks__scratch_init(&out->buffer, home);
@@ -30,7 +30,7 @@ void pks__record_log_close(pks__record_log *records) { pks__scratch_free(&record
 static pks_status read_at(
   const pks__record_log *records, uint64_t offset, void *out, size_t byte_count, size_t *got, pks_error *error
 ) {
-  int failure = records->vfs->read_at(records->vfs->context, records->file, offset, out, byte_count, got);
+  int failure = pks__vfs_read_at(records->vfs, records->file, offset, out, byte_count, got);
   return failure ? pks__fail_system(error, failure, "cannot read", records->name) : PKS_OK;
 }
 
@@ -91,7 +91,7 @@ pks_status pks__record_log_append(
   if (status) { return status; }
   const uint8_t *bytes = records->buffer.bytes + sizeof(head) - HEAD_STORED;
   size_t byte_count = HEAD_STORED + length + TAIL_STORED;
-  int failure = records->vfs->write_at(records->vfs->context, records->file, records->length, bytes, byte_count);
+  int failure = pks__vfs_write_at(records->vfs, records->file, records->length, bytes, byte_count);
   if (failure) {
     status = pks__fail_system(error, failure, "cannot write", records->name);
     if (error) { error->needed = byte_count; }

@@ -58,13 +58,13 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
 static pks_status map_file(pks__table *table, pks__file folder, const char *path, pks_error *error) {
   const pks_vfs *vfs = table->vfs;
   pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_READ, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   pks__file_info info = {0};
   void *address = NULL;
-  failure = vfs->info_of(vfs->context, file, &info);
-  if (!failure && info.size > 0) { failure = vfs->map(vfs->context, file, (size_t)info.size, false, &address); }
-  vfs->close(vfs->context, file);
+  failure = pks__vfs_info_of(vfs, file, &info);
+  if (!failure && info.size > 0) { failure = pks__vfs_map(vfs, file, (size_t)info.size, false, &address); }
+  pks__vfs_close(vfs, file);
   if (failure) { return pks__fail_system(error, failure, "cannot map", path); }
   table->mapping = address;
   table->owns_mapping = address != NULL;
@@ -108,7 +108,7 @@ pks_status pks__table_open_mapped(
 
 void pks__table_close(pks__table *table) {
   if (table->owns_mapping) {
-    table->vfs->unmap(table->vfs->context, (void *)(uintptr_t)table->mapping, (size_t)table->file_length);
+    pks__vfs_unmap(table->vfs, (void *)(uintptr_t)table->mapping, (size_t)table->file_length);
   }
   pks__free((void *)table->checked);
   *table = (pks__table){0};

@@ -163,9 +163,7 @@ int pks__run_entry_compare(const pks__run_entry *entry, const char *path, size_t
     path += folder + 1;
     length -= folder + 1;
   }
-  int order = memcmp(entry->name, path, pks__min_size(entry->name_length, length));
-  if (order != 0) { return order; }
-  return entry->name_length < length ? -1 : entry->name_length > length;
+  return pks__compare_bytes(entry->name, entry->name_length, path, length);
 }
 
 static bool entry_is_at(const pks__run_entry *entry, const char *path, size_t length) {

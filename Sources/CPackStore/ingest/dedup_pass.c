@@ -245,8 +245,7 @@ static pks_status pass_old_entries(
   *order = 1;
   while (pass->has_old && pass->old_more) {
     const pks__catalog_entry *old = &pass->old;
-    int compared = path ? memcmp(old->path, path, pks__min_size(old->path_length, length)) : -1;
-    if (compared == 0) { compared = old->path_length < length ? -1 : old->path_length > length; }
+    int compared = path ? pks__compare_bytes(old->path, old->path_length, path, length) : -1;
     *order = compared;
     if (compared >= 0) { return PKS_OK; }
     pks_status status = note_removed(pass, error);

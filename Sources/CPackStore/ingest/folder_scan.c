@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/sort.h"
 #include "codec/checksum.h"
 #include "format/glob.h"
 #include "format/hash_map.h"
@@ -90,7 +91,7 @@ static bool follow_link(scan *scan, pks__file_info *info) {
     notice(scan, PKS_NOTICE_LINK_OUT, 0);
     return false;
   }
-  if (!failure) { failure = source->vfs->info(source->vfs->context, source->root, scan->path, true, info); }
+  if (!failure) { failure = pks__vfs_info(source->vfs, source->root, scan->path, true, info); }
   bool is_endless = failure == ENOENT || failure == ELOOP;
   if (failure) { notice(scan, is_endless ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure); }
   return !failure;
@@ -100,7 +101,7 @@ static bool follow_link(scan *scan, pks__file_info *info) {
 static bool examine(scan *scan, listed *entry) {
   const pks__folder_scan *source = scan->source;
   pks__file_info info;
-  int failure = source->vfs->info(source->vfs->context, source->root, scan->path, false, &info);
+  int failure = pks__vfs_info(source->vfs, source->root, scan->path, false, &info);
   if (failure) {
     notice(scan, PKS_NOTICE_UNREADABLE, failure);
     return false;
@@ -134,28 +135,8 @@ static int compare_entries(const scan *scan, const listed *a, const listed *b) {
   return a_next - b_next;
 }
 
-static void sift_down(const scan *scan, listed *entries, uint64_t root, uint64_t count) {
-  for (;;) {
-    uint64_t child = 2 * root + 1;
-    if (child >= count) { return; }
-    if (child + 1 < count && compare_entries(scan, &entries[child], &entries[child + 1]) < 0) { child++; }
-    if (compare_entries(scan, &entries[root], &entries[child]) >= 0) { return; }
-    listed moved = entries[root];
-    entries[root] = entries[child];
-    entries[child] = moved;
-    root = child;
-  }
-}
-
-/// Heap sort: in place, and no worse on hostile names.
-static void sort_entries(const scan *scan, listed *entries, uint64_t count) {
-  for (uint64_t root = count / 2; root > 0; root--) { sift_down(scan, entries, root - 1, count); }
-  for (uint64_t end = count; end > 1; end--) {
-    listed moved = entries[0];
-    entries[0] = entries[end - 1];
-    entries[end - 1] = moved;
-    sift_down(scan, entries, 0, end - 1);
-  }
+static bool comes_before(const void *context, const void *a, const void *b) {
+  return compare_entries(context, a, b) < 0;
 }
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
@@ -232,11 +213,11 @@ static pks_status enter_folder(scan *scan) {
   pks__file_info info = {0};
   const char *path = scan->path_length > 0 ? scan->path : ".";
   pks__open_mode mode = source->follows ? PKS__OPEN_FOLDER_FOLLOW : PKS__OPEN_FOLDER;
-  int failure = source->vfs->open(source->vfs->context, source->root, path, mode, &folder);
+  int failure = pks__vfs_open(source->vfs, source->root, path, mode, &folder);
   if (!failure) {
-    failure = source->vfs->info_of(source->vfs->context, folder, &info);
-    if (!failure) { failure = source->vfs->list(source->vfs->context, folder, visit_name, scan); }
-    source->vfs->close(source->vfs->context, folder);
+    failure = pks__vfs_info_of(source->vfs, folder, &info);
+    if (!failure) { failure = pks__vfs_list(source->vfs, folder, visit_name, scan); }
+    pks__vfs_close(source->vfs, folder);
   }
   if (scan->status) { return scan->status; }
   if (failure) { notice(scan, PKS_NOTICE_UNREADABLE, failure); }
@@ -244,7 +225,8 @@ static pks_status enter_folder(scan *scan) {
   here.inode = info.inode;
   examine_all(scan, here.entries_begin);
   uint64_t end = PKS__SCRATCH_COUNT(&scan->entries, listed);
-  sort_entries(scan, PKS__SCRATCH_AT(&scan->entries, listed, here.entries_begin), end - here.entries_begin);
+  listed *entries = PKS__SCRATCH_AT(&scan->entries, listed, here.entries_begin);
+  pks__sort(entries, end - here.entries_begin, sizeof *entries, comes_before, scan);
   for (uint64_t i = here.entries_begin + 1; i < end; i++) {
     const listed *a = PKS__SCRATCH_AT(&scan->entries, listed, i - 1), *b = a + 1;
     const char *names = (const char *)scan->names.bytes;
@@ -271,8 +253,7 @@ static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kin
   char target[PKS__LINK_TARGET_MAX + 1];
   if (kind == PKS__RECORD_LINK) {
     size_t length = 0;
-    int failure =
-      source->vfs->read_link(source->vfs->context, source->root, scan->path, target, sizeof target, &length);
+    int failure = pks__vfs_read_link(source->vfs, source->root, scan->path, target, sizeof target, &length);
     if (failure || length == 0 || length > PKS__LINK_TARGET_MAX) {
       notice(scan, PKS_NOTICE_UNREADABLE, failure);
       return PKS_OK;
@@ -295,7 +276,7 @@ static pks_status visit_folder(scan *scan) {
   if (scan->request->links == PKS_LINKS_FOLLOW) {
     pks__file_info info;
     const pks_vfs *vfs = scan->source->vfs;
-    int failure = vfs->info(vfs->context, scan->source->root, scan->path, true, &info);
+    int failure = pks__vfs_info(vfs, scan->source->root, scan->path, true, &info);
     if (failure || is_loop(scan, info.device, info.inode)) {
       notice(scan, PKS_NOTICE_LINK_LOOP, failure ? failure : ELOOP);
       return PKS_OK;
@@ -371,7 +352,7 @@ static pks_status walk(scan *scan) {
 }
 
 static pks_status open_root(pks__folder_scan *source, const char *folder, pks_error *error) {
-  int failure = source->vfs->open_root(source->vfs->context, folder, false, &source->root);
+  int failure = pks__vfs_open_root(source->vfs, folder, false, &source->root);
   if (failure == ENOENT) { return pks__fail(error, PKS_NOT_FOUND, "there is no such folder", folder, PKS_NO_OFFSET); }
   if (failure == ENOTDIR) { return pks__fail(error, PKS_WRONG_KIND, "not a folder", folder, PKS_NO_OFFSET); }
   return failure ? pks__fail_system(error, failure, "cannot open", folder) : PKS_OK;
@@ -405,7 +386,7 @@ pks_status pks__folder_scan_scan(
   pks_status status = open_root(&source, request->folder, error);
   if (status) { return status; }
   pks__file_info root = {0};
-  int failure = source.vfs->info_of(source.vfs->context, source.root, &root);
+  int failure = pks__vfs_info_of(source.vfs, source.root, &root);
   if (failure) { status = pks__fail_system(error, failure, "cannot examine", request->folder); }
   if (!status && root.device == own->device && root.inode == own->inode) {
     status = pks__fail(error, PKS_INVALID_ARGUMENT, "the folder is the store itself", request->folder, PKS_NO_OFFSET);
@@ -433,7 +414,7 @@ pks_status pks__folder_scan_scan(
 
 void pks__folder_scan_close(pks__folder_scan *source) {
   if (!source->vfs) { return; }
-  if (source->root != PKS__NO_FILE) { source->vfs->close(source->vfs->context, source->root); }
+  if (source->root != PKS__NO_FILE) { pks__vfs_close(source->vfs, source->root); }
   *source = (pks__folder_scan){0};
 }
 
@@ -444,7 +425,7 @@ pks_status pks__folder_scan_open(
   memcpy(path, pks__entry_list_path(source->listing, item), item->path_length);
   path[item->path_length] = 0;
   pks__open_mode mode = source->follows ? PKS__OPEN_READ_FOLLOW : PKS__OPEN_READ;
-  int failure = source->vfs->open(source->vfs->context, source->root, path, mode, out);
+  int failure = pks__vfs_open(source->vfs, source->root, path, mode, out);
   bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
   if (failure == ENOENT || is_other) {
     return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
@@ -476,7 +457,7 @@ pks_status pks__folder_scan_read(
   pks_error *error
 ) {
   size_t got = 0;
-  int failure = source->vfs->read_at(source->vfs->context, file, offset, out, length, &got);
+  int failure = pks__vfs_read_at(source->vfs, file, offset, out, length, &got);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
   return got == length ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
@@ -488,7 +469,7 @@ void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pk
     pks_error failure;
     if (item->kind != PKS__RECORD_FILE) { continue; }
     if (pks__folder_scan_open(source, item, &file, &failure) == PKS_OK) {
-      source->vfs->close(source->vfs->context, file);
+      pks__vfs_close(source->vfs, file);
     } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
       request->notice(
         request->context, PKS_NOTICE_UNREADABLE, pks__entry_list_path(source->listing, item), item->path_length,

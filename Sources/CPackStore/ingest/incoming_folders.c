@@ -9,7 +9,7 @@
 #define WEEK_NS ((int64_t)7 * 24 * 60 * 60 * 1000000000)
 
 int pks__incoming_lock(pks_store *store, pks__file file, bool *taken) {
-  int failure = store->vfs->lock(store->vfs->context, file, 0, 1, PKS__LOCK_EXCLUSIVE);
+  int failure = pks__vfs_lock(store->vfs, file, 0, 1, PKS__LOCK_EXCLUSIVE);
   *taken = failure == 0;
   return failure == EAGAIN ? 0 : failure;
 }
@@ -17,7 +17,7 @@ int pks__incoming_lock(pks_store *store, pks__file file, bool *taken) {
 bool pks__incoming_is_named(pks_store *store, pks__file file, const char *path) {
   pks__file_info open, named;
   const pks_vfs *vfs = store->vfs;
-  return !vfs->info_of(vfs->context, file, &open) && !vfs->info(vfs->context, store->root, path, false, &named)
+  return !pks__vfs_info_of(vfs, file, &open) && !pks__vfs_info(vfs, store->root, path, false, &named)
     && open.device == named.device && open.inode == named.inode;
 }
 
@@ -33,7 +33,7 @@ void pks__incoming_clear(
       bool is_journal = strcmp(name, PKS__INCOMING_JOURNAL) == 0;
       if (is_journal != (pass == 1) || (keeps && keeps(context, name))) { continue; }
       if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
-      (void)store->vfs->unlink(store->vfs->context, store->root, file, false);
+      (void)pks__vfs_unlink(store->vfs, store->root, file, false);
     }
   }
   pks__name_list_free(&list);
@@ -41,7 +41,7 @@ void pks__incoming_clear(
 
 void pks__incoming_remove(pks_store *store, const char *path) {
   pks__incoming_clear(store, path, NULL, NULL);
-  (void)store->vfs->unlink(store->vfs->context, store->root, path, true);
+  (void)pks__vfs_unlink(store->vfs, store->root, path, true);
 }
 
 /// When somebody last worked in a folder: the newest of its files, or its own time.
@@ -49,13 +49,13 @@ static int64_t last_touched(pks_store *store, const char *path) {
   const pks_vfs *vfs = store->vfs;
   pks__name_list list;
   pks__file_info info;
-  int64_t newest = vfs->info(vfs->context, store->root, path, false, &info) ? INT64_MAX : info.modified_ns;
+  int64_t newest = pks__vfs_info(vfs, store->root, path, false, &info) ? INT64_MAX : info.modified_ns;
   (void)pks__name_list_read(&list, store->vfs, store->root, path, NULL);
   uint64_t at = 0;
   for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
     char file[PKS__INCOMING_PATH];
     if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
-    if (!vfs->info(vfs->context, store->root, file, false, &info) && info.modified_ns > newest) {
+    if (!pks__vfs_info(vfs, store->root, file, false, &info) && info.modified_ns > newest) {
       newest = info.modified_ns;
     }
   }
@@ -65,18 +65,18 @@ static int64_t last_touched(pks_store *store, const char *path) {
 
 static void sweep_folder(pks_store *store, const char *path) {
   const pks_vfs *vfs = store->vfs;
-  int64_t touched = last_touched(store, path), now = vfs->now_ns(vfs->context);
+  int64_t touched = last_touched(store, path), now = pks__vfs_now_ns(vfs);
   if (touched > now - WEEK_NS) { return; }
   char journal[PKS__INCOMING_PATH];
   pks__file file;
   (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
-  if (vfs->open(vfs->context, store->root, journal, PKS__OPEN_LOCK, &file)) { return; }
+  if (pks__vfs_open(vfs, store->root, journal, PKS__OPEN_LOCK, &file)) { return; }
   bool taken = false;
   if (!pks__incoming_lock(store, file, &taken) && taken && pks__incoming_is_named(store, file, journal)) {
     pks__incoming_remove(store, path);
   }
-  if (taken) { (void)vfs->lock(vfs->context, file, 0, 1, PKS__LOCK_NONE); }
-  vfs->close(vfs->context, file);
+  if (taken) { (void)pks__vfs_lock(vfs, file, 0, 1, PKS__LOCK_NONE); }
+  pks__vfs_close(vfs, file);
 }
 
 void pks__incoming_sweep(pks_store *store) {

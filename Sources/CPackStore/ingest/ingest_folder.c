@@ -106,7 +106,7 @@ typedef struct rereader {
 
 static void close_reread(rereader *rereader) {
   const pks_vfs *vfs = rereader->source->vfs;
-  if (rereader->file != PKS__NO_FILE) { vfs->close(vfs->context, rereader->file); }
+  if (rereader->file != PKS__NO_FILE) { pks__vfs_close(vfs, rereader->file); }
   rereader->file = PKS__NO_FILE;
 }
 
@@ -133,7 +133,7 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
 static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error *error) {
   pks_store *store = ingest->staging->store;
   pks__file_info own = {0};
-  int failure = store->vfs->info_of(store->vfs->context, store->root, &own);
+  int failure = pks__vfs_info_of(store->vfs, store->root, &own);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", "."); }
   pks_status status =
     pks__folder_scan_scan(source, &ingest->listing, &ingest->staging->scratch, &ingest->request, &own, error);

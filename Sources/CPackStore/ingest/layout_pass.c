@@ -386,11 +386,7 @@ static pks_status add_removed(assembler *assembler, const char *path, size_t len
     memcpy(&stored, removed->bytes + assembler->removed_at, sizeof stored);
     size_t removed_length = pks__get16(stored);
     const char *removed_path = (const char *)removed->bytes + assembler->removed_at + sizeof stored;
-    if (path) {
-      int order = memcmp(removed_path, path, pks__min_size(removed_length, length));
-      if (order == 0) { order = removed_length < length ? -1 : 1; }
-      if (order > 0) { return PKS_OK; }
-    }
+    if (path && pks__compare_bytes(removed_path, removed_length, path, length) >= 0) { return PKS_OK; }
     pks__run_item item = {.path = removed_path, .path_length = removed_length, .kind = PKS__RECORD_ABSENT};
     pks_status status = pks__run_writer_add(&assembler->ingest->run, &item, error);
     if (status) { return status; }
@@ -471,7 +467,7 @@ static pks_status finish_run(assembler *assembler, bool sync, pks_error *error) 
   }
   if (!status) { status = list_chunks(ingest, error); }
   if (status) { return status; }
-  int failure = vfs->random(vfs->context, &ingest->run_name.name, sizeof ingest->run_name.name);
+  int failure = pks__vfs_random(vfs, &ingest->run_name.name, sizeof ingest->run_name.name);
   if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
   char path[PKS__INDEX_NAME];
   pks__run_path(ingest->run_name.name, path);

@@ -40,8 +40,7 @@ static int enter(link_walk *walk, const char *name, size_t length) {
 static int follow(link_walk *walk, const char *rest) {
   size_t length, rest_length = strlen(rest);
   if (++walk->links > STEPS_MAX) { return ELOOP; }
-  int failure =
-    walk->vfs->read_link(walk->vfs->context, walk->root, walk->here, walk->target, sizeof walk->target, &length);
+  int failure = pks__vfs_read_link(walk->vfs, walk->root, walk->here, walk->target, sizeof walk->target, &length);
   if (failure) { return failure; }
   walk->leads_out = walk->target[0] == '/';
   if (length + 1 + rest_length > LEFT_MAX) { return ENAMETOOLONG; }
@@ -63,7 +62,7 @@ static int step(link_walk *walk) {
   } else if (length > 0 && !(length == 1 && name[0] == '.')) {
     pks__file_info info;
     int failure = enter(walk, name, length);
-    if (!failure) { failure = walk->vfs->info(walk->vfs->context, walk->root, walk->here, false, &info); }
+    if (!failure) { failure = pks__vfs_info(walk->vfs, walk->root, walk->here, false, &info); }
     if (failure) { return failure; }
     if (info.kind == PKS__KIND_LINK) { return follow(walk, rest); }
   }

@@ -82,9 +82,8 @@ static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_
   pks_status status = pks__folder_scan_open(source, item, &file, error);
   if (status) { return status; }
   size_t got = 0;
-  int failure =
-    source->vfs->read_at(source->vfs->context, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
-  source->vfs->close(source->vfs->context, file);
+  int failure = pks__vfs_read_at(source->vfs, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
+  pks__vfs_close(source->vfs, file);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
   return got == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
@@ -136,12 +135,12 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
   pks_status status = pks__folder_scan_open(source, item, &filler->file, error);
   if (status) { return status; }
   pks__file_info info;
-  int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
+  int failure = pks__vfs_info_of(source->vfs, filler->file, &info);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
   filler->offset = 0;
   filler->carry_length = 0;
   filler->modified_ns = info.modified_ns;
-  source->vfs->advise(source->vfs->context, filler->file, 0, item->size, true);
+  pks__vfs_advise(source->vfs, filler->file, 0, item->size, true);
   return info.size == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
 
@@ -149,7 +148,7 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
 static pks_status close_large(pks__batch_filler *filler, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = filler->source;
   pks__file_info info;
-  int failure = source->vfs->info_of(source->vfs->context, filler->file, &info);
+  int failure = pks__vfs_info_of(source->vfs, filler->file, &info);
   pks__batch_filler_close(filler);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
   return info.size == item->size && info.modified_ns == filler->modified_ns
@@ -202,6 +201,6 @@ pks_status pks__read_batch_fill(pks__batch_filler *filler, pks__read_batch *bloc
 }
 
 void pks__batch_filler_close(pks__batch_filler *filler) {
-  if (filler->file != PKS__NO_FILE) { filler->source->vfs->close(filler->source->vfs->context, filler->file); }
+  if (filler->file != PKS__NO_FILE) { pks__vfs_close(filler->source->vfs, filler->file); }
   filler->file = PKS__NO_FILE;
 }

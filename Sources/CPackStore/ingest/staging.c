@@ -17,14 +17,14 @@ static void empty_folder(const pks_vfs *vfs, pks__file root, const char *path) {
   for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
     char file[PKS__INDEX_NAME * 2];
     if (snprintf(file, sizeof file, "%s/%s", path, name) >= (int)sizeof file) { continue; }
-    (void)vfs->unlink(vfs->context, root, file, false);
+    (void)pks__vfs_unlink(vfs, root, file, false);
   }
   pks__name_list_free(&list);
 }
 
 static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) {
   empty_folder(vfs, root, path);
-  (void)vfs->unlink(vfs->context, root, path, true);
+  (void)pks__vfs_unlink(vfs, root, path, true);
 }
 
 /// Clears one name of `tmp`: a folder of a process that has ended.
@@ -34,7 +34,7 @@ static pks_status sweep_name(pks__staging *staging, const char *name, pks_error 
   uint64_t id;
   if (snprintf(path, sizeof path, PKS__TMP_FOLDER "/%s", name) >= (int)sizeof path) { return PKS_OK; }
   // The creation's last step, the rename of the control file, may have left the old name when the power went.
-  if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)store->vfs->unlink(store->vfs->context, store->root, path, false); }
+  if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)pks__vfs_unlink(store->vfs, store->root, path, false); }
   if (!pks__hex_parse64(name, &id) || id >> PKS__STAGING_BITS != 0) { return PKS_OK; }
   bool has_own = staging->folder != PKS__NO_FILE;
   if (has_own && id == staging->id) { return PKS_OK; }
@@ -67,7 +67,7 @@ static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
   pks_store *store = staging->store;
   const pks_vfs *vfs = store->vfs;
   for (;;) {
-    int failure = vfs->random(vfs->context, &staging->id, sizeof staging->id);
+    int failure = pks__vfs_random(vfs, &staging->id, sizeof staging->id);
     if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
     staging->id >>= 64 - PKS__STAGING_BITS;
     bool taken;
@@ -77,12 +77,12 @@ static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
     char digits[17];
     pks__hex64(staging->id, digits);
     (void)snprintf(staging->path, sizeof staging->path, PKS__TMP_FOLDER "/%s", digits);
-    failure = vfs->make_folder(vfs->context, store->root, staging->path);
+    failure = pks__vfs_make_folder(vfs, store->root, staging->path);
     if (failure == EEXIST) {
       pks__unlock_staging(vfs, staging->lock, staging->id);
       continue;
     }
-    if (!failure) { failure = vfs->open(vfs->context, store->root, staging->path, PKS__OPEN_FOLDER, &staging->folder); }
+    if (!failure) { failure = pks__vfs_open(vfs, store->root, staging->path, PKS__OPEN_FOLDER, &staging->folder); }
     return failure ? pks__fail_system(error, failure, "cannot create", staging->path) : PKS_OK;
   }
 }
@@ -113,23 +113,23 @@ void pks__staging_close(pks__staging *staging) {
   const pks_vfs *vfs = staging->store->vfs;
   pks__pool_destroy(staging->syncs);
   if (staging->folder != PKS__NO_FILE) {
-    vfs->close(vfs->context, staging->folder);
+    pks__vfs_close(vfs, staging->folder);
     (staging->leaves_garbage ? empty_folder : remove_folder)(vfs, staging->store->root, staging->path);
   }
   if (staging->lock != PKS__NO_FILE) {
     // Said, for a forked child may have this opening of the file too.
     pks__unlock_staging(vfs, staging->lock, staging->id);
-    vfs->close(vfs->context, staging->lock);
+    pks__vfs_close(vfs, staging->lock);
   }
-  if (staging->readers != PKS__NO_FILE) { vfs->close(vfs->context, staging->readers); }
+  if (staging->readers != PKS__NO_FILE) { pks__vfs_close(vfs, staging->readers); }
   *staging = (pks__staging){0};
 }
 
 void pks__staging_leave(const pks__staging *staging) {
   const pks_vfs *vfs = staging->store->vfs;
-  vfs->close(vfs->context, staging->folder);
-  vfs->close(vfs->context, staging->lock);
-  vfs->close(vfs->context, staging->readers);
+  pks__vfs_close(vfs, staging->folder);
+  pks__vfs_close(vfs, staging->lock);
+  pks__vfs_close(vfs, staging->readers);
 }
 
 // MARK: - Segment series
@@ -141,14 +141,14 @@ void pks__segment_series_init(pks__segment_series *series, pks__staging *staging
 static void run_sync(pks__task *task, uint32_t worker) {
   (void)worker;
   pks__sealed_segment *sealed = (pks__sealed_segment *)(void *)task;
-  sealed->sync_failure = sealed->vfs->sync(sealed->vfs->context, sealed->file);
+  sealed->sync_failure = pks__vfs_sync(sealed->vfs, sealed->file);
 }
 
 /// Waits for the sync of a sealed segment, and closes its file.
 static int settle(pks__segment_series *series, pks__sealed_segment *sealed) {
   if (sealed->file == PKS__NO_FILE) { return 0; }
   pks__pool_finish(series->staging->syncs, &sealed->task);
-  sealed->vfs->close(sealed->vfs->context, sealed->file);
+  pks__vfs_close(sealed->vfs, sealed->file);
   sealed->file = PKS__NO_FILE;
   return sealed->sync_failure;
 }
@@ -232,7 +232,7 @@ static void start_sync(pks__segment_series *series, pks__sealed_segment *sealed)
   if (series->sync) {
     pks__pool_submit(series->staging->syncs, &sealed->task);
   } else {
-    sealed->vfs->close(sealed->vfs->context, sealed->file);
+    pks__vfs_close(sealed->vfs, sealed->file);
     sealed->file = PKS__NO_FILE;
   }
 }
@@ -246,7 +246,7 @@ pks_status pks__segment_series_restore_sealed(
   pks_status status = make_room(series, error);
   pks__sealed_segment *sealed = status ? NULL : pks__allocate_zeroed(1, sizeof *sealed);
   if (!sealed) {
-    vfs->close(vfs->context, file);
+    pks__vfs_close(vfs, file);
     return status ? status : pks__fail_memory(error);
   }
   *sealed = (pks__sealed_segment){.task.run = run_sync, .info = *info, .file = file, .vfs = vfs};
@@ -271,7 +271,7 @@ static pks_status name_sealed(pks__segment_series *series, const pks__segment_id
   (void)snprintf(to, sizeof to, "%s/%s", folder, name);
   pks_status status = keeper ? keeper->seal(keeper->context, series->sealed_count, id, error) : PKS_OK;
   if (status) { return status; }
-  int failure = vfs->rename(vfs->context, series->staging->store->root, from, to);
+  int failure = pks__vfs_rename(vfs, series->staging->store->root, from, to);
   return failure ? pks__fail_system(error, failure, "cannot rename", name) : PKS_OK;
 }
 
@@ -291,7 +291,7 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   );
   if (!status) { status = name_sealed(series, &sealed->info.id, error); }
   if (status) {
-    if (sealed->file != PKS__NO_FILE) { vfs->close(vfs->context, sealed->file); }
+    if (sealed->file != PKS__NO_FILE) { pks__vfs_close(vfs, sealed->file); }
     pks__free(sealed);
     return status;
   }

@@ -9,10 +9,10 @@ pks_status pks__file_writer_open(
   pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
 ) {
   pks__file file;
-  int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_CREATE, &file);
+  int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_CREATE, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   pks_status status = pks__file_writer_adopt(out, vfs, file, path, error);
-  if (status) { vfs->close(vfs->context, file); }
+  if (status) { pks__vfs_close(vfs, file); }
   return status;
 }
 
@@ -30,7 +30,7 @@ pks_status pks__file_writer_adopt(
 static pks_status write_out(
   pks__file_writer *writer, const void *bytes, size_t byte_count, uint64_t offset, pks_error *error
 ) {
-  int failure = writer->vfs->write_at(writer->vfs->context, writer->file, offset, bytes, byte_count);
+  int failure = pks__vfs_write_at(writer->vfs, writer->file, offset, bytes, byte_count);
   if (!failure) { return PKS_OK; }
   pks_status status = pks__fail_system(error, failure, "cannot write", writer->name);
   if (error) { error->needed = byte_count; }
@@ -84,7 +84,7 @@ pks_status pks__file_writer_align(pks__file_writer *writer, uint64_t alignment, 
 pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error) {
   pks_status status = pks__file_writer_flush(writer, error);
   if (!status && sync) {
-    int failure = writer->vfs->sync(writer->vfs->context, writer->file);
+    int failure = pks__vfs_sync(writer->vfs, writer->file);
     if (failure) { status = pks__fail_system(error, failure, "cannot sync", writer->name); }
   }
   pks__file_writer_abandon(writer);
@@ -101,7 +101,7 @@ pks__file pks__file_writer_release(pks__file_writer *writer) {
 
 void pks__file_writer_abandon(pks__file_writer *writer) {
   if (!writer->buffer) { return; }
-  writer->vfs->close(writer->vfs->context, writer->file);
+  pks__vfs_close(writer->vfs, writer->file);
   pks__free(writer->buffer);
   *writer = (pks__file_writer){.file = PKS__NO_FILE};
 }

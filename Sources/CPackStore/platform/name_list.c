@@ -23,11 +23,11 @@ pks_status pks__name_list_read(
   visit visit = {.list = out, .error = error};
   pks__file folder;
   *out = (pks__name_list){0};
-  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_FOLDER, &folder);
   if (failure == ENOENT) { return PKS_OK; }
   if (!failure) {
-    failure = vfs->list(vfs->context, folder, add_name, &visit);
-    vfs->close(vfs->context, folder);
+    failure = pks__vfs_list(vfs, folder, add_name, &visit);
+    pks__vfs_close(vfs, folder);
   }
   return failure ? pks__fail_system(error, failure, "cannot list", path) : visit.status;
 }

@@ -10,7 +10,7 @@ static const char scratch_text[] = "cannot make room for a temporary file";
 void pks__scratch_free(pks__scratch *scratch) {
   if (scratch->mapped) {
     const pks_vfs *vfs = scratch->home->vfs;
-    vfs->unmap(vfs->context, scratch->bytes, (size_t)scratch->capacity);
+    pks__vfs_unmap(vfs, scratch->bytes, (size_t)scratch->capacity);
   } else {
     pks__free(scratch->bytes);
   }
@@ -25,12 +25,12 @@ static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_err
   (void)snprintf(name, sizeof name, "scratch-%u", scratch->home->next_number++);
   pks__file file = PKS__NO_FILE;
   void *address = NULL;
-  int failure = vfs->open(vfs->context, scratch->home->folder, name, PKS__OPEN_CREATE, &file);
+  int failure = pks__vfs_open(vfs, scratch->home->folder, name, PKS__OPEN_CREATE, &file);
   if (failure) { return pks__fail_system(error, failure, scratch_text, name); }
-  failure = vfs->preallocate(vfs->context, file, capacity);
-  if (!failure) { failure = vfs->map(vfs->context, file, (size_t)capacity, true, &address); }
-  vfs->close(vfs->context, file);
-  (void)vfs->unlink(vfs->context, scratch->home->folder, name, false);
+  failure = pks__vfs_preallocate(vfs, file, capacity);
+  if (!failure) { failure = pks__vfs_map(vfs, file, (size_t)capacity, true, &address); }
+  pks__vfs_close(vfs, file);
+  (void)pks__vfs_unlink(vfs, scratch->home->folder, name, false);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, scratch_text, name);
     if (error) { error->needed = capacity; }

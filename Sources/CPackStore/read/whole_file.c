@@ -106,7 +106,7 @@ static pks_status map_file(
 ) {
   size_t before = (size_t)(offset % PKS__MAP_GRAIN);
   void *address;
-  int failure = vfs->map_private(vfs->context, file, offset - before, before + count, &address);
+  int failure = pks__vfs_map_private(vfs, file, offset - before, before + count, &address);
   if (failure) { return pks__fail_system(error, failure, "cannot map", NULL); }
   *out = (pks_contents){
     .bytes = (uint8_t *)address + before,
@@ -155,13 +155,13 @@ pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_err
   status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
   if (status) { return pks__namespace_blame(status, asset, error); }
   bool mapped = file != PKS__NO_FILE && !map_file(vfs, file, 0, (size_t)asset->size, out, NULL);
-  if (file != PKS__NO_FILE) { vfs->close(vfs->context, file); }
+  if (file != PKS__NO_FILE) { pks__vfs_close(vfs, file); }
   return mapped ? PKS_OK : decode(asset, out, error);
 }
 
 void pks_contents_release(pks_contents *contents) {
   if (contents->vfs) {
-    contents->vfs->unmap(contents->vfs->context, contents->memory, contents->memory_size);
+    pks__vfs_unmap(contents->vfs, contents->memory, contents->memory_size);
   } else {
     pks__free(contents->memory);
   }
@@ -190,7 +190,7 @@ static pks_status fill_file(const pks_asset *asset, pks__file file, pks_error *e
     size_t count = (size_t)pks__min64(WRITTEN_AT_ONCE, asset->size - at);
     status = pks_asset_read(asset, at, buffer, count, error);
     if (status) { break; }
-    int failure = vfs->write_at(vfs->context, file, at, buffer, count);
+    int failure = pks__vfs_write_at(vfs, file, at, buffer, count);
     if (failure) {
       status = pks__fail_system(error, failure, "cannot fill a file in memory", NULL);
       if (error) { error->needed = asset->size - at; }
@@ -205,17 +205,17 @@ static pks_status fill_file(const pks_asset *asset, pks__file file, pks_error *e
 static pks_status make_memory_file(const pks_asset *asset, pks__file *out, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   pks__file file;
-  int failure = vfs->memory_file(vfs->context, "asset", &file);
+  int failure = pks__vfs_memory_file(vfs, "asset", &file);
   *out = PKS__NO_FILE;
   if (failure == ENOSYS) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot make a file in memory", NULL); }
   pks_status status = fill_file(asset, file, error);
   if (!status) {
-    failure = vfs->seal(vfs->context, file);
+    failure = pks__vfs_seal(vfs, file);
     if (failure) { status = pks__fail_system(error, failure, "cannot seal a file in memory", NULL); }
   }
   if (status) {
-    vfs->close(vfs->context, file);
+    pks__vfs_close(vfs, file);
   } else {
     *out = file;
   }

@@ -141,9 +141,9 @@ static pks_status open_base(pks__repair *repair, pks_error *error) {
   pks__run_name name = {0};
   char path[PKS__INDEX_NAME];
   if (generation.next_pack_number == 0) { generation.next_pack_number = 1; }
-  int failure = vfs->random(vfs->context, &name.name, sizeof name.name);
+  int failure = pks__vfs_random(vfs, &name.name, sizeof name.name);
   // All runs are written again, so paths that were chosen for the old key are of no use any more.
-  if (!failure) { failure = vfs->random(vfs->context, generation.path_key, sizeof generation.path_key); }
+  if (!failure) { failure = pks__vfs_random(vfs, generation.path_key, sizeof generation.path_key); }
   if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
   pks__run_path(name.name, path);
   pks_status status =
@@ -254,7 +254,7 @@ static pks_status check_site(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->old->vfs;
   const pks_repair_request *request = repair->request;
   pks__file_info info;
-  if (repair->plan.number == 0 && !vfs->info(vfs->context, repair->old->root, PKS__SITE_FOLDER, false, &info)) {
+  if (repair->plan.number == 0 && !pks__vfs_info(vfs, repair->old->root, PKS__SITE_FOLDER, false, &info)) {
     repair->plan.is_site = info.kind == PKS__KIND_FOLDER;
   }
   bool is_allowed = request->publication || request->dry_run || !repair->plan.is_site;

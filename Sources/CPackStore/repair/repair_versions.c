@@ -259,9 +259,7 @@ static pks_status put_record(draft_walk *walk, pks_error *error) {
 /// Below 0: the entry comes first; 0: both are of one path; above 0: the record does.
 static int compare(const draft_walk *walk) {
   if (!walk->has_entry || !walk->hit) { return walk->has_entry ? -1 : 1; }
-  size_t a = walk->entry.path_length, b = walk->merge.path_length;
-  int order = memcmp(walk->entry.path, walk->merge.path, pks__min_size(a, b));
-  return order ? order : (a > b) - (a < b);
+  return pks__compare_bytes(walk->entry.path, walk->entry.path_length, walk->merge.path, walk->merge.path_length);
 }
 
 static pks_status draft_next(draft_walk *walk, pks_error *error) {

@@ -51,11 +51,11 @@ static pks_status list_segments(pks__segment_scan *survey, pks_error *error) {
   const pks_vfs *vfs = survey->store->vfs;
   pks__file folder = PKS__NO_FILE;
   listing listing = {.survey = survey, .error = error};
-  int failure = vfs->open(vfs->context, survey->store->root, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, survey->store->root, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, &folder);
   if (failure == ENOENT) { return PKS_OK; }
   if (!failure) {
-    failure = vfs->list(vfs->context, folder, list_segment, &listing);
-    vfs->close(vfs->context, folder);
+    failure = pks__vfs_list(vfs, folder, list_segment, &listing);
+    pks__vfs_close(vfs, folder);
   }
   if (failure) { return pks__fail_system(error, failure, "cannot list", PKS__SEGMENTS_FOLDER); }
   return listing.status;

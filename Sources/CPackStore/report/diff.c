@@ -147,9 +147,7 @@ static pks_status step(side *side, pks_error *error) {
 static int compare_sides(const side *a, const side *b) {
   if (!a->more || !b->more) { return a->more ? -1 : 1; }
   const pks__catalog_entry *left = &a->entry, *right = &b->entry;
-  int order = memcmp(left->path, right->path, pks__min_size(left->path_length, right->path_length));
-  if (order != 0) { return order; }
-  return left->path_length < right->path_length ? -1 : left->path_length > right->path_length;
+  return pks__compare_bytes(left->path, left->path_length, right->path, right->path_length);
 }
 
 /// Takes the lower path of the two sides, and moves on.

@@ -20,7 +20,7 @@ static uint64_t measure(const pks_store *store, const pks__live_set *needed, con
     const char *folder = strchr(name, '.') ? PKS__INDEX_FOLDER : PKS__SEGMENTS_FOLDER;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     pks__file_info info;
-    if (vfs->info(vfs->context, store->root, path, false, &info) == 0) { sum += info.size; }
+    if (pks__vfs_info(vfs, store->root, path, false, &info) == 0) { sum += info.size; }
   }
   return sum;
 }
@@ -64,13 +64,13 @@ pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_
   if (status) { return status; }
   // An opening of its own, so that other snapshots of this store count.
   pks__file readers = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &readers);
+  int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &readers);
   if (failure == ENOENT) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE); }
   pks__reader_holds holds;
   pks__live_set live = {0};
   status = pks__reader_holds_find(&holds, store, readers, open->generation.number, error);
-  vfs->close(vfs->context, readers);
+  pks__vfs_close(vfs, readers);
   if (!status && holds.count > 0) { status = find_live(&live, open, error); }
   if (!status) {
     measure_holds(out, store, &holds, &live);

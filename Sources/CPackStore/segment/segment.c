@@ -22,7 +22,7 @@ pks_status pks__segment_open(
   segment->mutex = pks__mutex_create();
   pks_status status = segment->mutex ? PKS_OK : pks__fail_memory(error);
   if (!status) {
-    int failure = vfs->open(vfs->context, folder, path, PKS__OPEN_READ, &segment->file);
+    int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_READ, &segment->file);
     if (failure == ENOENT) {
       status = pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
     } else if (failure) {
@@ -31,7 +31,7 @@ pks_status pks__segment_open(
   }
   if (!status) {
     pks__file_info info;
-    int failure = vfs->info_of(vfs->context, segment->file, &info);
+    int failure = pks__vfs_info_of(vfs, segment->file, &info);
     if (failure) {
       status = pks__fail_system(error, failure, "cannot open", path);
     } else {
@@ -50,8 +50,8 @@ void pks__segment_close(pks__segment *segment) {
   if (!segment) { return; }
   pks__table_close(&segment->table);
   uint8_t *data = atomic_load(&segment->data);
-  if (data) { segment->vfs->unmap(segment->vfs->context, data, (size_t)segment->file_length); }
-  if (segment->file != PKS__NO_FILE) { segment->vfs->close(segment->vfs->context, segment->file); }
+  if (data) { pks__vfs_unmap(segment->vfs, data, (size_t)segment->file_length); }
+  if (segment->file != PKS__NO_FILE) { pks__vfs_close(segment->vfs, segment->file); }
   pks__scratch_free(&segment->bad_frames);
   pks__mutex_destroy(segment->mutex);
   pks__free(segment);
@@ -191,7 +191,7 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
   size_t got = 0;
-  int failure = segment->vfs->read_at(segment->vfs->context, segment->file, offset, out, byte_count, &got);
+  int failure = pks__vfs_read_at(segment->vfs, segment->file, offset, out, byte_count, &got);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
     if (error) { error->offset = offset; }
@@ -255,15 +255,14 @@ pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks
   if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
   if (!data) {
     void *address = NULL;
-    int failure =
-      segment->vfs->map(segment->vfs->context, segment->file, (size_t)segment->file_length, false, &address);
+    int failure = pks__vfs_map(segment->vfs, segment->file, (size_t)segment->file_length, false, &address);
     if (failure) { return pks__fail_system(error, failure, "cannot map", segment->name); }
     uint8_t *expected = NULL;
     if (atomic_compare_exchange_strong(&segment->data, &expected, address)) {
       data = address;
     } else {
       // Another thread was first; its mapping serves both.
-      segment->vfs->unmap(segment->vfs->context, address, (size_t)segment->file_length);
+      pks__vfs_unmap(segment->vfs, address, (size_t)segment->file_length);
       data = expected;
     }
   }

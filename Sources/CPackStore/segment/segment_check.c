@@ -101,7 +101,7 @@ static pks_status check_zeros(
   uint8_t bytes[PKS__PAGE];
   for (uint64_t at = begin; at < end; at += sizeof bytes) {
     size_t wanted = (size_t)pks__min64(sizeof bytes, end - at), got = 0;
-    int failure = segment->vfs->read_at(segment->vfs->context, segment->file, at, bytes, wanted, &got);
+    int failure = pks__vfs_read_at(segment->vfs, segment->file, at, bytes, wanted, &got);
     if (failure) {
       pks_error found;
       pks_status status = pks__fail_system(&found, failure, "cannot read", segment->name);
@@ -122,7 +122,7 @@ static pks_status check_header(pks__segment_checker *inspector, const pks__segme
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   size_t got = 0;
   inspector->bytes_checked += sizeof stored;
-  int failure = vfs->read_at(vfs->context, segment->file, 0, &stored, sizeof stored, &got);
+  int failure = pks__vfs_read_at(vfs, segment->file, 0, &stored, sizeof stored, &got);
   if (failure) {
     pks_error found;
     pks_status status = pks__fail_system(&found, failure, "cannot read", segment->name);

@@ -39,11 +39,11 @@ pks_status pks__segment_writer_resume(
 ) {
   pks__segment_writer writer = {.kind = kind};
   pks__file_info info;
-  int failure = home->vfs->info_of(home->vfs->context, file, &info);
+  int failure = pks__vfs_info_of(home->vfs, file, &info);
   pks_status status = failure ? pks__fail_system(error, failure, "cannot examine", path)
                               : pks__file_writer_adopt(&writer.file, home->vfs, file, path, error);
   if (status) {
-    home->vfs->close(home->vfs->context, file);
+    pks__vfs_close(home->vfs, file);
     return status;
   }
   writer.old_length = info.size;

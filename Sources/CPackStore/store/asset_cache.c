@@ -56,9 +56,9 @@ static void path_of(const char *folder, const pks__id *key, const char *suffix, 
 static void remove_pair(const pks__asset_cache *cache, pks__file root, const pks__id *key) {
   char path[PATH_SIZE];
   path_of(FILES, key, "", path);
-  (void)cache->vfs->unlink(cache->vfs->context, root, path, false);
+  (void)pks__vfs_unlink(cache->vfs, root, path, false);
   path_of(FILES, key, SUMS, path);
-  (void)cache->vfs->unlink(cache->vfs->context, root, path, false);
+  (void)pks__vfs_unlink(cache->vfs, root, path, false);
 }
 
 // MARK: - Opening
@@ -68,12 +68,12 @@ static int open_or_make_root(const pks__asset_cache *cache, pks__file *root) {
   const pks_vfs *vfs = cache->vfs;
   pks__file parent;
   // Making syncs the folder above, so it is asked for only where there is something to make.
-  int failure = vfs->open_root(vfs->context, cache->folder, false, root);
+  int failure = pks__vfs_open_root(vfs, cache->folder, false, root);
   if (failure != ENOENT) { return failure; }
-  failure = vfs->open_root(vfs->context, cache->parent, true, &parent);
+  failure = pks__vfs_open_root(vfs, cache->parent, true, &parent);
   if (failure) { return failure; }
-  vfs->close(vfs->context, parent);
-  return vfs->open_root(vfs->context, cache->folder, true, root);
+  pks__vfs_close(vfs, parent);
+  return pks__vfs_open_root(vfs, cache->folder, true, root);
 }
 
 /// `*root` is PKS__NO_FILE on failure.
@@ -87,11 +87,11 @@ static int make_folders(const pks__asset_cache *cache, pks__file *root) {
   }
   static const char *const folders[] = {FILES, TMP};
   for (size_t i = 0; !failure && i < PKS_COUNT_OF(folders); i++) {
-    failure = vfs->make_folder(vfs->context, *root, folders[i]);
+    failure = pks__vfs_make_folder(vfs, *root, folders[i]);
     if (failure == EEXIST) { failure = 0; }
   }
   if (failure) {
-    vfs->close(vfs->context, *root);
+    pks__vfs_close(vfs, *root);
     *root = PKS__NO_FILE;
   }
   return failure;
@@ -116,7 +116,7 @@ pks_status pks__asset_cache_open(
     pks__hex(store_id, 16, cache->folder + length + 1);
     pks__file root;
     // Nothing in it is needed: what cannot be made now is tried again when a file is to be made.
-    if (!make_folders(cache, &root)) { vfs->close(vfs->context, root); }
+    if (!make_folders(cache, &root)) { pks__vfs_close(vfs, root); }
   }
   if (status) {
     pks__asset_cache_close(cache);
@@ -163,12 +163,12 @@ static verdict read_sums(
   char path[PATH_SIZE];
   path_of(FILES, key, SUMS, path);
   pks__file file;
-  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_READ, &file);
   if (failure) { return failure == ENOENT ? WRONG : UNKNOWN; }
   size_t length = (size_t)sums_size(size), got = 0;
   uint8_t *bytes = pks__allocate(length + 1);
-  failure = bytes ? vfs->read_at(vfs->context, file, 0, bytes, length + 1, &got) : ENOMEM;
-  vfs->close(vfs->context, file);
+  failure = bytes ? pks__vfs_read_at(vfs, file, 0, bytes, length + 1, &got) : ENOMEM;
+  pks__vfs_close(vfs, file);
   verdict verdict = failure ? UNKNOWN : sums_are_whole(bytes, got, size) ? INTACT : WRONG;
   if (verdict == INTACT) {
     *out = bytes;
@@ -192,7 +192,7 @@ static verdict compare(
   verdict verdict = buffer ? read_sums(cache, root, key, size, &sums) : UNKNOWN;
   for (uint64_t block = 0; verdict == INTACT && block < block_count(size); block++) {
     size_t length = (size_t)pks__min64(BLOCK, size - block * BLOCK), got = 0;
-    int failure = cache->vfs->read_at(cache->vfs->context, file, block * BLOCK, buffer, length, &got);
+    int failure = pks__vfs_read_at(cache->vfs, file, block * BLOCK, buffer, length, &got);
     if (failure) {
       verdict = UNKNOWN;
     } else if (got != length || pks__checksum(buffer, length) != sum_at(sums, block)) {
@@ -218,12 +218,12 @@ static bool write_sums(pks__asset_cache_entry *entry) {
   path_of(TMP, &entry->key, SUMS, path);
   path_of(FILES, &entry->key, SUMS, final);
   pks__file file;
-  int failure = vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &file);
+  int failure = pks__vfs_open(vfs, entry->root, path, PKS__OPEN_CREATE, &file);
   if (!failure) {
-    failure = vfs->write_at(vfs->context, file, 0, entry->sums, length);
-    vfs->close(vfs->context, file);
+    failure = pks__vfs_write_at(vfs, file, 0, entry->sums, length);
+    pks__vfs_close(vfs, file);
   }
-  if (!failure) { failure = vfs->rename(vfs->context, entry->root, path, final); }
+  if (!failure) { failure = pks__vfs_rename(vfs, entry->root, path, final); }
   return !failure;
 }
 
@@ -252,27 +252,27 @@ static pks__file find_below(pks__asset_cache *cache, pks__file root, const pks__
   char path[PATH_SIZE];
   path_of(FILES, key, "", path);
   pks__file file;
-  if (vfs->open(vfs->context, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  if (pks__vfs_open(vfs, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
   pks__file_info info;
-  verdict verdict = vfs->info_of(vfs->context, file, &info) ? UNKNOWN : info.size == size ? INTACT : WRONG;
+  verdict verdict = pks__vfs_info_of(vfs, file, &info) ? UNKNOWN : info.size == size ? INTACT : WRONG;
   if (verdict == INTACT && !was_seen(cache, key, &info)) {
     verdict = compare(cache, root, file, key, size);
     if (verdict == INTACT) { set_seen(cache, key, &info); }
   }
   if (verdict == INTACT) {
-    (void)vfs->touch(vfs->context, root, path);
+    (void)pks__vfs_touch(vfs, root, path);
     return file;
   }
-  vfs->close(vfs->context, file);
+  pks__vfs_close(vfs, file);
   if (verdict == WRONG) { remove_pair(cache, root, key); }
   return PKS__NO_FILE;
 }
 
 pks__file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size) {
   pks__file root;
-  if (cache->vfs->open_root(cache->vfs->context, cache->folder, false, &root)) { return PKS__NO_FILE; }
+  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return PKS__NO_FILE; }
   pks__file file = find_below(cache, root, key, size);
-  cache->vfs->close(cache->vfs->context, root);
+  pks__vfs_close(cache->vfs, root);
   return file;
 }
 
@@ -307,24 +307,24 @@ static bool list_folder(const pks__asset_cache *cache, pks__file root, const cha
   const pks_vfs *vfs = cache->vfs;
   *out = (listing){0};
   pks__file folder;
-  if (vfs->open(vfs->context, root, path, PKS__OPEN_FOLDER, &folder)) { return false; }
-  int failure = vfs->list(vfs->context, folder, note_name, out);
-  vfs->close(vfs->context, folder);
+  if (pks__vfs_open(vfs, root, path, PKS__OPEN_FOLDER, &folder)) { return false; }
+  int failure = pks__vfs_list(vfs, folder, note_name, out);
+  pks__vfs_close(vfs, folder);
   return !failure && !out->failed;
 }
 
 static bool is_file(const pks__asset_cache *cache, pks__file root, const char *path, pks__file_info *info) {
-  return !cache->vfs->info(cache->vfs->context, root, path, false, info) && info->kind == PKS__KIND_FILE;
+  return !pks__vfs_info(cache->vfs, root, path, false, info) && info->kind == PKS__KIND_FILE;
 }
 
 /// Whether the file is gone: one that stays counts. What is no file is not ours, and does not.
 static bool remove_named(const pks__asset_cache *cache, pks__file root, const char *folder, const char *name) {
   char path[PATH_SIZE + sizeof SUMS];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  int failure = cache->vfs->unlink(cache->vfs->context, root, path, false);
+  int failure = pks__vfs_unlink(cache->vfs, root, path, false);
   if (!failure || failure == ENOENT) { return true; }
   pks__file_info info;
-  return !cache->vfs->info(cache->vfs->context, root, path, false, &info) && info.kind != PKS__KIND_FILE;
+  return !pks__vfs_info(cache->vfs, root, path, false, &info) && info.kind != PKS__KIND_FILE;
 }
 
 /// Whoever made these is dead: the lock is ours.
@@ -427,8 +427,8 @@ static void end_making(pks__asset_cache *cache) {
 static bool take_lock(pks__asset_cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   if (make_folders(entry->cache, &entry->root)) { return false; }
-  bool locked = !vfs->open(vfs->context, entry->root, LOCK, PKS__OPEN_LOCK, &entry->lock)
-    && !vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+  bool locked = !pks__vfs_open(vfs, entry->root, LOCK, PKS__OPEN_LOCK, &entry->lock)
+    && !pks__vfs_lock(vfs, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE);
   return locked;
 }
 
@@ -437,7 +437,7 @@ static bool make_file(pks__asset_cache_entry *entry) {
   path_of(TMP, &entry->key, "", path);
   entry->sums = pks__allocate((size_t)sums_size(entry->size));
   const pks_vfs *vfs = entry->cache->vfs;
-  return entry->sums && !vfs->open(vfs->context, entry->root, path, PKS__OPEN_CREATE, &entry->file);
+  return entry->sums && !pks__vfs_open(vfs, entry->root, path, PKS__OPEN_CREATE, &entry->file);
 }
 
 bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out) {
@@ -455,7 +455,7 @@ bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_
 bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, size_t byte_count) {
   const pks_vfs *vfs = entry->cache->vfs;
   PKS_ASSERT(entry->written % BLOCK == 0 && byte_count <= entry->size - entry->written);
-  if (vfs->write_at(vfs->context, entry->file, entry->written, bytes, byte_count)) { return false; }
+  if (pks__vfs_write_at(vfs, entry->file, entry->written, bytes, byte_count)) { return false; }
   for (size_t at = 0; at < byte_count; at += BLOCK) {
     pks_le64 sum = pks__put64(pks__checksum((const uint8_t *)bytes + at, pks__min_size(BLOCK, byte_count - at)));
     uint64_t block = (entry->written + at) / BLOCK;
@@ -470,10 +470,10 @@ static void release_entry(pks__asset_cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks__free(entry->sums);
   // Said, for a forked child may have this opening of the file too.
-  if (entry->lock != PKS__NO_FILE) { (void)vfs->lock(vfs->context, entry->lock, 0, 1, PKS__LOCK_NONE); }
+  if (entry->lock != PKS__NO_FILE) { (void)pks__vfs_lock(vfs, entry->lock, 0, 1, PKS__LOCK_NONE); }
   pks__file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
-    if (files[i] != PKS__NO_FILE) { vfs->close(vfs->context, files[i]); }
+    if (files[i] != PKS__NO_FILE) { pks__vfs_close(vfs, files[i]); }
   }
   end_making(entry->cache);
   *entry = (pks__asset_cache_entry){.cache = entry->cache};
@@ -485,14 +485,14 @@ static pks__file open_made(const pks__asset_cache_entry *entry, const char *path
   const pks_vfs *vfs = entry->cache->vfs;
   pks__file_info made, named;
   pks__file file;
-  if (vfs->open(vfs->context, entry->root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
-  bool is_it = !vfs->info_of(vfs->context, entry->file, &made) && !vfs->info_of(vfs->context, file, &named)
+  if (pks__vfs_open(vfs, entry->root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  bool is_it = !pks__vfs_info_of(vfs, entry->file, &made) && !pks__vfs_info_of(vfs, file, &named)
     && made.device == named.device && made.inode == named.inode;
   if (is_it) {
     set_seen(entry->cache, &entry->key, &named);
     return file;
   }
-  vfs->close(vfs->context, file);
+  pks__vfs_close(vfs, file);
   return PKS__NO_FILE;
 }
 
@@ -503,7 +503,7 @@ pks__file pks__asset_cache_finish(pks__asset_cache_entry *entry) {
   path_of(TMP, &entry->key, "", path);
   path_of(FILES, &entry->key, "", final);
   pks__file file = PKS__NO_FILE;
-  if (write_sums(entry) && !vfs->rename(vfs->context, entry->root, path, final)) { file = open_made(entry, final); }
+  if (write_sums(entry) && !pks__vfs_rename(vfs, entry->root, path, final)) { file = open_made(entry, final); }
   if (file == PKS__NO_FILE) {
     pks__asset_cache_abandon(entry);
   } else {
@@ -516,9 +516,9 @@ void pks__asset_cache_abandon(pks__asset_cache_entry *entry) {
   if (entry->root != PKS__NO_FILE && entry->file != PKS__NO_FILE) {
     char path[PATH_SIZE];
     path_of(TMP, &entry->key, "", path);
-    (void)entry->cache->vfs->unlink(entry->cache->vfs->context, entry->root, path, false);
+    (void)pks__vfs_unlink(entry->cache->vfs, entry->root, path, false);
     path_of(TMP, &entry->key, SUMS, path);
-    (void)entry->cache->vfs->unlink(entry->cache->vfs->context, entry->root, path, false);
+    (void)pks__vfs_unlink(entry->cache->vfs, entry->root, path, false);
   }
   release_entry(entry);
 }

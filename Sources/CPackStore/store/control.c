@@ -112,7 +112,7 @@ static int read_copies(const pks_vfs *vfs, pks__file file, stored_control *store
     for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
       stored_copy *out = &stored->copies[copy][slot];
       size_t length = 0;
-      int one = vfs->read_at(vfs->context, file, pks__control_offset(slot, copy), out, sizeof *out, &length);
+      int one = pks__vfs_read_at(vfs, file, pks__control_offset(slot, copy), out, sizeof *out, &length);
       if (one) {
         memset(out, 0, sizeof *out);
         failure = one;
@@ -129,7 +129,7 @@ static int read_copies(const pks_vfs *vfs, pks__file file, stored_control *store
 static int read_once(const pks_vfs *vfs, pks__file file, stored_control *stored, size_t *got, bool *unreadable) {
   memset(stored, 0, sizeof *stored);
   *unreadable = false;
-  int failure = vfs->read_at(vfs->context, file, 0, stored, sizeof *stored, got);
+  int failure = pks__vfs_read_at(vfs, file, 0, stored, sizeof *stored, got);
   return failure == EIO || failure == EBADMSG ? read_copies(vfs, file, stored, got, unreadable) : failure;
 }
 
@@ -299,7 +299,7 @@ static int write_slot(const pks_vfs *vfs, pks__file file, size_t index, const pk
   encode(slot, &stored);
   int failure = 0;
   for (size_t copy = 0; copy < PKS__CONTROL_COPIES && !failure; copy++) {
-    failure = vfs->write_at(vfs->context, file, pks__control_offset(index, copy), &stored, sizeof stored);
+    failure = pks__vfs_write_at(vfs, file, pks__control_offset(index, copy), &stored, sizeof stored);
   }
   return failure;
 }
@@ -324,18 +324,18 @@ pks_status pks__control_mend(
     encode(&control->slots[slot], &stored);
     for (size_t copy = 0; copy < PKS__CONTROL_COPIES && !failure; copy++) {
       if (control->copies[slot][copy] == PKS__COPY_WHOLE) { continue; }
-      failure = vfs->write_at(vfs->context, file, pks__control_offset(slot, copy), &stored, sizeof stored);
+      failure = pks__vfs_write_at(vfs, file, pks__control_offset(slot, copy), &stored, sizeof stored);
     }
   }
   if (failure) { return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE); }
-  failure = sync ? vfs->sync(vfs->context, file) : 0;
+  failure = sync ? pks__vfs_sync(vfs, file) : 0;
   return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
 }
 
 /// Puts a slot back whose write failed; whether nothing is left of what was to be written.
 static bool take_back(const pks_vfs *vfs, pks__file file, size_t index, const pks__control *control, bool sync) {
   if (!control->known[index] || write_slot(vfs, file, index, &control->slots[index])) { return false; }
-  return !sync || vfs->sync(vfs->context, file) == 0;
+  return !sync || pks__vfs_sync(vfs, file) == 0;
 }
 
 pks_status pks__control_write(
@@ -350,7 +350,7 @@ pks_status pks__control_write(
     *gone = take_back(vfs, file, index, control, sync);
     return pks__fail_system(error, failure, "cannot write", PKS__CONTROL_FILE);
   }
-  if (sync) { failure = vfs->sync(vfs->context, file); }
+  if (sync) { failure = pks__vfs_sync(vfs, file); }
   if (failure) {
     // It may or may not last. It counts for now, but the next commit must write over it and not over the durable one.
     pks__control_slot weak = *slot;

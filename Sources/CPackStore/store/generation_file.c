@@ -10,9 +10,9 @@ static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, 
   pks__file_info info = {0};
   size_t got = 0;
   *out = NULL;
-  int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_READ, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  failure = vfs->info_of(vfs->context, file, &info);
+  failure = pks__vfs_info_of(vfs, file, &info);
   pks_status status = PKS_OK;
   if (!failure && info.size > PKS__GENERATION_FILE_MAX) {
     status = pks__fail(error, PKS_CORRUPT, "file is too long for a generation", path, 0);
@@ -20,12 +20,12 @@ static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, 
   if (!failure && !status) {
     *out = pks__allocate((size_t)info.size + 1);
     if (*out) {
-      failure = vfs->read_at(vfs->context, file, 0, *out, (size_t)info.size, &got);
+      failure = pks__vfs_read_at(vfs, file, 0, *out, (size_t)info.size, &got);
     } else {
       status = pks__fail_memory(error);
     }
   }
-  vfs->close(vfs->context, file);
+  pks__vfs_close(vfs, file);
   *length = got;
   if (failure) { status = pks__fail_system(error, failure, "cannot read", path); }
   if (!status && got != info.size) { status = pks__fail(error, PKS_CORRUPT, "file is truncated", path, got); }

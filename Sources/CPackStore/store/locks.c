@@ -11,7 +11,7 @@ enum { HOLDER_SIZE = 32 };
 static pks_status open_file(
   const pks_vfs *vfs, pks__file root, const char *name, pks__open_mode mode, pks__file *out, pks_error *error
 ) {
-  int failure = vfs->open(vfs->context, root, name, mode, out);
+  int failure = pks__vfs_open(vfs, root, name, mode, out);
   if (!failure) { return PKS_OK; }
   pks_status status = pks__fail_system(error, failure, "cannot open", name);
   if (failure != EACCES && failure != EPERM && failure != EROFS) { return status; }
@@ -30,14 +30,14 @@ pks_status pks__open_readers(const pks_vfs *vfs, pks__file root, pks__file *out,
 /// Notes the writer's process id, padded so that a longer one leaves no digits behind.
 static void note_holder(const pks_vfs *vfs, pks__file lock) {
   char text[HOLDER_SIZE + 1];
-  (void)snprintf(text, sizeof text, "%-31llu\n", (unsigned long long)vfs->process_id(vfs->context));
-  (void)vfs->write_at(vfs->context, lock, 0, text, HOLDER_SIZE);
+  (void)snprintf(text, sizeof text, "%-31llu\n", (unsigned long long)pks__vfs_process_id(vfs));
+  (void)pks__vfs_write_at(vfs, lock, 0, text, HOLDER_SIZE);
 }
 
 static uint64_t read_holder(const pks_vfs *vfs, pks__file lock) {
   char text[HOLDER_SIZE + 1] = {0};
   size_t got = 0;
-  if (vfs->read_at(vfs->context, lock, 0, text, HOLDER_SIZE, &got)) { return 0; }
+  if (pks__vfs_read_at(vfs, lock, 0, text, HOLDER_SIZE, &got)) { return 0; }
   uint64_t id = 0;
   for (size_t i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++) { id = id * 10 + (uint64_t)(text[i] - '0'); }
   return id;
@@ -52,7 +52,7 @@ static pks_status wait_for_writer(
 ) {
   int64_t time = SHORTEST_WAIT_NS;
   while (*failure == EAGAIN) {
-    int asleep = vfs->sleep_ns(vfs->context, time);
+    int asleep = pks__vfs_sleep_ns(vfs, time);
     if (asleep) { return pks__fail_system(error, asleep, lock_text, PKS__LOCK_FILE); }
     time = time * 2 < LONGEST_WAIT_NS ? time * 2 : LONGEST_WAIT_NS;
     bool goes_on = !wait->goes_on || wait->goes_on(wait->context);
@@ -60,13 +60,13 @@ static pks_status wait_for_writer(
     if (!goes_on) {
       return pks__fail(error, PKS_CANCELLED, "cancelled while another process wrote to the store", NULL, PKS_NO_OFFSET);
     }
-    *failure = vfs->lock(vfs->context, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+    *failure = pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
   }
   return PKS_OK;
 }
 
 pks_status pks__lock_writer(const pks_vfs *vfs, pks__file lock, const pks__wait *wait, pks_error *error) {
-  int failure = vfs->lock(vfs->context, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+  int failure = pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
   if (failure == EAGAIN && wait->is_refused) {
     uint64_t holder = read_holder(vfs, lock);
     pks__fail(error, PKS_BUSY, "another process is writing to the store", PKS__LOCK_FILE, PKS_NO_OFFSET);
@@ -80,18 +80,16 @@ pks_status pks__lock_writer(const pks_vfs *vfs, pks__file lock, const pks__wait 
   return PKS_OK;
 }
 
-void pks__unlock_writer(const pks_vfs *vfs, pks__file lock) {
-  (void)vfs->lock(vfs->context, lock, 0, 1, PKS__LOCK_NONE);
-}
+void pks__unlock_writer(const pks_vfs *vfs, pks__file lock) { (void)pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_NONE); }
 
 pks_status pks__pin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation, pks_error *error) {
   PKS_ASSERT(generation > 0 && generation < PKS__STAGINGS_BEGIN);
-  int failure = vfs->lock(vfs->context, readers, generation, 1, PKS__LOCK_SHARED);
+  int failure = pks__vfs_lock(vfs, readers, generation, 1, PKS__LOCK_SHARED);
   return failure ? pks__fail_system(error, failure, lock_text, PKS__READERS_FILE) : PKS_OK;
 }
 
 void pks__unpin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation) {
-  (void)vfs->lock(vfs->context, readers, generation, 1, PKS__LOCK_NONE);
+  (void)pks__vfs_lock(vfs, readers, generation, 1, PKS__LOCK_NONE);
 }
 
 pks_status pks__is_pinned(
@@ -99,18 +97,18 @@ pks_status pks__is_pinned(
 ) {
   *pinned = false;
   if (first >= end) { return PKS_OK; }
-  int failure = vfs->lock_held(vfs->context, readers, first, end - first, pinned);
+  int failure = pks__vfs_lock_held(vfs, readers, first, end - first, pinned);
   return failure ? pks__fail_system(error, failure, lock_text, PKS__READERS_FILE) : PKS_OK;
 }
 
 pks_status pks__lock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging, bool *taken, pks_error *error) {
   PKS_ASSERT(staging >> PKS__STAGING_BITS == 0);
-  int failure = vfs->lock(vfs->context, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_EXCLUSIVE);
+  int failure = pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_EXCLUSIVE);
   *taken = failure == 0;
   if (failure == EAGAIN) { return PKS_OK; }
   return failure ? pks__fail_system(error, failure, lock_text, PKS__LOCK_FILE) : PKS_OK;
 }
 
 void pks__unlock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging) {
-  (void)vfs->lock(vfs->context, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_NONE);
+  (void)pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_NONE);
 }

@@ -39,10 +39,10 @@ pks_status pks__reader_holds_find(
   if (status || !any) { return status; }
   search search = {.holds = out, .vfs = vfs, .readers = readers, .end = bound, .error = error};
   pks__file folder = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, store->root, PKS__INDEX_FOLDER, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, store->root, PKS__INDEX_FOLDER, PKS__OPEN_FOLDER, &folder);
   if (!failure) {
-    failure = vfs->list(vfs->context, folder, visit, &search);
-    vfs->close(vfs->context, folder);
+    failure = pks__vfs_list(vfs, folder, visit, &search);
+    pks__vfs_close(vfs, folder);
   }
   return failure ? pks__fail_system(error, failure, "cannot list", PKS__INDEX_FOLDER) : search.status;
 }

@@ -17,11 +17,11 @@
 static pks_status open_readers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__open_mode mode = store->may_write ? PKS__OPEN_SHARED_LOCK : PKS__OPEN_READ;
-  int failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, mode, &store->readers_file);
+  int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, mode, &store->readers_file);
   if (store->may_write && (failure == EROFS || failure == EACCES || failure == EPERM)) {
     store->may_write = false;
     store->write_failure = failure;
-    failure = vfs->open(vfs->context, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &store->readers_file);
+    failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &store->readers_file);
   }
   if (failure == ENOENT) { return PKS_OK; }
   return failure ? pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE) : PKS_OK;
@@ -37,7 +37,7 @@ static pks_status check_may_create(const pks_options *options, const char *path,
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
-  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  int failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, mode, &store->control);
   if (failure == ENOENT && options->create && store->may_write) {
     // Before anything is made: a folder that holds something else is left as it is.
     pks_status status = pks__store_check_vacant(store, path, error);
@@ -47,12 +47,12 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     uint32_t average = options->chunk_average ? options->chunk_average : PKS__CHUNK_AVERAGE_DEFAULT;
     if (!status) { status = pks__store_create(store, average, error); }
     if (status) { return status; }
-    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+    failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, mode, &store->control);
   }
   if ((failure == EROFS || failure == EACCES) && store->may_write) {
     store->may_write = false;
     store->write_failure = failure;
-    failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
+    failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
   }
   if (failure == ENOENT) {
     pks_status status = pks__store_fail_without_control(store, path, error);
@@ -78,12 +78,12 @@ static pks_status check_path(const char *path, pks_error *error) {
 
 static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  int failure = pks__vfs_boot_id(vfs, store->boot_id);
   if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
-  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  failure = pks__vfs_open_root(vfs, path, false, &store->root);
   // Creating syncs the folder above, so it is asked for only where there is something to create.
   if (failure == ENOENT && options->create && store->may_write) {
-    failure = vfs->open_root(vfs->context, path, true, &store->root);
+    failure = pks__vfs_open_root(vfs, path, true, &store->root);
   }
   if (failure == ENOENT) {
     pks_status missing = check_may_create(options, path, error);
@@ -127,12 +127,12 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
   store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
-  int failure = store->vfs->fork_mark(store->vfs->context, &store->fork_mark);
+  int failure = pks__vfs_fork_mark(store->vfs, &store->fork_mark);
   if (failure) {
     pks__free(store);
     return pks__fail_system(error, failure, "cannot mark the process", NULL);
   }
-  failure = store->vfs->random(store->vfs->context, &store->map_key, sizeof store->map_key);
+  failure = pks__vfs_random(store->vfs, &store->map_key, sizeof store->map_key);
   if (failure) {
     pks__free(store);
     return pks__fail_system(error, failure, "cannot draw a key", NULL);
@@ -142,7 +142,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   store->may_write = options->sha256 != NULL && !options->read_only;
   store->root = store->readers_file = store->lock = store->control = PKS__NO_FILE;
   store->wait = (pks__wait){options->no_wait, options->wait_context, options->keep_waiting};
-  uint32_t processors = store->vfs->processor_count(store->vfs->context);
+  uint32_t processors = pks__vfs_processor_count(store->vfs);
   store->thread_count = options->thread_count ? options->thread_count : processors;
   store->mutex = pks__mutex_create();
   store->opening = pks__mutex_create();
@@ -194,11 +194,11 @@ static bool notice_part(void *context, const char *name, size_t length, pks__fil
 static pks_status open_parts(pks_store *store, const char *path, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   bool found = false;
-  int failure = vfs->boot_id(vfs->context, store->boot_id);
+  int failure = pks__vfs_boot_id(vfs, store->boot_id);
   if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
-  failure = vfs->open_root(vfs->context, path, false, &store->root);
+  failure = pks__vfs_open_root(vfs, path, false, &store->root);
   if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
-  if (!failure) { failure = vfs->list(vfs->context, store->root, notice_part, &found); }
+  if (!failure) { failure = pks__vfs_list(vfs, store->root, notice_part, &found); }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
   pks_error refusal;
@@ -216,7 +216,7 @@ pks_status pks__store_open_control(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   PKS_ASSERT(store->control == PKS__NO_FILE);
   pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
-  int failure = vfs->open(vfs->context, store->root, PKS__CONTROL_FILE, mode, &store->control);
+  int failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, mode, &store->control);
   if (!failure || failure == ENOENT) { return PKS_OK; }
   return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE);
 }
@@ -241,7 +241,7 @@ static void close_files(pks_store *store) {
   pks__watch_close(&store->watch);
   pks__file files[] = {store->control, store->readers_file, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
-    if (files[i] != PKS__NO_FILE) { store->vfs->close(store->vfs->context, files[i]); }
+    if (files[i] != PKS__NO_FILE) { pks__vfs_close(store->vfs, files[i]); }
   }
 }
 
@@ -263,6 +263,6 @@ void pks_store_close(pks_store *store) {
   close_files(store);
   pks__mutex_destroy(store->mutex);
   pks__mutex_destroy(store->opening);
-  store->vfs->fork_unmark(store->vfs->context, store->fork_mark);
+  pks__vfs_fork_unmark(store->vfs, store->fork_mark);
   pks__free(store);
 }

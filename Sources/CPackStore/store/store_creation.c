@@ -66,11 +66,11 @@ static int holds_content(const pks_store *store, bool *found) {
   for (size_t i = 0; !*found && i < PKS_COUNT_OF(folders); i++) {
     pks__file folder;
     surplus surplus = {.expected = expected[i]};
-    int failure = vfs->open(vfs->context, store->root, folders[i], PKS__OPEN_FOLDER, &folder);
+    int failure = pks__vfs_open(vfs, store->root, folders[i], PKS__OPEN_FOLDER, &folder);
     if (failure == ENOENT) { continue; }
     if (failure) { return failure; }
-    failure = vfs->list(vfs->context, folder, notice_surplus, &surplus);
-    vfs->close(vfs->context, folder);
+    failure = pks__vfs_list(vfs, folder, notice_surplus, &surplus);
+    pks__vfs_close(vfs, folder);
     if (failure) { return failure; }
     *found = surplus.found;
   }
@@ -79,7 +79,7 @@ static int holds_content(const pks_store *store, bool *found) {
 
 pks_status pks__store_check_vacant(pks_store *store, const char *path, pks_error *error) {
   bool foreign = false, content = false;
-  int failure = store->vfs->list(store->vfs->context, store->root, notice_foreign, &foreign);
+  int failure = pks__vfs_list(store->vfs, store->root, notice_foreign, &foreign);
   if (!failure && !foreign) { failure = holds_content(store, &content); }
   if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
   if (content) { return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET); }
@@ -91,15 +91,15 @@ static pks_status write_file(
   const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error
 ) {
   pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_CREATE, &file);
   if (failure == EEXIST) {
-    (void)vfs->unlink(vfs->context, root, path, false);
-    failure = vfs->open(vfs->context, root, path, PKS__OPEN_CREATE, &file);
+    (void)pks__vfs_unlink(vfs, root, path, false);
+    failure = pks__vfs_open(vfs, root, path, PKS__OPEN_CREATE, &file);
   }
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
-  failure = vfs->write_at(vfs->context, file, 0, bytes, length);
-  if (!failure) { failure = vfs->sync(vfs->context, file); }
-  vfs->close(vfs->context, file);
+  failure = pks__vfs_write_at(vfs, file, 0, bytes, length);
+  if (!failure) { failure = pks__vfs_sync(vfs, file); }
+  pks__vfs_close(vfs, file);
   return failure ? pks__fail_system(error, failure, "cannot write", path) : PKS_OK;
 }
 
@@ -111,13 +111,13 @@ static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   char generation[PKS__INDEX_NAME];
   pks__generation_path(1, generation);
   pks__file_info info;
-  if (vfs->info(vfs->context, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
+  if (pks__vfs_info(vfs, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
   pks_status status = pks__store_sync_folder(store, ".", error);
   if (status) { return status; }
-  (void)vfs->unlink(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
-  (void)vfs->unlink(vfs->context, store->root, generation, false);
+  (void)pks__vfs_unlink(vfs, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, false);
+  (void)pks__vfs_unlink(vfs, store->root, generation, false);
   static const char *const folders[] = {PKS__TMP_FOLDER, PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
-  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) { (void)vfs->unlink(vfs->context, store->root, folders[i], true); }
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) { (void)pks__vfs_unlink(vfs, store->root, folders[i], true); }
   return PKS_OK;
 }
 
@@ -130,8 +130,8 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
   pks__scratch bytes = {0};
   char path[PKS__INDEX_NAME];
   pks__generation_path(1, path);
-  int failure = vfs->random(vfs->context, slot.store_id, sizeof slot.store_id);
-  if (!failure) { failure = vfs->random(vfs->context, generation.path_key, sizeof generation.path_key); }
+  int failure = pks__vfs_random(vfs, slot.store_id, sizeof slot.store_id);
+  if (!failure) { failure = pks__vfs_random(vfs, generation.path_key, sizeof generation.path_key); }
   if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   memcpy(generation.store_id, slot.store_id, sizeof generation.store_id);
@@ -148,13 +148,13 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
     status = write_file(vfs, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, control, sizeof control, error);
   }
   if (!status) {
-    failure = vfs->rename(vfs->context, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, PKS__CONTROL_FILE);
+    failure = pks__vfs_rename(vfs, store->root, PKS__TMP_FOLDER "/" PKS__CONTROL_FILE, PKS__CONTROL_FILE);
     if (failure) { status = pks__fail_system(error, failure, "cannot rename", PKS__CONTROL_FILE); }
   }
   if (!status) {
     status = pks__store_sync_folder(store, ".", error);
     // Taken back: a store that was not made durable must not be used as if it were.
-    if (status) { (void)vfs->unlink(vfs->context, store->root, PKS__CONTROL_FILE, false); }
+    if (status) { (void)pks__vfs_unlink(vfs, store->root, PKS__CONTROL_FILE, false); }
   }
   pks__scratch_free(&bytes);
   return status;
@@ -165,7 +165,7 @@ pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error
   pks_status status = pks__lock_writer(vfs, store->lock, &store->wait, error);
   if (status) { return status; }
   pks__file_info info;
-  int failure = vfs->info(vfs->context, store->root, PKS__CONTROL_FILE, false, &info);
+  int failure = pks__vfs_info(vfs, store->root, PKS__CONTROL_FILE, false, &info);
   if (failure && failure != ENOENT) { status = pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (failure == ENOENT) {
     status = clear_leftovers(store, error);

@@ -5,7 +5,7 @@
 pks_status pks__store_make_folders(pks_store *store, pks_error *error) {
   static const char *const folders[] = {PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
   for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
-    int failure = store->vfs->make_folder(store->vfs->context, store->root, folders[i]);
+    int failure = pks__vfs_make_folder(store->vfs, store->root, folders[i]);
     if (failure && failure != EEXIST) { return pks__fail_system(error, failure, "cannot create", folders[i]); }
   }
   return PKS_OK;
@@ -16,11 +16,11 @@ static pks_status sync(
 ) {
   const pks_vfs *vfs = store->vfs;
   pks__file file = PKS__NO_FILE;
-  int failure = vfs->open(vfs->context, store->root, path, mode, &file);
+  int failure = pks__vfs_open(vfs, store->root, path, mode, &file);
   if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (!failure) {
-    failure = vfs->sync(vfs->context, file);
-    vfs->close(vfs->context, file);
+    failure = pks__vfs_sync(vfs, file);
+    pks__vfs_close(vfs, file);
   }
   return failure ? pks__fail_system(error, failure, "cannot sync", path) : PKS_OK;
 }

@@ -5,14 +5,14 @@ void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks__file control) {
   pks__file_info info;
   void *address;
   // A shorter file would fault where a slot is looked for.
-  if (vfs->info_of(vfs->context, control, &info) || info.size < PKS__CONTROL_SIZE) { return; }
-  if (!vfs->map_is_live(vfs->context, control)) { return; }
-  if (vfs->map(vfs->context, control, PKS__CONTROL_SIZE, false, &address)) { return; }
+  if (pks__vfs_info_of(vfs, control, &info) || info.size < PKS__CONTROL_SIZE) { return; }
+  if (!pks__vfs_map_is_live(vfs, control)) { return; }
+  if (pks__vfs_map(vfs, control, PKS__CONTROL_SIZE, false, &address)) { return; }
   out->control = address;
 }
 
 void pks__watch_close(pks__watch *watch) {
-  if (watch->control) { watch->vfs->unmap(watch->vfs->context, (void *)(uintptr_t)watch->control, PKS__CONTROL_SIZE); }
+  if (watch->control) { pks__vfs_unmap(watch->vfs, (void *)(uintptr_t)watch->control, PKS__CONTROL_SIZE); }
   *watch = (pks__watch){0};
 }
 

@@ -243,10 +243,10 @@ static pks_status read_stored(
   if (is_complete) { pks__segment_name(&series->sealed[place->segment]->info.id, name); }
   (void)snprintf(path, sizeof path, "%s/%s", delivery->incoming.path, name);
   size_t got = 0;
-  int failure = is_complete ? vfs->open(vfs->context, delivery->store->root, path, PKS__OPEN_READ, &file) : 0;
+  int failure = is_complete ? pks__vfs_open(vfs, delivery->store->root, path, PKS__OPEN_READ, &file) : 0;
   bool is_open = !failure;
-  if (!failure) { failure = vfs->read_at(vfs->context, file, offset, delivery->stored.bytes, length, &got); }
-  if (is_complete && is_open) { vfs->close(vfs->context, file); }
+  if (!failure) { failure = pks__vfs_read_at(vfs, file, offset, delivery->stored.bytes, length, &got); }
+  if (is_complete && is_open) { pks__vfs_close(vfs, file); }
   if (failure) { return pks__fail_system(error, failure, "cannot read", path); }
   bool is_whole = got == length && pks__checksum(delivery->stored.bytes, length) == pks__get64(row->sum);
   return is_whole ? PKS_OK : pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, offset);

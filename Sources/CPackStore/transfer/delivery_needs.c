@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "catalog/tree_cursor.h"
 #include "store/chunk_lookup.h"
 #include "transfer/delivery_pages.h"
@@ -23,12 +24,6 @@ static pks_status corrupt_file(
   const pks_delivery *delivery, const pks__needy_file *file, const char *text, pks_error *error
 ) {
   return pks__fail_at_path(error, PKS_CORRUPT, text, text_at(delivery, file->path), file->path_length);
-}
-
-static int compare(const void *a, size_t a_length, const void *b, size_t b_length) {
-  size_t common = pks__min_size(a_length, b_length);
-  int order = common > 0 ? memcmp(a, b, common) : 0;  // an empty key may be NULL
-  return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
 static pks_status append_text(
@@ -79,7 +74,7 @@ static pks_status is_changed(scan *scan, const pks__catalog_entry *entry, bool *
   while (scan->old_more) {
     size_t length;
     const char *old = pks__tree_cursor_key(&scan->old_entries, &length);
-    int order = compare(old, length, entry->path, entry->path_length);
+    int order = pks__compare_bytes(old, length, entry->path, entry->path_length);
     if (order > 0) { return PKS_OK; }
     if (order == 0) {
       const pks__tree_cursor *at = &scan->old_entries;
@@ -265,7 +260,7 @@ typedef struct layout_glance {
 /// How the next needy file stands to a key of the page.
 static int compare_next(const layout_glance *glance, const pks__tree_item *item) {
   const pks__needy_file *file = file_at(glance->delivery, glance->at);
-  return compare(text_at(glance->delivery, file->path), file->path_length, item->key, item->key_length);
+  return pks__compare_bytes(text_at(glance->delivery, file->path), file->path_length, item->key, item->key_length);
 }
 
 /// The key of a child is the last one below it.
@@ -599,35 +594,14 @@ static pks_status place_chunk(extent_walk *walk, uint32_t segment, uint64_t inde
   return PKS_OK;
 }
 
-static void sift_down(const pks_delivery *delivery, uint32_t *order, uint64_t at, uint64_t count) {
-  for (;;) {
-    uint64_t child = 2 * at + 1;
-    if (child >= count) { return; }
-    bool right =
-      child + 1 < count && chunk_at(delivery, order[child])->begin < chunk_at(delivery, order[child + 1])->begin;
-    child += right;
-    if (chunk_at(delivery, order[at])->begin >= chunk_at(delivery, order[child])->begin) { return; }
-    uint32_t moved = order[at];
-    order[at] = order[child];
-    order[child] = moved;
-    at = child;
-  }
-}
-
-static void sort_by_place(const pks_delivery *delivery, uint32_t *order, uint64_t count) {
-  for (uint64_t i = count / 2; i > 0; i--) { sift_down(delivery, order, i - 1, count); }
-  for (uint64_t end = count; end > 1; end--) {
-    uint32_t last = order[end - 1];
-    order[end - 1] = order[0];
-    order[0] = last;
-    sift_down(delivery, order, 0, end - 1);
-  }
+static bool lies_before(const void *context, const void *a, const void *b) {
+  return chunk_at(context, *(const uint32_t *)a)->begin < chunk_at(context, *(const uint32_t *)b)->begin;
 }
 
 /// Puts the chunks of a frame in order, each once. CORRUPT when they overlap otherwise.
 static pks_status order_chunks(pks_delivery *delivery, pks__planned_frame *frame, pks_error *error) {
   uint32_t *order = PKS__SCRATCH_AT(&delivery->order, uint32_t, frame->first);
-  sort_by_place(delivery, order, frame->chunk_count);
+  pks__sort(order, frame->chunk_count, sizeof *order, lies_before, delivery);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < frame->chunk_count; i++) {
     const pks__missing_chunk *chunk = chunk_at(delivery, order[i]);

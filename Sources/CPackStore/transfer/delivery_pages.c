@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "catalog/tree_cursor.h"
 #include "store/chunk_lookup.h"
 
@@ -233,39 +234,21 @@ static pks_status want_more_tables(pks_delivery *delivery, bool *any, pks_error 
   return status;
 }
 
-/// Whether want `a` stands before `b`.
-static bool stands_before(const pks__want *a, const pks__want *b) {
+static bool stands_before(const void *context, const void *first, const void *second) {
+  const pks__want *a = first, *b = second;
+  (void)context;
   if (a->segment != b->segment) { return a->segment < b->segment; }
   if (a->kind != b->kind) { return a->kind < b->kind; }
   return a->offset < b->offset;
-}
-
-static void sift_down(pks__want *wants, uint64_t at, uint64_t count) {
-  for (;;) {
-    uint64_t child = 2 * at + 1;
-    if (child >= count) { return; }
-    if (child + 1 < count && stands_before(&wants[child], &wants[child + 1])) { child++; }
-    if (!stands_before(&wants[at], &wants[child])) { return; }
-    pks__want moved = wants[at];
-    wants[at] = wants[child];
-    wants[child] = moved;
-    at = child;
-  }
 }
 
 /// By segment and place, and each once: neighbours may be fetched together.
 static void sort_wants(pks_delivery *delivery) {
   pks__want *wants = PKS__SCRATCH_AT(&delivery->wants, pks__want, 0);
   uint64_t count = PKS__SCRATCH_COUNT(&delivery->wants, pks__want), kept = 0;
-  for (uint64_t i = count / 2; i > 0; i--) { sift_down(wants, i - 1, count); }
-  for (uint64_t end = count; end > 1; end--) {
-    pks__want last = wants[end - 1];
-    wants[end - 1] = wants[0];
-    wants[0] = last;
-    sift_down(wants, 0, end - 1);
-  }
+  pks__sort(wants, count, sizeof *wants, stands_before, NULL);
   for (uint64_t i = 0; i < count; i++) {
-    if (kept > 0 && !stands_before(&wants[kept - 1], &wants[i])) { continue; }
+    if (kept > 0 && !stands_before(NULL, &wants[kept - 1], &wants[i])) { continue; }
     wants[kept++] = wants[i];
   }
   delivery->wants.length = kept * sizeof(pks__want);

@@ -10,7 +10,7 @@ pks_status pks__delivery_check_room(const pks_delivery *delivery, uint64_t neede
   const pks_vfs *vfs = delivery->store->vfs;
   uint64_t left = 0;
   // Who cannot say how much is left will say so when it is used up.
-  if (vfs->free_bytes(vfs->context, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
+  if (pks__vfs_free_bytes(vfs, delivery->store->root, &left) || left >= needed) { return PKS_OK; }
   (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", delivery->pack, PKS_NO_OFFSET);
   if (error) { error->needed = needed; }
   return PKS_NO_SPACE;

@@ -52,7 +52,7 @@ static pks_status fail_path(int failure, const char *text, const char *path, pks
 }
 
 static pks_status make_folder(pks_store *store, const char *path, pks_error *error) {
-  int failure = store->vfs->make_folder(store->vfs->context, store->root, path);
+  int failure = pks__vfs_make_folder(store->vfs, store->root, path);
   return fail_path(failure == EEXIST ? 0 : failure, "cannot create", path, error);
 }
 
@@ -67,12 +67,12 @@ static pks_status take_folder(pks__transfer_staging *incoming, pks_error *error)
     pks_status status = make_folder(store, PKS__INCOMING_FOLDER, error);
     if (!status) { status = make_folder(store, incoming->path, error); }
     if (status) { return status; }
-    int failure = vfs->open(vfs->context, store->root, path, PKS__OPEN_LOCK, &incoming->journal_file);
+    int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_LOCK, &incoming->journal_file);
     if (failure == ENOENT) { continue; }  // Its last owner removed it just now.
     if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
     failure = pks__incoming_lock(store, incoming->journal_file, &taken);
     if (!failure && taken && pks__incoming_is_named(store, incoming->journal_file, path)) { return PKS_OK; }
-    vfs->close(vfs->context, incoming->journal_file);
+    pks__vfs_close(vfs, incoming->journal_file);
     incoming->journal_file = PKS__NO_FILE;
     if (failure) { return pks__fail_system(error, failure, "cannot lock", path); }
     if (!taken) {
@@ -169,7 +169,7 @@ static pks_status open_growing(void *context, uint32_t number, pks__file *out, p
   path_of(incoming, name, path);
   incoming->is_used = true;
   return fail_path(
-    vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, out), "cannot create", path, error
+    pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_OR_CREATE, out), "cannot create", path, error
   );
 }
 
@@ -224,7 +224,7 @@ static pks_status open_files(pks__transfer_staging *incoming, pks_error *error) 
   const pks_vfs *vfs = incoming->store->vfs;
   char path[PKS__INCOMING_PATH];
   path_of(incoming, PAGES, path);
-  int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_OR_CREATE, &incoming->pages_file);
+  int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_OR_CREATE, &incoming->pages_file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   pks_status status =
     pks__record_log_open(&incoming->journal, vfs, incoming->journal_file, "incoming journal", incoming->home, error);
@@ -268,11 +268,11 @@ void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) 
   if (is_ours && (discard || !incoming->is_used || incoming->is_spoilt)) {
     pks__incoming_remove(incoming->store, incoming->path);
   }
-  if (incoming->pages_file != PKS__NO_FILE) { vfs->close(vfs->context, incoming->pages_file); }
+  if (incoming->pages_file != PKS__NO_FILE) { pks__vfs_close(vfs, incoming->pages_file); }
   if (is_ours) {
     // Said, for a forked child may have this opening of the file too.
-    (void)vfs->lock(vfs->context, incoming->journal_file, 0, 1, PKS__LOCK_NONE);
-    vfs->close(vfs->context, incoming->journal_file);
+    (void)pks__vfs_lock(vfs, incoming->journal_file, 0, 1, PKS__LOCK_NONE);
+    pks__vfs_close(vfs, incoming->journal_file);
   }
   *incoming = (pks__transfer_staging){0};
 }
@@ -280,8 +280,8 @@ void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) 
 void pks__transfer_staging_leave(const pks__transfer_staging *incoming) {
   if (!incoming->store) { return; }
   const pks_vfs *vfs = incoming->store->vfs;
-  vfs->close(vfs->context, incoming->pages_file);
-  vfs->close(vfs->context, incoming->journal_file);
+  pks__vfs_close(vfs, incoming->pages_file);
+  pks__vfs_close(vfs, incoming->journal_file);
 }
 
 pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error) {
@@ -392,8 +392,8 @@ static void finish_name(const pks__transfer_staging *incoming, uint32_t number, 
   pks__file_info info;
   growing_name(number, name);
   path_of(incoming, name, from);
-  if (vfs->info(vfs->context, incoming->store->root, path, false, &info) == ENOENT) {
-    (void)vfs->rename(vfs->context, incoming->store->root, from, path);
+  if (pks__vfs_info(vfs, incoming->store->root, path, false, &info) == ENOENT) {
+    (void)pks__vfs_rename(vfs, incoming->store->root, from, path);
   }
 }
 
@@ -421,7 +421,7 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
   pks__file file = PKS__NO_FILE;
   if (!status) { status = take_frames(resumption, segment, &stored_bytes, &found); }
   if (!status) {
-    int failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_READ, &file);
+    int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_READ, &file);
     status = fail_path(failure, "cannot open", path, &found);
   }
   if (!status) {
@@ -465,7 +465,7 @@ static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, b
     char name[NAME_SIZE], path[PKS__INCOMING_PATH];
     growing_name(resumption->restored, name);
     path_of(incoming, name, path);
-    failure = vfs->open(vfs->context, incoming->store->root, path, PKS__OPEN_READ, &resumption->growing);
+    failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_READ, &resumption->growing);
     if (failure == ENOENT) { return PKS_OK; }
   }
   pks_status status = pks__scratch_reserve(&resumption->stored, length, error);
@@ -473,7 +473,7 @@ static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, b
   size_t got = 0;
   uint64_t offset = pks__place_offset(pks__get64(row->place));
   if (!failure) {
-    failure = vfs->read_at(vfs->context, resumption->growing, offset, resumption->stored.bytes, length, &got);
+    failure = pks__vfs_read_at(vfs, resumption->growing, offset, resumption->stored.bytes, length, &got);
   }
   *has = !failure && got == length && pks__checksum(resumption->stored.bytes, length) == pks__get64(row->sum);
   return PKS_OK;
@@ -560,9 +560,7 @@ pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__in
   if (!status) { status = take_growing(&resumption, error); }
   if (!status) { pks__incoming_clear(incoming->store, incoming->path, is_taken, &resumption); }
   if (PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id) > 0) { incoming->is_used = true; }
-  if (resumption.growing != PKS__NO_FILE) {
-    incoming->store->vfs->close(incoming->store->vfs->context, resumption.growing);
-  }
+  if (resumption.growing != PKS__NO_FILE) { pks__vfs_close(incoming->store->vfs, resumption.growing); }
   pks__scratch_free(&resumption.complete);
   pks__scratch_free(&resumption.stored);
   return status;
