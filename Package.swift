@@ -13,6 +13,11 @@ let cSettings: [CSetting] = [
   .enableWarning("strict-prototypes"),
 ]
 
+/// `make test` sets PACKSTORE_OPTIMIZE: its campaigns run the core some million times, twice as fast with -O1. A package
+/// that depends on this one never sees these flags, which would keep it from building.
+let optimization: [CSetting] =
+  Context.environment["PACKSTORE_OPTIMIZE"] != nil ? [.unsafeFlags(["-O1"], .when(configuration: .debug))] : []
+
 let swiftSettings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -56,7 +61,7 @@ let package = Package(
       name: "CPackStore",
       dependencies: ["CZstd", "CXXHash"],
       // Files name each other from here: "index/run.h".
-      cSettings: cSettings + [.headerSearchPath(".")]
+      cSettings: cSettings + optimization + [.headerSearchPath(".")]
     ),
     .target(
       name: "PackStore",
@@ -65,11 +70,13 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "PackAuthoring",
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     // What needs HTTP is guarded by the trait, so that nothing of it is resolved where the trait is off.
@@ -85,6 +92,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
       ],
+      exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
@@ -102,6 +110,7 @@ let package = Package(
         "PackStore", "CPackStore", "CZstd", "CXXHash",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
+      exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(name: "packstore-bench", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
@@ -109,7 +118,7 @@ let package = Package(
       name: "CPackStoreTesting",
       dependencies: ["CPackStore"],
       path: "Tests/CPackStoreTesting",
-      cSettings: cSettings + [.headerSearchPath("../../Sources/CPackStore")]
+      cSettings: cSettings + optimization + [.headerSearchPath("../../Sources/CPackStore")]
     ),
     // Started as processes by the suites, and at length by `make torture`.
     .executableTarget(
