@@ -9,7 +9,7 @@ extension Core {
   /// order: the store shows the old generation or the new one, byte for byte.
   @Suite struct CrashCampaignTests {
     /// Distinct states of the disk, by the names and bytes in the store's folder.
-    private static let target = 100_000 * Int(Campaign.scale)
+    private static let target = 40_000 * Int(Campaign.scale)
     private static let workers = ProcessInfo.processInfo.activeProcessorCount
 
     @Test func everyStateIsOldOrNew() throws {

@@ -10,13 +10,15 @@ extension Core {
   @Suite struct FaultTests {
     // MARK: Failing calls
 
-    /// Every call of every change fails, once and from then on. Says how many places in the core made a call that failed.
+    /// Every call of every change fails, once; and from then on, of which `make test` tries every fifth. Says how many places
+    /// in the core made a call that failed.
     @Test func everyCallFails() throws {
       var sites: Set<UInt> = [], failures = 0
       for change in Change.all + [.look] {
         let test = try FaultTest(change)
         for sticky in [false, true] {
-          for call in 0..<test.calls(SIM_CALL_ANY) {
+          let step = sticky && Campaign.scale == 1 ? 5 : 1
+          for call in stride(from: sticky ? Campaign.seed % UInt64(step) : 0, to: test.calls(SIM_CALL_ANY), by: step) {
             let place = "\(change.name), call \(call) fails\(sticky ? " from then on" : "")"
             let site = try test.run(place) { sim_fail($0.raw, SIM_CALL_ANY, nil, call, EIO, sticky) }
             if let site { sites.insert(site) }
