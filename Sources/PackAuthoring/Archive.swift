@@ -1,15 +1,16 @@
 public import PackStore
-public import SystemPackage
 
-/// What became an archive.
-public struct ArchiveResult: Hashable, Sendable {
-  public let version: PackVersion
+extension Store {
+  /// What became an archive.
+  public struct ArchiveResult: Hashable, Codable, Sendable {
+    public let version: PackVersion
 
-  /// What clients are told to trust.
-  public let publicKey: SitePublicKey
+    /// What clients are told to trust.
+    public let publicKey: SitePublicKey
 
-  /// Of the file.
-  public let byteCount: Int
+    /// Of the file.
+    public let byteCount: Int
+  }
 }
 
 extension Store {
@@ -25,35 +26,30 @@ extension Store {
   /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`.
   public func package(
-    _ pack: PublishedPack, to file: FilePath, signedBy key: SiteKey, options: PublishOptions = .init(),
+    _ pack: Site.PublishedPack, to file: FilePath, signedBy key: SiteKey, options: Site.PublishOptions = .init(),
     replacing: Bool = false,
-    progress: (@Sendable (PublishProgress) -> Void)? = nil
+    progress: (@Sendable (Site.PublishProgress) -> Void)? = nil
   ) async throws -> ArchiveResult {
     try await BlockingExecutor.run {
       try Archive(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
     }
   }
+}
 
-  /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
-  public func package(
-    _ pack: PublishedPack, to file: String, signedBy key: SiteKey, options: PublishOptions = .init(),
-    replacing: Bool = false,
-    progress: (@Sendable (PublishProgress) -> Void)? = nil
-  ) async throws -> ArchiveResult {
-    try await package(
-      pack, to: FilePath(file), signedBy: key, options: options, replacing: replacing, progress: progress)
-  }
+extension Store.ArchiveResult: CustomStringConvertible {
+  /// `Tutorial@3 in 81920 bytes`.
+  public var description: String { "\(version) in \(byteCount) bytes" }
 }
 
 /// An archive that is being made, by way of a site of its own.
 struct Archive {
-  private let pack: PublishedPack
+  private let pack: Site.PublishedPack
   private let source: Store
   private let file: FilePath
   private let isReplacing: Bool
   private let workFolder: FilePath
 
-  init(of pack: PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
+  init(of pack: Site.PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
     self.pack = pack
     self.source = source
     self.file = file
@@ -62,8 +58,8 @@ struct Archive {
   }
 
   func make(
-    _ key: SiteKey, _ options: PublishOptions, _ progress: (@Sendable (PublishProgress) -> Void)?
-  ) throws -> ArchiveResult {
+    _ key: SiteKey, _ options: Site.PublishOptions, _ progress: (@Sendable (Site.PublishProgress) -> Void)?
+  ) throws -> Store.ArchiveResult {
     try requireName(file)
     try makeFolder(workFolder)
     defer { removeTree(workFolder) }
@@ -75,7 +71,7 @@ struct Archive {
     let byteCount = try write(site.folder, to: draft)
     try place(draft, at: FilePlace(file), replacing: isReplacing)
     try syncFolder(file.removingLastComponent())
-    return ArchiveResult(
+    return Store.ArchiveResult(
       version: result.packs[0].version, publicKey: key.publicKey, byteCount: Int(clamping: byteCount))
   }
 

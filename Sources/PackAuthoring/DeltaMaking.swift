@@ -1,33 +1,41 @@
 public import PackStore
-public import SystemPackage
 
-/// How much work goes into a delta: more makes it smaller, and applying it no slower.
-public struct DeltaOptions: Hashable, Sendable {
-  /// What the pack belongs to. Clients apply a delta to a pack of the same product and key alone.
-  public var product = Product.standard
+extension Store {
+  /// How much work goes into a delta: more makes it smaller, and applying it no slower.
+  public struct DeltaOptions: Hashable, Sendable {
+    /// What the pack belongs to. Clients apply a delta to a pack of the same product and key alone.
+    public var product = Product.standard
 
-  /// 1 to 22, on the scale of zstd.
-  public var level: Int32 = Self.standardLevel
+    /// 1 to 22, on the scale of zstd.
+    public var level: Int32 = Self.standardLevel
 
-  public init() {}
+    public init(
+      product: Store.Product = Product.standard, level: Int32 = Self.standardLevel
+    ) {
+      self.product = product
+      self.level = level
+    }
 
-  /// Quick to build, about a tenth larger.
-  public static let fastLevel: Int32 = 9
-  /// Smaller than what `zstd -19 --patch-from` makes, in less than a third of its time.
-  public static let standardLevel: Int32 = 18
-  /// As small as can be.
-  public static let bestLevel: Int32 = 22
+    /// Quick to build, about a tenth larger.
+    public static let fastLevel: Int32 = 9
+    /// Smaller than what `zstd -19 --patch-from` makes, in less than a third of its time.
+    public static let standardLevel: Int32 = 18
+    /// As small as can be.
+    public static let bestLevel: Int32 = 22
+  }
 }
 
-/// What became a delta.
-public struct DeltaResult: Hashable, Sendable {
-  public let info: DeltaInfo
+extension Store {
+  /// What became a delta.
+  public struct DeltaResult: Hashable, Codable, Sendable {
+    public let info: DeltaFile.Info
 
-  /// Who signed it.
-  public let publicKey: SitePublicKey?
+    /// Who signed it.
+    public let publicKey: SitePublicKey?
 
-  /// Of the file, its signature included.
-  public let byteCount: Int
+    /// Of the file, its signature included.
+    public let byteCount: Int
+  }
 }
 
 extension Store {
@@ -44,7 +52,7 @@ extension Store {
   /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`, `purged`.
   public func makeDelta(
-    of pack: PackID, from: UInt64, to: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
+    of pack: PackID, fromVersion: UInt64, toVersion: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
     options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws -> DeltaResult {
     try await BlockingExecutor.run {
@@ -53,7 +61,7 @@ extension Store {
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)
       let info = try self.makeSnapshot().buildDelta(
-        of: pack, from: from, to: to, level: options.level,
+        of: pack, from: fromVersion, to: toVersion, level: options.level,
         write: { offset, bytes in try output.write(bytes, at: offset) }, progress: progress)
       let sequence = SiteRoot.nextSequence(after: nil, at: nanosecondsSince1970())
       let signature =
@@ -69,14 +77,9 @@ extension Store {
       return DeltaResult(info: info, publicKey: key?.publicKey, byteCount: info.byteCount + signature.count)
     }
   }
+}
 
-  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has the
-  /// first.
-  public func makeDelta(
-    of pack: PackID, from: UInt64, to: UInt64, file: String, signedBy key: SiteKey? = nil,
-    options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
-  ) async throws -> DeltaResult {
-    try await makeDelta(
-      of: pack, from: from, to: to, file: FilePath(file), signedBy: key, options: options, progress: progress)
-  }
+extension Store.DeltaResult: CustomStringConvertible {
+  /// `Tutorial@3 to 4 in 81920 bytes`.
+  public var description: String { "\(info) in \(byteCount) bytes" }
 }

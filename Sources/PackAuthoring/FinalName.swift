@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 // How a file that was written under a name of its own gets the name that was asked for.
 

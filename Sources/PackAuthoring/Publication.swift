@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -18,8 +17,8 @@ struct Publication {
   let site: Site
   let source: Store
   let key: SiteKey
-  let options: PublishOptions
-  let progress: (@Sendable (PublishProgress) -> Void)?
+  let options: Site.PublishOptions
+  let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
   /// The site's, in which tests end a publication where they want.
   var folder: SiteFolder
@@ -31,8 +30,8 @@ struct Publication {
   var now = nanosecondsSince1970()
 
   init(
-    site: Site, source: Store, key: SiteKey, options: PublishOptions,
-    progress: (@Sendable (PublishProgress) -> Void)?
+    site: Site, source: Store, key: SiteKey, options: Site.PublishOptions,
+    progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) {
     self.site = site
     self.source = source
@@ -44,7 +43,7 @@ struct Publication {
   }
 
   /// Publishes what is wanted; nil: the current version of each pack of the source.
-  func run(_ wanted: [PublishedPack]?) throws -> PublishResult {
+  func run(_ wanted: [Site.PublishedPack]?) throws -> Site.PublishResult {
     guard source.id != site.store.id else {
       throw PackStoreError(.invalidArgument, "a store cannot be published to itself", file: source.path.string)
     }
@@ -55,14 +54,14 @@ struct Publication {
       throw PackStoreError(.invalidArgument, "the number or the level of deltas is out of range")
     }
     let snapshot = try source.makeSnapshot()
-    let wanted = wanted ?? snapshot.packs.map { PublishedPack($0.id) }
+    let wanted = wanted ?? snapshot.packs.map { Site.PublishedPack($0.id) }
     try Self.check(wanted, in: snapshot)
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     return try publish(wanted, from: snapshot)
   }
 
-  private static func check(_ wanted: [PublishedPack], in snapshot: borrowing Snapshot) throws {
+  private static func check(_ wanted: [Site.PublishedPack], in snapshot: Snapshot) throws {
     for pack in wanted {
       guard let current = snapshot.pack(pack.pack) else {
         throw PackStoreError(.notFound, "no such pack", file: pack.pack.name)
@@ -77,8 +76,8 @@ struct Publication {
   // MARK: - Steps
 
   private func publish(
-    _ wanted: [PublishedPack], from snapshot: borrowing Snapshot
-  ) throws -> PublishResult {
+    _ wanted: [Site.PublishedPack], from snapshot: Snapshot
+  ) throws -> Site.PublishResult {
     var change = try SiteChange(
       of: site.store, named: siteID, in: folder, signedBy: key, options: options, now: now, progress: progress)
     let first = change.root
@@ -91,7 +90,7 @@ struct Publication {
     try change.collect()
     let (deltas, missingDeltas) = try makeDeltas(of: results.map(\.version), in: &change)
     let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
-    return PublishResult(
+    return Site.PublishResult(
       change, isUnchanged: change.root == first, packs: results, droppedVersions: dropped, restoredVersions: restored,
       deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
   }
@@ -99,21 +98,21 @@ struct Publication {
   /// Copies what is wanted to the site's store, and drops what is beyond the number to keep. What the store has lost is
   /// copied first, from the oldest version on, so that versions are current in the order in which they were.
   private func stage(
-    _ wanted: [PublishedPack], from snapshot: borrowing Snapshot, _ previous: [PackID: PackVersion],
+    _ wanted: [Site.PublishedPack], from snapshot: Snapshot, _ previous: [PackID: PackVersion],
     in change: inout SiteChange
-  ) throws -> ([PublishResult.Pack], [PackVersion], [PackVersion]) {
+  ) throws -> ([Site.PublishResult.Pack], [PackVersion], [PackVersion]) {
     var transaction = try change.makeTransaction()
     let restored = try restore(change.missing, from: snapshot, to: &transaction)
-    var results: [PublishResult.Pack] = []
+    var results: [Site.PublishResult.Pack] = []
     var dropped: [PackVersion] = []
     for pack in wanted {
       let result = try copy(pack.pack, pack.version, from: snapshot, to: &transaction)
       let versions = transaction.versions(of: pack.pack)
       let surplus = versions.dropFirst(options.keptVersionCount).filter { !$0.isPinned }
-      if !surplus.isEmpty { try transaction.trim(pack.pack, to: options.keptVersionCount) }
+      if !surplus.isEmpty { try transaction.trim(pack.pack, keeping: options.keptVersionCount) }
       dropped += surplus
       results.append(
-        PublishResult.Pack(
+        Site.PublishResult.Pack(
           version: result.version, previous: previous[pack.pack], isUnchanged: result.isUnchanged,
           newByteCount: result.newByteCount, newStoredByteCount: result.newStoredByteCount))
     }
@@ -123,7 +122,7 @@ struct Publication {
 
   /// Copies versions that the root named and the site's store lacks, where the source keeps them.
   private func restore(
-    _ missing: [SiteChange.MissingVersion], from snapshot: borrowing Snapshot, to transaction: inout Transaction
+    _ missing: [SiteChange.MissingVersion], from snapshot: Snapshot, to transaction: inout Transaction
   ) throws -> [PackVersion] {
     var restored: [PackVersion] = []
     for lost in missing.reversed() {
@@ -139,9 +138,9 @@ struct Publication {
   }
 
   private func copy(
-    _ pack: PackID, _ version: UInt64?, from snapshot: borrowing Snapshot, to transaction: inout Transaction
-  ) throws -> InstallResult {
-    var copyOptions = CopyOptions()
+    _ pack: PackID, _ version: UInt64?, from snapshot: Snapshot, to transaction: inout Transaction
+  ) throws -> Store.InstallResult {
+    var copyOptions = Store.CopyOptions()
     copyOptions.level = options.level
     copyOptions.layout = options.layout
     copyOptions.isOwn = true
@@ -157,9 +156,9 @@ struct Publication {
   /// the task was cancelled.
   private func makeDeltas(
     of current: [PackVersion], in change: inout SiteChange
-  ) throws -> ([DeltaInfo], [PublishResult.MissingDelta]) {
+  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
     let snapshot = try site.store.makeSnapshot()
-    var made: [DeltaInfo] = [], missing: [PublishResult.MissingDelta] = []
+    var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
     var isCancelled = false
     for version in current where !isCancelled {
       for from in missingDeltas(to: version, in: change.root) where !isCancelled {
@@ -191,8 +190,8 @@ struct Publication {
   }
 
   private func makeDelta(
-    of pack: PackID, from: UInt64, to: UInt64, in snapshot: borrowing Snapshot
-  ) throws -> DeltaInfo {
+    of pack: PackID, from: UInt64, to: UInt64, in snapshot: Snapshot
+  ) throws -> DeltaFile.Info {
     let file = try folder.openDelta()
     let delta = try snapshot.buildDelta(
       of: pack, from: from, to: to, level: options.deltaOptions.level,
@@ -207,7 +206,7 @@ struct Publication {
 func nanosecondsSince1970() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
 
 extension SiteRoot.Delta {
-  init(_ delta: DeltaInfo) {
+  init(_ delta: DeltaFile.Info) {
     self.init(
       from: delta.fromCatalog, to: delta.toCatalog, header: delta.headerDigest,
       headerByteCount: UInt32(delta.headerByteCount), byteCount: UInt64(delta.byteCount))

@@ -1,71 +1,91 @@
 public import PackStore
 
-/// How versions are published.
-public struct PublishOptions: Hashable, Sendable {
-  /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download.
-  public var level: Int32 = 12
+extension Site {
+  /// How versions are published.
+  public struct PublishOptions: Hashable, Sendable {
+    /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download.
+    public var level: Int32 = 12
 
-  /// How apps will read the assets.
-  public var layout: InstallOptions.Layout = .random
+    /// How apps will read the assets.
+    public var layout: Store.InstallOptions.Layout = .random
 
-  /// How many versions of a pack stay on the site, the current one included.
-  public var keptVersionCount = 3
+    /// How many versions of a pack stay on the site, the current one included.
+    public var keptVersionCount = 3
 
-  /// From how many versions there are deltas to the current one, those before it first. Clients that have one of these
-  /// fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each processor.
-  public var deltaCount = 1
+    /// From how many versions there are deltas to the current one, those before it first. Clients that have one of these
+    /// fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each processor.
+    public var deltaCount = 1
 
-  /// How small deltas are.
-  public var deltaOptions = DeltaOptions()
+    /// How small deltas are.
+    public var deltaOptions = Store.DeltaOptions()
 
-  /// What the site's packs belong to; it is chosen once. Nil: what the site says, or ``Product/standard``.
-  public var product: Product?
+    /// What the site's packs belong to; it is chosen once. Nil: what the site says, or ``Store/Product/standard``.
+    public var product: Store.Product?
 
-  /// After how long clients refuse the site unless it was published or refreshed again. A property of the site: each
-  /// publication renews it.
-  public var expiry = Expiry.asBefore
+    /// After how long clients refuse the site unless it was published or refreshed again. A property of the site: each
+    /// publication renews it.
+    public var expiry = Expiry.asBefore
 
-  public enum Expiry: Hashable, Sendable {
-    /// What the site says; a new one never expires.
-    case asBefore
-    case never
-    case after(Duration)
+    public enum Expiry: Hashable, Sendable {
+      /// What the site says; a new one never expires.
+      case asBefore
+      case never
+      case after(Duration)
+    }
+
+    /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that are a
+    /// few days behind. With zero it is removed at once.
+    public var gracePeriod: Duration = defaultGracePeriod
+
+    /// A week.
+    public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
+
+    /// Waits while somebody else publishes to the site; otherwise that is `busy`.
+    public var waitsForOthers = true
+
+    public init(
+      level: Int32 = 12, layout: Store.InstallOptions.Layout = .random, keptVersionCount: Int = 3,
+      deltaCount: Int = 1, deltaOptions: Store.DeltaOptions = Store.DeltaOptions(), product: Store.Product? = nil,
+      expiry: Expiry = Expiry.asBefore, gracePeriod: Duration = defaultGracePeriod, waitsForOthers: Bool = true
+    ) {
+      self.level = level
+      self.layout = layout
+      self.keptVersionCount = keptVersionCount
+      self.deltaCount = deltaCount
+      self.deltaOptions = deltaOptions
+      self.product = product
+      self.expiry = expiry
+      self.gracePeriod = gracePeriod
+      self.waitsForOthers = waitsForOthers
+    }
   }
-
-  /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that are a
-  /// few days behind. With zero it is removed at once.
-  public var gracePeriod: Duration = defaultGracePeriod
-
-  /// A week.
-  public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
-
-  /// Waits while somebody else publishes to the site; otherwise that is `busy`.
-  public var waitsForOthers = true
-
-  public init() {}
 }
 
-/// Which version of a pack to publish.
-public struct PublishedPack: Hashable, Sendable {
-  public var pack: PackID
+extension Site {
+  /// Which version of a pack to publish.
+  public struct PublishedPack: Hashable, Sendable {
+    public var pack: PackID
 
-  /// The number of a version that the store keeps; nil: the current one.
-  public var version: UInt64?
+    /// The number of a version that the store keeps; nil: the current one.
+    public var version: UInt64?
 
-  public init(_ pack: PackID, version: UInt64? = nil) {
-    self.pack = pack
-    self.version = version
+    public init(_ pack: PackID, version: UInt64? = nil) {
+      self.pack = pack
+      self.version = version
+    }
   }
 }
 
-/// How far a publication has come.
-public enum PublishProgress: Sendable {
-  /// Copying a version to the site.
-  case store(PackID, InstallProgress)
-  /// Describing the frames of new segments: bytes of segments that were read, and of all.
-  case describe(byteCount: Int, totalByteCount: Int)
-  /// Making a delta; the site shows the version already. Bytes that were worked on, and of how many.
-  case delta(PackID, byteCount: Int, totalByteCount: Int)
-  /// Making it visible.
-  case commit
+extension Site {
+  /// How far a publication has come.
+  public enum PublishProgress: Sendable {
+    /// Copying a version to the site.
+    case store(PackID, Store.InstallProgress)
+    /// Describing the frames of new segments: bytes of segments that were read, and of all.
+    case describe(byteCount: Int, totalByteCount: Int)
+    /// Making a delta; the site shows the version already. Bytes that were worked on, and of how many.
+    case delta(PackID, byteCount: Int, totalByteCount: Int)
+    /// Making it visible.
+    case commit
+  }
 }

@@ -6,95 +6,97 @@ public import PackStore
   public import Foundation
 #endif
 
-/// What a publication did.
-public struct PublishResult: Hashable, Sendable {
-  /// The number of the site's root; it rises with each.
-  public let sequence: UInt64
+extension Site {
+  /// What a publication did.
+  public struct PublishResult: Hashable, Codable, Sendable {
+    /// The number of the site's root; it rises with each.
+    public let sequence: UInt64
 
-  /// The site was as it should be, and nothing was written.
-  public let isUnchanged: Bool
-
-  /// What clients are told to trust.
-  public let publicKey: SitePublicKey
-
-  /// When clients begin to refuse the root; nil: never.
-  public let expiresAt: Date?
-
-  /// What was to be published, in that order.
-  public let packs: [Pack]
-
-  /// Versions that the site had and has no longer.
-  public let droppedVersions: [PackVersion]
-
-  /// Versions that the site's store had lost, and that were copied once more.
-  public let restoredVersions: [PackVersion]
-
-  /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them any
-  /// more.
-  public let lostVersions: [LostVersion]
-
-  /// Bytes of files that left the site and can still be fetched, until their grace period is over.
-  public let retiredByteCount: Int
-
-  /// When the first of them may go; a publication after that removes them. Nil when there are none.
-  public let retiredUntil: Date?
-
-  /// Deltas that were made.
-  public let deltas: [DeltaInfo]
-
-  /// Deltas that could not be made. The versions are published all the same.
-  public let missingDeltas: [MissingDelta]
-
-  /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
-  public let newByteCount: Int
-
-  /// Bytes of all files that clients may fetch from the site.
-  public let byteCount: Int
-
-  public struct LostVersion: Hashable, Sendable, CustomStringConvertible {
-    public let pack: PackID
-    public let number: UInt64
-
-    /// `Tutorial@3`.
-    public var description: String { "\(pack)@\(number)" }
-  }
-
-  public struct MissingDelta: Hashable, Sendable {
-    /// To which it would lead.
-    public let version: PackVersion
-
-    /// The number of the version that it would begin with.
-    public let from: UInt64
-
-    /// Why there is none, as a sentence.
-    public let reason: String
-  }
-
-  public struct Pack: Hashable, Sendable {
-    /// The version that is current on the site now.
-    public let version: PackVersion
-
-    /// The one that was; nil when the pack is new there.
-    public let previous: PackVersion?
-
-    /// The site had this version as the current one.
+    /// The site was as it should be, and nothing was written.
     public let isUnchanged: Bool
 
-    /// Bytes of assets that the site did not have.
+    /// What clients are told to trust.
+    public let publicKey: SitePublicKey
+
+    /// When clients begin to refuse the root; nil: never.
+    public let expiresAt: Date?
+
+    /// What was to be published, in that order.
+    public let packs: [Pack]
+
+    /// Versions that the site had and has no longer.
+    public let droppedVersions: [PackVersion]
+
+    /// Versions that the site's store had lost, and that were copied once more.
+    public let restoredVersions: [PackVersion]
+
+    /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them any
+    /// more.
+    public let lostVersions: [LostVersion]
+
+    /// Bytes of files that left the site and can still be fetched, until their grace period is over.
+    public let retiredByteCount: Int
+
+    /// When the first of them may go; a publication after that removes them. Nil when there are none.
+    public let retiredUntil: Date?
+
+    /// Deltas that were made.
+    public let deltas: [DeltaFile.Info]
+
+    /// Deltas that could not be made. The versions are published all the same.
+    public let missingDeltas: [MissingDelta]
+
+    /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
     public let newByteCount: Int
 
-    /// Bytes that were written to the site's segments for it.
-    public let newStoredByteCount: Int
+    /// Bytes of all files that clients may fetch from the site.
+    public let byteCount: Int
 
-    /// An older version is current again.
-    public var isWithdrawal: Bool { previous.map { $0.number > version.number } ?? false }
+    public struct LostVersion: Hashable, Codable, Sendable, CustomStringConvertible {
+      public let pack: PackID
+      public let number: UInt64
+
+      /// `Tutorial@3`.
+      public var description: String { "\(pack)@\(number)" }
+    }
+
+    public struct MissingDelta: Hashable, Codable, Sendable {
+      /// To which it would lead.
+      public let version: PackVersion
+
+      /// The number of the version that it would begin with.
+      public let from: UInt64
+
+      /// Why there is none, as a sentence.
+      public let reason: String
+    }
+
+    public struct Pack: Hashable, Codable, Sendable {
+      /// The version that is current on the site now.
+      public let version: PackVersion
+
+      /// The one that was; nil when the pack is new there.
+      public let previous: PackVersion?
+
+      /// The site had this version as the current one.
+      public let isUnchanged: Bool
+
+      /// Bytes of assets that the site did not have.
+      public let newByteCount: Int
+
+      /// Bytes that were written to the site's segments for it.
+      public let newStoredByteCount: Int
+
+      /// An older version is current again.
+      public var isWithdrawal: Bool { previous.map { $0.number > version.number } ?? false }
+    }
   }
 }
 
-extension PublishResult {
+extension Site.PublishResult {
   init(
     _ change: SiteChange, isUnchanged: Bool, packs: [Pack], droppedVersions: [PackVersion],
-    restoredVersions: [PackVersion] = [], deltas: [DeltaInfo] = [], missingDeltas: [MissingDelta] = [],
+    restoredVersions: [PackVersion] = [], deltas: [DeltaFile.Info] = [], missingDeltas: [MissingDelta] = [],
     newByteCount: UInt64
   ) {
     let restored = Set(restoredVersions.map { LostVersion(pack: $0.pack, number: $0.number) })
@@ -114,4 +116,11 @@ extension PublishResult {
 
 extension Date {
   init(nanosecondsSince1970 nanoseconds: Int64) { self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
+}
+
+extension Site.PublishResult: CustomStringConvertible {
+  /// `Tutorial@3, Level1@2: 81920 new bytes`.
+  public var description: String {
+    isUnchanged ? "nothing new" : packs.map { "\($0.version)" }.joined(separator: ", ") + ": \(newByteCount) new bytes"
+  }
 }

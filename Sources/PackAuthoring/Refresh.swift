@@ -1,18 +1,6 @@
 public import PackStore
-import SystemPackage
 
 extension Site {
-  /// Opens a site that is there already.
-  ///
-  /// - Throws: `notAStore` where there is none; what ``Store/init(at:options:)`` throws.
-  public convenience init(existingAt path: String) throws {
-    let folder = SiteFolder(path: FilePath(path))
-    guard try folder.byteCount(of: .root) != nil else {
-      throw PackStoreError(.notAStore, "there is no site", file: path)
-    }
-    try self.init(at: path)
-  }
-
   /// Signs the site's root again, with a new date and number, and puts off the time at which it expires. Nothing else is
   /// written.
   ///

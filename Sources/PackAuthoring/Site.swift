@@ -1,5 +1,4 @@
 public import PackStore
-public import SystemPackage
 
 /// A folder from which any web server, or none at all, gives clients the packs of a store: a store of its own, made for
 /// small downloads, with signed files beside it.
@@ -46,9 +45,6 @@ public final class Site: Sendable {
     }
     try self.init(at: path)
   }
-
-  /// Opens the site in the directory `path`, or makes one there.
-  public convenience init(at path: String) throws { try self.init(at: FilePath(path)) }
 
   /// Publishes versions of a store's packs: they become current on the site.
   ///

@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -24,7 +23,7 @@ struct SiteChange {
   let key: SiteKey
 
   /// Of these, the grace period, the product and when the site expires.
-  let options: PublishOptions
+  let options: Site.PublishOptions
 
   /// In which tests end a change where they want.
   let folder: SiteFolder
@@ -35,7 +34,7 @@ struct SiteChange {
   /// Nanoseconds since 1970; never before the root was made, whatever the clock says.
   private(set) var now: Int64
 
-  private let progress: (@Sendable (PublishProgress) -> Void)?
+  private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
   private(set) var root: SiteRoot?
   private(set) var rootByteCount: UInt64 = 0
@@ -63,8 +62,8 @@ struct SiteChange {
   ///
   /// - Parameter rebuildsRoot: a root that is damaged counts as none. Otherwise that is `corrupt`.
   init(
-    of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: PublishOptions,
-    now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (PublishProgress) -> Void)?
+    of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: Site.PublishOptions,
+    now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     self.store = store
     self.siteID = siteID
@@ -99,7 +98,7 @@ struct SiteChange {
     try folder.removeAll(but: Set(files.keys).union(retired.entries.keys))
   }
 
-  private func findMissing(in snapshot: borrowing Snapshot) -> [MissingVersion] {
+  private func findMissing(in snapshot: Snapshot) -> [MissingVersion] {
     var missing: [MissingVersion] = []
     for pack in root?.packs ?? [] {
       for version in pack.versions where !retired.contains(.version(version.manifest)) {
@@ -134,7 +133,7 @@ struct SiteChange {
   ///
   /// - Parameter renews: puts the root's end off, too, if it has one.
   private mutating func describe(
-    _ snapshot: borrowing Snapshot, renews: Bool, checksFiles: Bool = false
+    _ snapshot: Snapshot, renews: Bool, checksFiles: Bool = false
   ) throws {
     let description = try SiteDescription(of: snapshot, in: folder, current: root, checksFiles: checksFiles) {
       [progress] done, total in
@@ -177,7 +176,7 @@ struct SiteChange {
   }
 
   /// Names deltas in the root that were made.
-  mutating func name(_ deltas: [DeltaInfo]) throws {
+  mutating func name(_ deltas: [DeltaFile.Info]) throws {
     guard !deltas.isEmpty, var next = root else { return }
     try folder.syncNames()
     next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
@@ -249,7 +248,7 @@ extension SiteFolder {
   ///
   /// - Parameter product: what the site must be of, if that is known.
   func readRoot(
-    signedBy key: SiteKey, of product: Product?, acceptsDamage: Bool
+    signedBy key: SiteKey, of product: Store.Product?, acceptsDamage: Bool
   ) throws -> SiteRoot? {
     let signed: SignedSiteRoot?
     do {

@@ -24,7 +24,7 @@ struct SiteDescription {
   ///     should be.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
-    of snapshot: borrowing Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,
+    of snapshot: Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws {
     self.folder = folder
@@ -67,7 +67,7 @@ struct SiteDescription {
   // MARK: - Segments
 
   private mutating func describeSegments(
-    of versions: [PackVersion], in snapshot: borrowing Snapshot, _ progress: (UInt64, UInt64) -> Void
+    of versions: [PackVersion], in snapshot: Snapshot, _ progress: (UInt64, UInt64) -> Void
   ) throws {
     var missing: [Snapshot.Segment] = []
     var seen = Set(tables.keys)
@@ -87,7 +87,7 @@ struct SiteDescription {
   }
 
   private mutating func describe(
-    _ segment: Snapshot.Segment, in snapshot: borrowing Snapshot
+    _ segment: Snapshot.Segment, in snapshot: Snapshot
   ) throws {
     let file = SitePath.frames(segment.id)
     var hash = DigestBuilder()
@@ -109,7 +109,8 @@ struct SiteDescription {
   // MARK: - Versions
 
   private mutating func describe(
-    _ pack: Pack, _ versions: [(PackVersion, VersionManifest?)], in snapshot: borrowing Snapshot, _ current: SiteRoot?
+    _ pack: Store.Pack, _ versions: [(PackVersion, VersionManifest?)], in snapshot: Snapshot,
+    _ current: SiteRoot?
   ) throws -> SiteRoot.Pack {
     var described: [SiteRoot.Version] = []
     for (version, known) in versions { described.append(try describe(version, known, in: snapshot)) }
@@ -127,7 +128,7 @@ struct SiteDescription {
   }
 
   private mutating func describe(
-    _ version: PackVersion, _ known: VersionManifest?, in snapshot: borrowing Snapshot
+    _ version: PackVersion, _ known: VersionManifest?, in snapshot: Snapshot
   ) throws -> SiteRoot.Version {
     let manifest: VersionManifest
     if let known {

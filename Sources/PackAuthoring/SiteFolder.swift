@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 /// The files that a site has beside those of its store. They are made under another name, synced and renamed; a file
 /// under its final name is whole, and but for the root never changes.
@@ -116,7 +115,7 @@ struct SiteFolder: Sendable {
   func discardDelta() { try? removeFile(deltaDraft) }
 
   /// Gives a delta that was written its name, which is durable after ``syncNames()``.
-  func finish(_ delta: NewFile, _ info: DeltaInfo) throws {
+  func finish(_ delta: NewFile, _ info: DeltaFile.Info) throws {
     try delta.sync()
     try checkpoint("rename a delta")
     try renameFile(deltaDraft, to: place(of: .delta(info.headerDigest)))

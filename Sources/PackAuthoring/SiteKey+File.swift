@@ -1,5 +1,4 @@
 public import PackStore
-public import SystemPackage
 
 extension SiteKey {
   /// More than any key file has.

@@ -1,5 +1,4 @@
 public import PackStore
-public import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -7,20 +6,22 @@ public import SystemPackage
   import Foundation
 #endif
 
-/// What the repair of a site did, or would do.
-public struct SiteRepairResult: Sendable {
-  /// What became of the site's store.
-  public let store: RepairResult
+extension Site {
+  /// What the repair of a site did, or would do.
+  public struct RepairResult: Hashable, Codable, Sendable {
+    /// What became of the site's store.
+    public let store: Store.RepairResult
 
-  /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site, in
-  /// order; and `root` itself.
-  public let damagedFiles: [String]
+    /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site, in
+    /// order; and `root` itself.
+    public let damagedFiles: [String]
 
-  /// The number of the site's root now; nil after a dry run.
-  public let sequence: UInt64?
+    /// The number of the site's root now; nil after a dry run.
+    public let sequence: UInt64?
 
-  /// Nothing was damaged, and nothing was written.
-  public var wasWhole: Bool { store.wasWhole && damagedFiles.isEmpty }
+    /// Nothing was damaged, and nothing was written.
+    public var wasWhole: Bool { store.wasWhole && damagedFiles.isEmpty }
+  }
 }
 
 /// One repair of a site: its store, the files beside it, and a root that describes what is there.
@@ -29,19 +30,19 @@ public struct SiteRepairResult: Sendable {
 /// whole as before, at any moment, until a root that leads to whole files takes its place.
 struct SiteRepair {
   let path: FilePath
-  let donors: [String]
-  let options: PublishOptions
+  let donors: [FilePath]
+  let options: Site.PublishOptions
 
   /// The site's, in which tests end a repair where they want.
   var folder: SiteFolder
 
   /// Nanoseconds since 1970.
   var now = nanosecondsSince1970()
-  let progress: (@Sendable (RepairProgress) -> Void)?
+  let progress: (@Sendable (Store.RepairProgress) -> Void)?
 
   init(
-    of path: FilePath, from donors: [String], options: PublishOptions,
-    progress: (@Sendable (RepairProgress) -> Void)?
+    of path: FilePath, from donors: [FilePath], options: Site.PublishOptions,
+    progress: (@Sendable (Store.RepairProgress) -> Void)?
   ) {
     self.path = path
     self.donors = donors
@@ -51,13 +52,13 @@ struct SiteRepair {
   }
 
   /// Finds out what would be done. Needs no key.
-  func plan() throws -> SiteRepairResult {
+  func plan() throws -> Site.RepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
-    return SiteRepairResult(store: store, damagedFiles: findDamage(), sequence: nil)
+    return Site.RepairResult(store: store, damagedFiles: findDamage(), sequence: nil)
   }
 
-  func run(signedBy key: SiteKey) throws -> SiteRepairResult {
+  func run(signedBy key: SiteKey) throws -> Site.RepairResult {
     try checkSite()
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
@@ -75,7 +76,7 @@ struct SiteRepair {
     // A store that was rebuilt without its index, and one that has its mark already: the commit is none then.
     try change.commit(try change.makeTransaction())
     try change.finish()
-    return SiteRepairResult(store: result, damagedFiles: damagedFiles, sequence: change.root?.sequence)
+    return Site.RepairResult(store: result, damagedFiles: damagedFiles, sequence: change.root?.sequence)
   }
 
   private func checkSite() throws {
@@ -84,9 +85,9 @@ struct SiteRepair {
     }
   }
 
-  private func repairStore(isDryRun: Bool) throws -> RepairResult {
+  private func repairStore(isDryRun: Bool) throws -> Store.RepairResult {
     try Store.repairNow(
-      path.string, donors, isDryRun: isDryRun, waitsForWriters: options.waitsForOthers, isPublication: true, progress)
+      path, donors, isDryRun: isDryRun, waitsForWriters: options.waitsForOthers, isPublication: true, progress)
   }
 
   /// Reads all files beside the store that the root leads to.
@@ -123,9 +124,9 @@ extension Site {
   /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; what repairing a
   ///   store throws.
   public static func repair(
-    at path: FilePath, from donors: [String] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
-    progress: (@Sendable (RepairProgress) -> Void)? = nil
-  ) async throws -> SiteRepairResult {
+    at path: FilePath, from donors: [FilePath] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
+    progress: (@Sendable (Store.RepairProgress) -> Void)? = nil
+  ) async throws -> RepairResult {
     try await BlockingExecutor.run {
       let repair = SiteRepair(of: path, from: donors, options: options, progress: progress)
       guard let key else { return try repair.plan() }

@@ -4,7 +4,7 @@ public import PackStore
 struct Unpublication {
   let site: Site
   let key: SiteKey
-  let options: PublishOptions
+  let options: Site.PublishOptions
 
   /// The site's, in which tests end it where they want.
   var folder: SiteFolder
@@ -12,14 +12,14 @@ struct Unpublication {
   /// Nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
-  init(site: Site, key: SiteKey, options: PublishOptions) {
+  init(site: Site, key: SiteKey, options: Site.PublishOptions) {
     self.site = site
     self.key = key
     self.options = options
     folder = site.folder
   }
 
-  func run(_ packs: [PackID]) throws -> PublishResult {
+  func run(_ packs: [PackID]) throws -> Site.PublishResult {
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     var change = try SiteChange(
@@ -30,7 +30,7 @@ struct Unpublication {
     let dropped = try remove(packs, in: &change)
     try change.finish()
     try change.collect()
-    return PublishResult(
+    return Site.PublishResult(
       change, isUnchanged: change.root == first, packs: [], droppedVersions: dropped,
       newByteCount: change.newByteCount)
   }

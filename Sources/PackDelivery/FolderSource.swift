@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

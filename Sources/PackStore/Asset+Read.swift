@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -15,20 +14,18 @@ public import SystemPackage
 #endif
 
 /// Reading. Every byte is verified by a checksum before it is handed out; what fails is `corrupt` and says where.
-extension Asset {
+extension Snapshot.Asset {
   /// The whole file without a copy: memory mapped from the store, readable until the snapshot ends.
   ///
   /// The first access verifies the whole file, once per process. If another process truncates the store's files,
-  /// touching the span raises SIGBUS, as with any mapped file: use ``contents`` or ``read(into:range:)`` where
+  /// touching the span raises SIGBUS, as with any mapped file: use ``contents()`` or ``read(into:range:)`` where
   /// untrusted users can write.
   ///
   /// - Throws: `notContiguous` unless ``isContiguous``; `wrongKind`, `corrupt`, `purged`, `ioError`.
-  public var bytes: RawSpan {
-    @_lifetime(copy self)
-    get throws {
-      let span = RawSpan(_unsafeBytes: try borrow())
-      return _overrideLifetime(span, copying: self)
-    }
+  @_lifetime(copy self)
+  public func bytes() throws -> RawSpan {
+    let span = RawSpan(_unsafeBytes: try borrow())
+    return _overrideLifetime(span, copying: self)
   }
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
@@ -78,26 +75,24 @@ extension Asset {
   /// SIGBUS: use ``read(into:range:)`` where untrusted users can write.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
-  public var contents: Data {
-    get throws {
-      var contents = pks_contents()
-      try check { error in withCore { pks_asset_contents(&contents, $0, error) } }
-      guard let bytes = contents.bytes else { return Data() }
-      let loan = contents
-      return Data(
-        bytesNoCopy: bytes, count: contents.count,
-        deallocator: .custom { _, _ in
-          var loan = loan
-          pks_contents_release(&loan)
-        })
-    }
+  public func contents() throws -> Data {
+    var contents = pks_contents()
+    try check { error in withCore { pks_asset_contents(&contents, $0, error) } }
+    guard let bytes = contents.bytes else { return Data() }
+    let loan = contents
+    return Data(
+      bytesNoCopy: bytes, count: contents.count,
+      deallocator: .custom { _, _ in
+        var loan = loan
+        pks_contents_release(&loan)
+      })
   }
 
   /// A range of the file, as a copy.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
   ///   `outOfMemory`, `CancellationError`.
-  public func contents(in range: Range<Int>) throws -> Data {
+  public func contents(range: Range<Int>) throws -> Data {
     try checkFits(range)
     return try Data(count: range.count) { memory in
       try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: memory)
@@ -121,12 +116,10 @@ extension Asset {
   /// stored and extracted as it was.
   ///
   /// - Throws: `wrongKind` for anything else than a link.
-  public var linkTarget: String {
-    get throws {
-      var target = pks_bytes()
-      try check { error in withCore { pks_asset_link_target($0, &target, error) } }
-      return String(copying: target)
-    }
+  public func linkTarget() throws -> String {
+    var target = pks_bytes()
+    try check { error in withCore { pks_asset_link_target($0, &target, error) } }
+    return String(copying: target)
   }
 
   /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.

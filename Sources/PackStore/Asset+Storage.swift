@@ -1,8 +1,8 @@
 import CPackStore
 
-extension Asset {
+extension Snapshot.Asset {
   /// How a file is stored.
-  public struct Storage: Hashable, Sendable {
+  public struct Storage: Hashable, Codable, Sendable {
     /// Stretches of neighbouring frames: reading from front to back jumps in between.
     public let extentCount: Int
 
@@ -35,11 +35,9 @@ extension Asset {
   ///
   /// - Throws: `wrongKind` unless it is a file; `corrupt`.
   /// - Complexity: O(*n*) in the frames that hold its bytes.
-  public var storage: Storage {
-    get throws {
-      var storage = pks_storage()
-      try check { error in withCore { pks_asset_storage(&storage, $0, error) } }
-      return Storage(storage)
-    }
+  public func storage() throws -> Storage {
+    var storage = pks_storage()
+    try check { error in withCore { pks_asset_storage(&storage, $0, error) } }
+    return Storage(storage)
   }
 }

@@ -1,43 +1,45 @@
 import CPackStore
 
-/// A file, link or folder, on loan from a snapshot.
-///
-/// An asset borrows from the ``Snapshot`` or ``AssetCursor`` it comes from and cannot be kept longer: for that, take
-/// its ``entry``. Any number of threads may read it.
-public struct Asset: ~Escapable {
-  private let core: pks_asset
+extension Snapshot {
+  /// A file, link or folder, on loan from a snapshot.
+  ///
+  /// An asset borrows from the ``Snapshot`` or ``Snapshot/Cursor`` it comes from and cannot be kept longer: for that, take
+  /// its ``entry``. Any number of threads may read it.
+  public struct Asset: ~Escapable {
+    private let core: pks_asset
 
-  /// The path by which it was found, whose bytes the core has not kept; nil when they are the cursor's.
-  private let foundPath: String?
+    /// The path by which it was found, whose bytes the core has not kept; nil when they are the cursor's.
+    private let foundPath: String?
 
-  @_lifetime(borrow snapshot)
-  init(_ core: pks_asset, at path: String, lentBy snapshot: borrowing Snapshot) {
-    self.core = core
-    foundPath = path
-  }
+    @_lifetime(borrow snapshot)
+    init(_ core: pks_asset, at path: String, lentBy snapshot: borrowing Snapshot) {
+      self.core = core
+      foundPath = path
+    }
 
-  @_lifetime(borrow cursor)
-  init(_ core: pks_asset, lentBy cursor: borrowing AssetCursor) {
-    self.core = core
-    foundPath = nil
-  }
+    @_lifetime(borrow cursor)
+    init(_ core: pks_asset, lentBy cursor: borrowing Cursor) {
+      self.core = core
+      foundPath = nil
+    }
 
-  /// Lends the core's form.
-  func withCore<Result>(_ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
-    var asset = core
-    guard let foundPath else { return body(&asset) }
-    return foundPath.withPath { path, _ in
-      asset.path = path
-      return body(&asset)
+    /// Lends the core's form.
+    func withCore<Result>(_ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
+      var asset = core
+      guard let foundPath else { return body(&asset) }
+      return foundPath.withPath { path, _ in
+        asset.path = path
+        return body(&asset)
+      }
     }
   }
 }
 
 /// Everything an asset refers to is immutable until its lender ends, and the compiler keeps it from living longer.
-extension Asset: @unchecked Sendable {}
+extension Snapshot.Asset: @unchecked Sendable {}
 
-extension Asset {
-  public enum Kind: String, CaseIterable, Sendable {
+extension Snapshot.Asset {
+  public enum Kind: String, CaseIterable, Codable, Sendable {
     case file
     /// A symbolic link.
     case link
@@ -58,7 +60,7 @@ extension Asset {
   /// Stored raw, in one piece: ``bytes`` lends it without a copy.
   public var isContiguous: Bool { core.contiguous }
 
-  /// Contiguous by contract, and page-aligned: see ``InstallOptions/mappedPaths``.
+  /// Contiguous by contract, and page-aligned: see ``Store/InstallOptions/mappedPaths``.
   public var isMapped: Bool { core.mapped }
 
   /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
@@ -68,7 +70,7 @@ extension Asset {
   public var entry: Snapshot.Entry { withCore { Snapshot.Entry($0.pointee) } }
 }
 
-extension Asset.Kind {
+extension Snapshot.Asset.Kind {
   init(_ kind: pks_kind) {
     switch kind {
     case PKS_LINK: self = .link

@@ -2,7 +2,7 @@ import CPackStore
 
 extension Snapshot {
   /// What a listing says about a file, link or folder. A copy: it outlives its snapshot.
-  public struct Entry: Hashable, Sendable {
+  public struct Entry: Hashable, Codable, Sendable {
     /// The whole path, relative, `/`-separated.
     ///
     /// Paths are different when their bytes are; strings that differ in Unicode normalisation alone compare equal.
@@ -41,7 +41,7 @@ extension Snapshot {
   }
 
   /// An asset that another pack hides.
-  public struct Conflict: Hashable, Sendable {
+  public struct Conflict: Hashable, Codable, Sendable {
     /// What cannot be seen in the merged namespace. A look-up limited to its pack finds it.
     public let hidden: Entry
 
@@ -72,11 +72,11 @@ extension Snapshot {
   ///
   /// - Throws: `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`,
   ///   `outOfMemory`.
-  /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:of:depth:_:)`` takes no memory.
+  /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:pack:depth:_:)`` takes no memory.
   public func entries(
-    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
+    in folder: String = "", pack: PackID? = nil, depth: Depth = .children
   ) throws -> [Entry] {
-    var cursor = try cursor(in: folder, of: pack, depth: depth)
+    var cursor = try cursor(in: folder, pack: pack, depth: depth)
     var entries: [Entry] = []
     while let asset = try cursor.next() { entries.append(asset.entry) }
     return entries
@@ -88,18 +88,18 @@ extension Snapshot {
   ///   `ioError`, `outOfMemory`.
   /// - Complexity: O(*n*) time in what is listed.
   public func forEachAsset(
-    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children, _ body: (Asset) throws -> Void
+    in folder: String = "", pack: PackID? = nil, depth: Depth = .children, _ body: (Asset) throws -> Void
   ) throws {
-    var cursor = try cursor(in: folder, of: pack, depth: depth)
+    var cursor = try cursor(in: folder, pack: pack, depth: depth)
     while let asset = try cursor.next() { try body(asset) }
   }
 
   /// A walk that the caller drives.
   @_lifetime(borrow self)
   public func cursor(
-    in folder: String = "", of pack: PackID? = nil, depth: Depth = .children
-  ) throws -> AssetCursor {
-    try AssetCursor(self, folder, try scope(pack), depth == .children ? PKS_CHILDREN : PKS_DESCENDANTS)
+    in folder: String = "", pack: PackID? = nil, depth: Depth = .children
+  ) throws -> Cursor {
+    try Cursor(self, folder, try scope(pack), depth == .children ? PKS_CHILDREN : PKS_DESCENDANTS)
   }
 
   /// What other packs hide below `folder`, in bytewise order of paths.
@@ -113,25 +113,27 @@ extension Snapshot {
   }
 }
 
-/// A walk through a folder: one thread at a time.
-///
-///     var cursor = try snapshot.cursor(in: "Videos")
-///     while let asset = try cursor.next() { print(asset.path, asset.byteCount) }
-public struct AssetCursor: ~Copyable, ~Escapable {
-  let walk: AssetWalk
+extension Snapshot {
+  /// A walk through a folder: one thread at a time.
+  ///
+  ///     var cursor = try snapshot.cursor(in: "Videos")
+  ///     while let asset = try cursor.next() { print(asset.path, asset.byteCount) }
+  public struct Cursor: ~Copyable, ~Escapable {
+    let walk: AssetWalk
 
-  @_lifetime(borrow snapshot)
-  init(
-    _ snapshot: borrowing Snapshot, _ folder: String, _ scope: UInt32, _ walk: pks_walk
-  ) throws {
-    self.walk = try AssetWalk(snapshot.hold, folder, scope, walk)
-  }
+    @_lifetime(borrow snapshot)
+    init(
+      _ snapshot: borrowing Snapshot, _ folder: String, _ scope: UInt32, _ walk: pks_walk
+    ) throws {
+      self.walk = try AssetWalk(snapshot.hold, folder, scope, walk)
+    }
 
-  /// The next asset, on loan until the next call; nil after the last.
-  @_lifetime(&self)
-  public mutating func next() throws -> Asset? {
-    guard let entry = try walk.next() else { return nil }
-    return Asset(entry.asset, lentBy: self)
+    /// The next asset, on loan until the next call; nil after the last.
+    @_lifetime(&self)
+    public mutating func next() throws -> Asset? {
+      guard let entry = try walk.next() else { return nil }
+      return Asset(entry.asset, lentBy: self)
+    }
   }
 }
 

@@ -84,11 +84,11 @@ extension Snapshot {
   ///
   /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
   public func stream(
-    of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
+    of path: String, pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount
   ) throws -> AssetStream {
     precondition(bufferByteCount > 0, "a buffer has at least one byte")
-    let asset = try asset(path, in: pack)
+    let asset = try asset(path, pack: pack)
     guard asset.kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
     let range = range ?? 0..<asset.byteCount
     guard range.lowerBound >= 0, range.upperBound <= asset.byteCount else {

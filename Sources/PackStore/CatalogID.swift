@@ -25,3 +25,8 @@ extension CatalogID: LosslessStringConvertible {
   /// 64 hexadecimal digits, in lower case.
   public var description: String { digest.hex }
 }
+
+extension CatalogID: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { CatalogID($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

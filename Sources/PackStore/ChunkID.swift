@@ -26,3 +26,8 @@ extension ChunkID: LosslessStringConvertible {
   /// 64 hexadecimal digits, in lower case.
   public var description: String { digest.hex }
 }
+
+extension ChunkID: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { ChunkID($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

@@ -1,23 +1,34 @@
-/// How a version becomes one of another store.
-public struct CopyOptions: Hashable, Sendable {
-  /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has here, and
-  /// a new one gets 0.
-  public var priority: Int32?
+extension Store {
+  /// How a version becomes one of another store.
+  public struct CopyOptions: Hashable, Sendable {
+    /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has here, and
+    /// a new one gets 0.
+    public var priority: Int32?
 
-  /// Takes over a pack of another origin. Its history goes then.
-  public var adopts = false
+    /// Takes over a pack of another origin. Its history goes then.
+    public var adopts = false
 
-  /// Takes a version that is lower than the one that was accepted last.
-  public var allowsDowngrade = false
+    /// Takes a version that is lower than the one that was accepted last.
+    public var allowsDowngrade = false
 
-  /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
-  package var isOwn = false
+    /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
+    package var isOwn = false
 
-  /// The zstd level of what is new here, 1 to 22. Nil: 3, or 4 with the sequential layout.
-  public var level: Int32?
+    /// The zstd level of what is new here, 1 to 22. Nil: 3, or 4 with the sequential layout.
+    public var level: Int32?
 
-  /// How what is new here is read later.
-  public var layout: InstallOptions.Layout = .random
+    /// How what is new here is read later.
+    public var layout: InstallOptions.Layout = .random
 
-  public init() {}
+    public init(
+      priority: Int32? = nil, adopts: Bool = false, allowsDowngrade: Bool = false, level: Int32? = nil,
+      layout: InstallOptions.Layout = .random
+    ) {
+      self.priority = priority
+      self.adopts = adopts
+      self.allowsDowngrade = allowsDowngrade
+      self.level = level
+      self.layout = layout
+    }
+  }
 }

@@ -62,7 +62,7 @@ package final class Delivery {
   /// - Parameter progress: called while it is applied, on the thread that stages.
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
   package func use(
-    _ delta: SiteRoot.Delta, progress: @escaping (InstallProgress) -> Void
+    _ delta: SiteRoot.Delta, progress: @escaping (Store.InstallProgress) -> Void
   ) throws {
     observer.pointee = InstallObserver(progress: progress)
     var core = pks_delivery_delta()
@@ -71,7 +71,7 @@ package final class Delivery {
     core.length = delta.byteCount
     core.context = UnsafeMutableRawPointer(observer)
     core.progress = { context, progress in
-      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
       return !Task.isCancelled
     }
     try check { pks_delivery_use_delta(pointer, &core, $0) }
@@ -120,10 +120,10 @@ package final class Delivery {
   ///
   /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `newerFormat`,
   ///   `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
-  package func stage() throws -> InstallResult {
+  package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
     try check { pks_delivery_stage(pointer, &result, $0) }
-    return InstallResult(result, of: pack, notices: [])
+    return Store.InstallResult(result, of: pack, notices: [])
   }
 
   /// Ends the delivery. Before its transaction was committed, keep what came; afterwards discard it.

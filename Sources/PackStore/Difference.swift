@@ -1,38 +1,40 @@
 import CPackStore
 
-/// One path in which two pack versions differ.
-public struct Difference: Hashable, Sendable {
-  public let change: Change
-  public let kind: Asset.Kind
+extension Snapshot {
+  /// One path in which two pack versions differ.
+  public struct Difference: Hashable, Codable, Sendable {
+    public let change: Change
+    public let kind: Asset.Kind
 
-  /// The path in the newer version; of what was removed, in the older one.
-  public let path: String
+    /// The path in the newer version; of what was removed, in the older one.
+    public let path: String
 
-  /// Where a moved asset was.
-  public let oldPath: String?
+    /// Where a moved asset was.
+    public let oldPath: String?
 
-  public let oldByteCount: Int
-  public let newByteCount: Int
+    public let oldByteCount: Int
+    public let newByteCount: Int
 
-  public enum Change: String, CaseIterable, Sendable {
-    case added
-    case removed
-    case changed
-    /// The same content at another path.
-    case moved
-  }
+    public enum Change: String, CaseIterable, Codable, Sendable {
+      case added
+      case removed
+      case changed
+      /// The same content at another path.
+      case moved
+    }
 
-  init(_ difference: pks_difference) {
-    change = Change(difference.change)
-    kind = Asset.Kind(difference.kind)
-    path = String(copying: difference.path, count: difference.path_length)
-    oldPath = change == .moved ? String(copying: difference.old_path, count: difference.old_path_length) : nil
-    oldByteCount = Int(clamping: difference.old_size)
-    newByteCount = Int(clamping: difference.new_size)
+    init(_ difference: pks_difference) {
+      change = Change(difference.change)
+      kind = Asset.Kind(difference.kind)
+      path = String(copying: difference.path, count: difference.path_length)
+      oldPath = change == .moved ? String(copying: difference.old_path, count: difference.old_path_length) : nil
+      oldByteCount = Int(clamping: difference.old_size)
+      newByteCount = Int(clamping: difference.new_size)
+    }
   }
 }
 
-extension Difference.Change {
+extension Snapshot.Difference.Change {
   fileprivate init(_ change: pks_change) {
     switch change {
     case PKS_ADDED: self = .added
@@ -43,32 +45,34 @@ extension Difference.Change {
   }
 }
 
-/// How much two pack versions differ.
-public struct DifferenceTotals: Hashable, Sendable {
-  public let addedCount: Int
-  public let removedCount: Int
-  public let changedCount: Int
-  public let movedCount: Int
-  public let unchangedCount: Int
+extension Snapshot {
+  /// How much two pack versions differ.
+  public struct DifferenceTotals: Hashable, Codable, Sendable {
+    public let addedCount: Int
+    public let removedCount: Int
+    public let changedCount: Int
+    public let movedCount: Int
+    public let unchangedCount: Int
 
-  /// Distinct chunks of the newer version.
-  public let chunkCount: Int
+    /// Distinct chunks of the newer version.
+    public let chunkCount: Int
 
-  /// Of them, those that the older version does not have.
-  public let newChunkCount: Int
+    /// Of them, those that the older version does not have.
+    public let newChunkCount: Int
 
-  /// The bytes of those, before compression.
-  public let newByteCount: Int
+    /// The bytes of those, before compression.
+    public let newByteCount: Int
 
-  init(_ totals: pks_diff_totals) {
-    addedCount = Int(clamping: totals.added)
-    removedCount = Int(clamping: totals.removed)
-    changedCount = Int(clamping: totals.changed)
-    movedCount = Int(clamping: totals.moved)
-    unchangedCount = Int(clamping: totals.unchanged)
-    chunkCount = Int(clamping: totals.chunk_count)
-    newChunkCount = Int(clamping: totals.new_chunk_count)
-    newByteCount = Int(clamping: totals.new_bytes)
+    init(_ totals: pks_diff_totals) {
+      addedCount = Int(clamping: totals.added)
+      removedCount = Int(clamping: totals.removed)
+      changedCount = Int(clamping: totals.changed)
+      movedCount = Int(clamping: totals.moved)
+      unchangedCount = Int(clamping: totals.unchanged)
+      chunkCount = Int(clamping: totals.chunk_count)
+      newChunkCount = Int(clamping: totals.new_chunk_count)
+      newByteCount = Int(clamping: totals.new_bytes)
+    }
   }
 }
 
@@ -106,14 +110,14 @@ extension Snapshot {
 
 /// The `context` of the core's comparison.
 private struct DifferenceVisitor {
-  let visit: (Difference) throws -> Void
+  let visit: (Snapshot.Difference) throws -> Void
   var failure: (any Error)?
 
   static let callback: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_difference>?) -> Bool = {
     context, difference in
     let visitor = context!.assumingMemoryBound(to: DifferenceVisitor.self)
     do {
-      try visitor.pointee.visit(Difference(difference!.pointee))
+      try visitor.pointee.visit(Snapshot.Difference(difference!.pointee))
       return !Task.isCancelled
     } catch {
       visitor.pointee.failure = error

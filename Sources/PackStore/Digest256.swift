@@ -83,3 +83,8 @@ extension UInt8 {
     }
   }
 }
+
+extension Digest256: Codable {
+  package init(from decoder: any Decoder) throws { self = try decoder.value { Digest256(hex: $0) } }
+  package func encode(to encoder: any Encoder) throws { try encoder.encode(text: hex) }
+}

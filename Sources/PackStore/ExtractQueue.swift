@@ -27,7 +27,7 @@ final class ExtractQueue: Sendable {
   private static let largeByteCount: UInt64 = 16 << 20
 
   let target: OutputFolder
-  let options: ExtractOptions
+  let options: Store.ExtractOptions
   private let prefixCount: Int
   private let progress: @Sendable (_ fileCount: Int, _ byteCount: Int) -> Void
   private let state: Mutex<State>
@@ -37,7 +37,7 @@ final class ExtractQueue: Sendable {
     var large: ExtractJob?
     /// Large files that were made, and of which something is missing.
     var partial: [PartialFile] = []
-    var result = ExtractResult()
+    var result = Store.ExtractResult()
     var failure: (any Error)?
     /// For progress: what is done with, damaged or not.
     var passed = (files: 0, bytes: 0)
@@ -52,7 +52,7 @@ final class ExtractQueue: Sendable {
   }
 
   init(
-    _ walk: sending AssetWalk, below folder: String, to target: consuming OutputFolder, options: ExtractOptions,
+    _ walk: sending AssetWalk, below folder: String, to target: consuming OutputFolder, options: Store.ExtractOptions,
     progress: @escaping @Sendable (_ fileCount: Int, _ byteCount: Int) -> Void
   ) {
     self.target = target
@@ -75,7 +75,7 @@ final class ExtractQueue: Sendable {
   }
 
   /// Adds what one thread did, and made of these jobs. Files that several jobs share count when their last part is done.
-  func add(_ done: ExtractResult, of jobs: [ExtractJob]) {
+  func add(_ done: Store.ExtractResult, of jobs: [ExtractJob]) {
     state.withLock { state in
       for job in jobs {
         // Of a link the range is its target, which no total counts.
@@ -119,7 +119,7 @@ final class ExtractQueue: Sendable {
   /// Stops all threads.
   func fail(_ error: any Error) { state.withLock { $0.failure = $0.failure ?? error } }
 
-  func finish() throws -> ExtractResult {
+  func finish() throws -> Store.ExtractResult {
     try state.withLock { state in
       guard let failure = state.failure else { return state.result }
       removePartialFiles(state.partial)

@@ -23,7 +23,7 @@ struct ExtractWorker: ~Copyable {
       while true {
         let jobs = try queue.next(&folders)
         guard !jobs.isEmpty else { return }
-        var done = ExtractResult()
+        var done = Store.ExtractResult()
         for job in jobs { try run(job, &done) }
         done.folderCount = folders.takeMadeCount()
         queue.add(done, of: jobs)
@@ -33,7 +33,7 @@ struct ExtractWorker: ~Copyable {
     }
   }
 
-  private mutating func run(_ job: ExtractJob, _ done: inout ExtractResult) throws {
+  private mutating func run(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {
     switch job.asset.kind {
     case PKS_FOLDER: _ = try folders.enter(job.path.relative)
     case PKS_LINK: try makeLink(job, &done)
@@ -41,7 +41,7 @@ struct ExtractWorker: ~Copyable {
     }
   }
 
-  private mutating func write(_ job: ExtractJob, _ done: inout ExtractResult) throws {
+  private mutating func write(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {
     guard job.file == nil else { return try writePart(job, &done) }
     let file = try queue.makeFile(job, &folders)
     do {
@@ -63,7 +63,7 @@ struct ExtractWorker: ~Copyable {
     if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
   }
 
-  private func writePart(_ job: ExtractJob, _ done: inout ExtractResult) throws {
+  private func writePart(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {
     guard let file = job.file, let damage = try copy(job, to: file) else { return }
     if queue.markDamaged(file) { done.damaged.append(.init(path: job.path.text, error: damage)) }
   }
@@ -92,7 +92,7 @@ struct ExtractWorker: ~Copyable {
     return damage
   }
 
-  private mutating func makeLink(_ job: ExtractJob, _ done: inout ExtractResult) throws {
+  private mutating func makeLink(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {
     var loan = pks_bytes()
     do {
       try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }

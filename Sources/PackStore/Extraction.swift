@@ -1,71 +1,84 @@
 import CPackStore
 import Dispatch
-public import SystemPackage
 
-/// How assets are written to disk.
-public struct ExtractOptions: Hashable, Sendable {
-  /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a
-  /// folder.
-  public var overwrites = false
+extension Store {
+  /// How assets are written to disk.
+  public struct ExtractOptions: Hashable, Sendable {
+    /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a
+    /// folder.
+    public var overwrites = false
 
-  /// Creates links that lead out of the target, too.
-  public var createsUnsafeLinks = false
+    /// Creates links that lead out of the target, too.
+    public var createsUnsafeLinks = false
 
-  /// Goes on when an asset cannot be read because the store is damaged, and lists it: ``ExtractResult/damaged``. Otherwise
-  /// the first one is an error.
-  public var continuesAfterDamage = false
+    /// Goes on when an asset cannot be read because the store is damaged, and lists it: ``Store/ExtractResult/damaged``. Otherwise
+    /// the first one is an error.
+    public var continuesAfterDamage = false
 
-  /// By default one thread per processor, at most 8.
-  public var threadCount: Int?
+    /// By default one thread per processor, at most 8.
+    public var threadCount: Int?
 
-  public init() {}
-}
-
-/// How far an extraction has come; no number ever falls.
-public struct ExtractProgress: Hashable, Sendable {
-  /// Files and links.
-  public let fileCount: Int
-  public let totalFileCount: Int
-
-  public let byteCount: Int
-  public let totalByteCount: Int
-
-  /// From 0 to 1, by bytes.
-  public var fraction: Double { totalByteCount == 0 ? 1 : Double(byteCount) / Double(totalByteCount) }
-}
-
-/// What an extraction wrote.
-public struct ExtractResult: Sendable {
-  public internal(set) var fileCount = 0
-  public internal(set) var linkCount = 0
-
-  /// Folders that were made. Those that were there already do not count.
-  public internal(set) var folderCount = 0
-
-  /// Bytes of the files.
-  public internal(set) var byteCount = 0
-
-  /// Assets that could not be read, with ``ExtractOptions/continuesAfterDamage``, in no particular order. Nothing was
-  /// written of them.
-  public internal(set) var damaged: [DamagedAsset] = []
-
-  public struct DamagedAsset: Sendable {
-    /// Relative to the target.
-    public let path: String
-
-    /// What is wrong, and where in the store.
-    public let error: PackStoreError
+    public init(
+      overwrites: Bool = false, createsUnsafeLinks: Bool = false, continuesAfterDamage: Bool = false,
+      threadCount: Int? = nil
+    ) {
+      self.overwrites = overwrites
+      self.createsUnsafeLinks = createsUnsafeLinks
+      self.continuesAfterDamage = continuesAfterDamage
+      self.threadCount = threadCount
+    }
   }
+}
 
-  /// Links that were not created because they lead out of the target, in no particular order.
-  public internal(set) var refusedLinks: [RefusedLink] = []
+extension Store {
+  /// How far an extraction has come; no number ever falls.
+  public struct ExtractProgress: Hashable, Sendable {
+    /// Files and links.
+    public let fileCount: Int
+    public let totalFileCount: Int
 
-  public struct RefusedLink: Hashable, Sendable {
-    /// Relative to the target.
-    public let path: String
+    public let byteCount: Int
+    public let totalByteCount: Int
 
-    /// Where it points to.
-    public let target: String
+    /// From 0 to 1, by bytes.
+    public var fraction: Double { totalByteCount == 0 ? 1 : Double(byteCount) / Double(totalByteCount) }
+  }
+}
+
+extension Store {
+  /// What an extraction wrote.
+  public struct ExtractResult: Hashable, Codable, Sendable {
+    public internal(set) var fileCount = 0
+    public internal(set) var linkCount = 0
+
+    /// Folders that were made. Those that were there already do not count.
+    public internal(set) var folderCount = 0
+
+    /// Bytes of the files.
+    public internal(set) var byteCount = 0
+
+    /// Assets that could not be read, with ``Store/ExtractOptions/continuesAfterDamage``, in no particular order. Nothing was
+    /// written of them.
+    public internal(set) var damaged: [DamagedAsset] = []
+
+    public struct DamagedAsset: Hashable, Codable, Sendable {
+      /// Relative to the target.
+      public let path: String
+
+      /// What is wrong, and where in the store.
+      public let error: PackStoreError
+    }
+
+    /// Links that were not created because they lead out of the target, in no particular order.
+    public internal(set) var refusedLinks: [RefusedLink] = []
+
+    public struct RefusedLink: Hashable, Codable, Sendable {
+      /// Relative to the target.
+      public let path: String
+
+      /// Where it points to.
+      public let target: String
+    }
   }
 }
 
@@ -78,7 +91,7 @@ extension Snapshot {
   /// - Nothing is written through a symbolic link that is in the way: it is an error.
   /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
   ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
-  /// - An asset that is damaged in the store is an error, or listed: ``ExtractOptions/continuesAfterDamage``.
+  /// - An asset that is damaged in the store is an error, or listed: ``Store/ExtractOptions/continuesAfterDamage``.
   /// - When it fails or is cancelled, files that are complete stay; none is left in part. (A process that is killed leaves
   ///   what it was writing.)
   ///
@@ -91,18 +104,19 @@ extension Snapshot {
   /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
   @discardableResult
   public func extract(
-    _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
-    progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) throws -> ExtractResult {
+    _ folder: String = "", pack: PackID? = nil, to target: FilePath, options: Store.ExtractOptions = .init(),
+    progress: (@Sendable (Store.ExtractProgress) -> Void)? = nil
+  ) throws -> Store.ExtractResult {
     guard !target.isEmpty else {
       throw PackStoreError(.invalidArgument, "the path of the folder to extract to is empty")
     }
-    let totals = progress == nil ? (files: 0, bytes: 0) : try totals(below: folder, of: pack)
+    let totals = progress == nil ? (files: 0, bytes: 0) : try totals(below: folder, pack: pack)
     let walk = try AssetWalk(hold, folder, try scope(pack), PKS_DESCENDANTS)
     let queue = ExtractQueue(walk, below: folder, to: try OutputFolder(making: target), options: options) {
       files, bytes in
       progress?(
-        ExtractProgress(fileCount: files, totalFileCount: totals.files, byteCount: bytes, totalByteCount: totals.bytes))
+        Store.ExtractProgress(
+          fileCount: files, totalFileCount: totals.files, byteCount: bytes, totalByteCount: totals.bytes))
     }
     let threadCount = options.threadCount.map { max($0, 1) } ?? min(processorCount(), 8)
     DispatchQueue.concurrentPerform(iterations: threadCount) { _ in
@@ -112,17 +126,8 @@ extension Snapshot {
     return try queue.finish()
   }
 
-  /// Writes the assets below a folder to the folder `target`.
-  @discardableResult
-  public func extract(
-    _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
-    progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) throws -> ExtractResult {
-    try extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
-  }
-
-  private func totals(below folder: String, of pack: PackID?) throws -> (files: Int, bytes: Int) {
-    var cursor = try cursor(in: folder, of: pack, depth: .descendants)
+  private func totals(below folder: String, pack: PackID?) throws -> (files: Int, bytes: Int) {
+    var cursor = try cursor(in: folder, pack: pack, depth: .descendants)
     var (files, bytes) = (0, 0)
     while let asset = try cursor.next() {
       files += asset.kind == .folder ? 0 : 1

@@ -1,55 +1,56 @@
 import CPackStore
-public import SystemPackage
 
-/// Something that is wrong with a store, and whom it hurts.
-///
-/// A fault that hurts several assets appears once for each, with the same ``number``.
-public struct Fault: Hashable, Sendable {
-  /// Counts the faults of a verification from 1 on.
-  public let number: Int
+extension Store {
+  /// Something that is wrong with a store, and whom it hurts.
+  ///
+  /// A fault that hurts several assets appears once for each, with the same ``number``.
+  public struct Fault: Hashable, Codable, Sendable {
+    /// Counts the faults of a verification from 1 on.
+    public let number: Int
 
-  /// `corrupt`; `purged` when a file is gone; `ioError` when it cannot be read; `newerFormat`.
-  public let code: PackStoreError.Code
+    /// `corrupt`; `purged` when a file is gone; `ioError` when it cannot be read; `newerFormat`.
+    public let code: PackStoreError.Code
 
-  /// What is wrong, in a few English words.
-  public let reason: String
+    /// What is wrong, in a few English words.
+    public let reason: String
 
-  /// The store's file, such as `segments/3f2a`.
-  public let file: String?
+    /// The store's file, such as `segments/3f2a`.
+    public let file: String?
 
-  /// Where in ``file``, in bytes.
-  public let offset: UInt64?
+    /// Where in ``file``, in bytes.
+    public let offset: UInt64?
 
-  /// How many bytes from there on hold the damage, where that is known.
-  public let byteCount: Int?
+    /// How many bytes from there on hold the damage, where that is known.
+    public let byteCount: Int?
 
-  /// Why the system refused to read.
-  public let systemError: Errno?
+    /// Why the system refused to read.
+    public let systemError: Errno?
 
-  /// The pack that is hurt; `nil` when none is, or when nobody knows.
-  public let pack: PackID?
+    /// The pack that is hurt; `nil` when none is, or when nobody knows.
+    public let pack: PackID?
 
-  /// The version of ``pack`` that is hurt.
-  public let version: UInt64?
+    /// The version of ``pack`` that is hurt.
+    public let version: UInt64?
 
-  /// The path of the asset that is hurt; `nil` when none is, or all of the version.
-  public let asset: String?
+    /// The path of the asset that is hurt; `nil` when none is, or all of the version.
+    public let asset: String?
 
-  init(_ fault: pks_fault) {
-    number = Int(clamping: fault.number)
-    code = PackStoreError.Code(fault.status)
-    reason = String(cString: fault.text)
-    file = fault.file.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    offset = fault.offset == UInt64.max ? nil : fault.offset
-    byteCount = fault.length == 0 ? nil : Int(clamping: fault.length)
-    systemError = fault.system_error == 0 ? nil : Errno(rawValue: fault.system_error)
-    pack = fault.pack.map { PackID(trusted: $0) }
-    version = fault.pack == nil ? nil : fault.version
-    asset = fault.asset.map { String(copying: $0, count: fault.asset_length) }
+    init(_ fault: pks_fault) {
+      number = Int(clamping: fault.number)
+      code = PackStoreError.Code(fault.status)
+      reason = String(cString: fault.text)
+      file = fault.file.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+      offset = fault.offset == UInt64.max ? nil : fault.offset
+      byteCount = fault.length == 0 ? nil : Int(clamping: fault.length)
+      systemError = fault.system_error == 0 ? nil : Errno(rawValue: fault.system_error)
+      pack = fault.pack.map { PackID(trusted: $0) }
+      version = fault.pack == nil ? nil : fault.version
+      asset = fault.asset.map { String(copying: $0, count: fault.asset_length) }
+    }
   }
 }
 
-extension Fault: CustomStringConvertible {
+extension Store.Fault: CustomStringConvertible {
   /// One line: whom it hurts, what it is, and where.
   ///
   ///     Tutorial@3 Videos/intro.m4v: checksum mismatch in segments/3f2a at byte 4096

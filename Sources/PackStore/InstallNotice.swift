@@ -1,47 +1,48 @@
 import CPackStore
-public import SystemPackage
 
-/// Something in a folder that was left out, could not be stored, or will cause trouble elsewhere.
-public struct InstallNotice: Hashable, Sendable {
-  public let kind: Kind
+extension Store {
+  /// Something in a folder that was left out, could not be stored, or will cause trouble elsewhere.
+  public struct InstallNotice: Hashable, Codable, Sendable {
+    public let kind: Kind
 
-  /// Relative to the folder. Bytes that are not UTF-8 appear as U+FFFD.
-  public let path: String
+    /// Relative to the folder. Bytes that are not UTF-8 appear as U+FFFD.
+    public let path: String
 
-  /// Why the system refused, with ``Kind/unreadable``.
-  public let systemError: Errno?
+    /// Why the system refused, with ``Kind/unreadable``.
+    public let systemError: Errno?
 
-  public enum Kind: Sendable {
-    /// A refusal: the name is not UTF-8, too long, or its path too deep.
-    case badName
-    /// A refusal: a link, with ``InstallOptions/Links/refuse``.
-    case link
-    /// A refusal: following the link does not end, or ends nowhere.
-    case linkLoop
-    /// A refusal: a link that is followed is absolute, or leads out of the folder, and
-    /// ``InstallOptions/followsUnsafeLinks`` does not allow it.
-    case linkOut
-    /// Differs from another path by case only; a refusal with ``InstallOptions/isPortable``.
-    case twin
-    /// A warning: a socket, device or FIFO was left out.
-    case skipped
-    /// A warning: the store that is written lies in the folder, and was left out.
-    case ownStore
-    /// A refusal: a file or folder cannot be read.
-    case unreadable
-    /// A warning: a pattern of ``InstallOptions/mappedPaths``, which is the ``InstallNotice/path``, means no file of the
-    /// folder.
-    case unusedPattern
-  }
+    public enum Kind: String, CaseIterable, Codable, Sendable {
+      /// A refusal: the name is not UTF-8, too long, or its path too deep.
+      case badName
+      /// A refusal: a link, with ``Store/InstallOptions/Links/refuse``.
+      case link
+      /// A refusal: following the link does not end, or ends nowhere.
+      case linkLoop
+      /// A refusal: a link that is followed is absolute, or leads out of the folder, and
+      /// ``Store/InstallOptions/followsUnsafeLinks`` does not allow it.
+      case linkOut
+      /// Differs from another path by case only; a refusal with ``Store/InstallOptions/isPortable``.
+      case twin
+      /// A warning: a socket, device or FIFO was left out.
+      case skipped
+      /// A warning: the store that is written lies in the folder, and was left out.
+      case ownStore
+      /// A refusal: a file or folder cannot be read.
+      case unreadable
+      /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, which is the ``Store/InstallNotice/path``, means no file of the
+      /// folder.
+      case unusedPattern
+    }
 
-  init(_ notice: pks_notice, path: String, systemError: CInt) {
-    kind = Kind(notice)
-    self.path = path
-    self.systemError = systemError == 0 ? nil : Errno(rawValue: systemError)
+    init(_ notice: pks_notice, path: String, systemError: CInt) {
+      kind = Kind(notice)
+      self.path = path
+      self.systemError = systemError == 0 ? nil : Errno(rawValue: systemError)
+    }
   }
 }
 
-extension InstallNotice.Kind {
+extension Store.InstallNotice.Kind {
   /// Whether it never keeps a folder from being installed.
   package var isWarning: Bool { self == .skipped || self == .ownStore || self == .unusedPattern }
 
@@ -74,7 +75,7 @@ extension InstallNotice.Kind {
   }
 }
 
-extension InstallNotice: CustomStringConvertible {
+extension Store.InstallNotice: CustomStringConvertible {
   /// One sentence, such as `'Videos/tap' is a symbolic link`.
   public var description: String {
     if kind == .linkLoop && systemError == .tooManySymbolicLinkLevels {

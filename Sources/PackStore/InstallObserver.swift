@@ -1,16 +1,15 @@
 import CPackStore
-import SystemPackage
 
 /// What the core tells while it installs: the `context` of its callbacks.
 struct InstallObserver {
   private static let noticeLimit = 1_000
 
-  let progress: ((InstallProgress) -> Void)?
-  private(set) var notices: [InstallNotice] = []
+  let progress: ((Store.InstallProgress) -> Void)?
+  private(set) var notices: [Store.InstallNotice] = []
 
-  init(progress: ((InstallProgress) -> Void)?) { self.progress = progress }
+  init(progress: ((Store.InstallProgress) -> Void)?) { self.progress = progress }
 
-  mutating func note(_ notice: @autoclosure () -> InstallNotice) {
+  mutating func note(_ notice: @autoclosure () -> Store.InstallNotice) {
     if notices.count < Self.noticeLimit { notices.append(notice()) }
   }
 
@@ -24,7 +23,7 @@ struct InstallObserver {
 
 /// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
 func withRequest<Result>(
-  _ folder: FilePath, _ pack: PackID, _ options: InstallOptions, _ observer: inout InstallObserver,
+  _ folder: FilePath, _ pack: PackID, _ options: Store.InstallOptions, _ observer: inout InstallObserver,
   _ body: (UnsafePointer<pks_add_request>) -> Result
 ) -> Result {
   var request = pks_add_request()
@@ -41,12 +40,12 @@ func withRequest<Result>(
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
     return !Task.isCancelled
   }
   request.notice = { context, notice, path, length, systemError in
     context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(
-      InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))
+      Store.InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))
   }
   return withContext(&observer) { context in
     folder.withPlatformString { folder in
@@ -66,7 +65,7 @@ func withRequest<Result>(
 
 /// Lends the core's form of what to copy. Stops when the surrounding task is cancelled.
 func withRequest<Result>(
-  _ pack: PackID, _ version: UInt64?, _ source: OpaquePointer, _ options: CopyOptions,
+  _ pack: PackID, _ version: UInt64?, _ source: OpaquePointer, _ options: Store.CopyOptions,
   _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_copy_request>) -> Result
 ) -> Result {
   var request = pks_copy_request()
@@ -80,7 +79,7 @@ func withRequest<Result>(
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
     return !Task.isCancelled
   }
   return withContext(&observer) { context in
@@ -93,7 +92,7 @@ func withRequest<Result>(
 }
 
 /// Lends texts as C strings, each up to its first NUL.
-private func withCStrings<Result>(
+func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
 ) -> Result {
   let characters = texts.flatMap(\.utf8CString)

@@ -1,81 +1,101 @@
 import CPackStore
 
-/// How a folder becomes a pack version.
-public struct InstallOptions: Hashable, Sendable {
-  /// The number of the version; by default one more than the highest that the pack ever had, or 1.
-  ///
-  /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of the
-  /// current version and the content is the same.
-  public var version: UInt64?
+extension Store {
+  /// How a folder becomes a pack version.
+  public struct InstallOptions: Hashable, Sendable {
+    /// The number of the version; by default one more than the highest that the pack ever had, or 1.
+    ///
+    /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of the
+    /// current version and the content is the same.
+    public var version: UInt64?
 
-  /// Takes a ``version`` that is lower than others that the pack had, too.
-  public var allowsDowngrade = false
+    /// Takes a ``version`` that is lower than others that the pack had, too.
+    public var allowsDowngrade = false
 
-  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a
-  /// new pack gets 0.
-  public var priority: Int32?
+    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a
+    /// new pack gets 0.
+    public var priority: Int32?
 
-  /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
-  public var adopts = false
+    /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
+    public var adopts = false
 
-  /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read. Nil: 3, or 4 with
-  /// the sequential layout.
-  public var level: Int32?
+    /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read. Nil: 3, or 4 with
+    /// the sequential layout.
+    public var level: Int32?
 
-  /// How assets are read later.
-  public var layout: Layout = .random
+    /// How assets are read later.
+    public var layout: Layout = .random
 
-  /// What becomes of symbolic links.
-  public var links: Links = .store
+    /// What becomes of symbolic links.
+    public var links: Links = .store
 
-  /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
-  /// ``InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
-  public var followsUnsafeLinks = false
+    /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
+    /// ``Store/InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
+    public var followsUnsafeLinks = false
 
-  /// Refuses paths that differ by case only, which some disks cannot tell apart.
-  public var isPortable = false
+    /// Refuses paths that differ by case only, which some disks cannot tell apart.
+    public var isPortable = false
 
-  /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
-  /// ``Asset/bytes`` always lends them.
-  ///
-  /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
-  /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
-  /// is meant now and was not before.
-  ///
-  /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part for
-  /// any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a backslash
-  /// takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning is left out; a
-  /// pattern without a slash means the last part of a path, at any depth. One that means no file is noticed:
-  /// ``InstallNotice/Kind/unusedPattern``.
-  public var mappedPaths: [String] = []
+    /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
+    /// ``Snapshot/Asset/bytes`` always lends them.
+    ///
+    /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
+    /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
+    /// is meant now and was not before.
+    ///
+    /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part for
+    /// any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a backslash
+    /// takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning is left out; a
+    /// pattern without a slash means the last part of a path, at any depth. One that means no file is noticed:
+    /// ``Store/InstallNotice/Kind/unusedPattern``.
+    public var mappedPaths: [String] = []
 
-  /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
-  public var frameByteCount: Int?
+    /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
+    public var frameByteCount: Int?
 
-  /// Up to how many raw bytes small assets share a frame. By default as the layout says.
-  public var sharedFrameByteCount: Int?
+    /// Up to how many raw bytes small assets share a frame. By default as the layout says.
+    public var sharedFrameByteCount: Int?
 
-  public init() {}
+    public init(
+      version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, adopts: Bool = false,
+      level: Int32? = nil, layout: Layout = .random, links: Links = .store, followsUnsafeLinks: Bool = false,
+      isPortable: Bool = false, mappedPaths: [String] = [], frameByteCount: Int? = nil,
+      sharedFrameByteCount: Int? = nil
+    ) {
+      self.version = version
+      self.allowsDowngrade = allowsDowngrade
+      self.priority = priority
+      self.adopts = adopts
+      self.level = level
+      self.layout = layout
+      self.links = links
+      self.followsUnsafeLinks = followsUnsafeLinks
+      self.isPortable = isPortable
+      self.mappedPaths = mappedPaths
+      self.frameByteCount = frameByteCount
+      self.sharedFrameByteCount = sharedFrameByteCount
+    }
 
-  public enum Layout: String, CaseIterable, Sendable {
-    /// Frames of 128 KiB: for assets that are read at random.
-    case random
-    /// Larger frames: smaller, for assets that are read from front to back.
-    case sequential
-  }
+    public enum Layout: String, CaseIterable, Sendable {
+      /// Frames of 128 KiB: for assets that are read at random.
+      case random
+      /// Larger frames: smaller, for assets that are read from front to back.
+      case sequential
+    }
 
-  public enum Links: String, CaseIterable, Sendable {
-    /// Links are stored as links, dangling ones too.
-    case store
-    /// What links point to is stored in their place, if it lies within the folder: see
-    /// ``InstallOptions/followsUnsafeLinks``.
-    case follow
-    /// Any link is a refusal.
-    case refuse
+    public enum Links: String, CaseIterable, Sendable {
+      /// Links are stored as links, dangling ones too.
+      case store
+      /// What links point to is stored in their place, if it lies within the folder: see
+      /// ``Store/InstallOptions/followsUnsafeLinks``.
+      case follow
+      /// Any link is a refusal.
+      case refuse
+    }
   }
 }
 
-extension InstallOptions.Layout {
+extension Store.InstallOptions.Layout {
   var core: pks_layout {
     switch self {
     case .random: PKS_LAYOUT_RANDOM
@@ -84,7 +104,7 @@ extension InstallOptions.Layout {
   }
 }
 
-extension InstallOptions.Links {
+extension Store.InstallOptions.Links {
   var core: pks_links {
     switch self {
     case .store: PKS_LINKS_STORE

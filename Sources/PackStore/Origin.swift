@@ -1,59 +1,95 @@
 import CPackStore
 
-/// Where a pack comes from: who may change it.
-public enum Origin: Hashable, Sendable {
-  /// What this machine added itself.
-  case local
-  /// A publisher's product. The key is the publisher's first root key.
-  case signed(SitePublicKey, Product)
-  /// A product of a publisher without a key.
-  case unsigned(Product)
-  /// What a repair found without a word about where it came from.
-  case unknown
+extension Store {
+  /// Where a pack comes from: who may change it.
+  public enum Origin: Hashable, Sendable {
+    /// What this machine added itself.
+    case local
+    /// A publisher's product. The key is the publisher's first root key.
+    case signed(SitePublicKey, Product)
+    /// A product of a publisher without a key.
+    case unsigned(Product)
+    /// What a repair found without a word about where it came from.
+    case unknown
 
-  public var product: Product? {
-    switch self {
-    case .signed(_, let product), .unsigned(let product): product
-    case .local, .unknown: nil
+    public var product: Product? {
+      switch self {
+      case .signed(_, let product), .unsigned(let product): product
+      case .local, .unknown: nil
+      }
+    }
+
+    public var key: SitePublicKey? {
+      if case .signed(let key, _) = self { key } else { nil }
+    }
+
+    /// What people call it: `local`, `unknown`, or 16 hexadecimal digits.
+    public var id: String {
+      guard let product else { return self == .local ? "local" : "unknown" }
+      let key = key?.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount)
+      let digest = Digest256(hashing: Array("packstore origin".utf8) + key + Array(product.name.utf8))
+      return String(digest.hex.prefix(16))
+    }
+
+    init(_ origin: pks_origin) {
+      let name = withUnsafeBytes(of: origin.product) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      let key = withUnsafeBytes(of: origin.key) { SitePublicKey(Array($0)) }
+      switch origin.kind {
+      case PKS_ORIGIN_LOCAL: self = .local
+      case PKS_ORIGIN_UNSIGNED: self = .unsigned(Product(trusted: name))
+      case PKS_ORIGIN_SIGNED:
+        guard let key else { preconditionFailure("the core lists no signed origin without a key") }
+        self = .signed(key, Product(trusted: name))
+      default: self = .unknown
+      }
+    }
+
+    var core: pks_origin {
+      var origin = pks_origin()
+      switch self {
+      case .local: origin.kind = PKS_ORIGIN_LOCAL
+      case .signed: origin.kind = PKS_ORIGIN_SIGNED
+      case .unsigned: origin.kind = PKS_ORIGIN_UNSIGNED
+      case .unknown: origin.kind = PKS_ORIGIN_UNKNOWN
+      }
+      withUnsafeMutableBytes(of: &origin.key) { $0.copyBytes(from: key?.bytes ?? []) }
+      withUnsafeMutableBytes(of: &origin.product) { $0.copyBytes(from: (product?.name ?? "").utf8) }
+      return origin
     }
   }
+}
 
-  public var key: SitePublicKey? {
-    if case .signed(let key, _) = self { key } else { nil }
+extension Store.Origin: Codable {
+  private enum CodingKeys: CodingKey { case kind, key, product }
+
+  private enum Kind: String, Codable { case local, signed, unsigned, unknown }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self =
+      switch try container.decode(Kind.self, forKey: .kind) {
+      case .local: .local
+      case .unknown: .unknown
+      case .unsigned: .unsigned(try container.decode(Store.Product.self, forKey: .product))
+      case .signed:
+        .signed(
+          try container.decode(SitePublicKey.self, forKey: .key),
+          try container.decode(Store.Product.self, forKey: .product))
+      }
   }
 
-  /// What people call it: `local`, `unknown`, or 16 hexadecimal digits.
-  public var id: String {
-    guard let product else { return self == .local ? "local" : "unknown" }
-    let key = key?.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount)
-    let digest = Digest256(hashing: Array("packstore origin".utf8) + key + Array(product.name.utf8))
-    return String(digest.hex.prefix(16))
-  }
-
-  init(_ origin: pks_origin) {
-    let name = withUnsafeBytes(of: origin.product) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    let key = withUnsafeBytes(of: origin.key) { SitePublicKey(Array($0)) }
-    switch origin.kind {
-    case PKS_ORIGIN_LOCAL: self = .local
-    case PKS_ORIGIN_UNSIGNED: self = .unsigned(Product(trusted: name))
-    case PKS_ORIGIN_SIGNED:
-      guard let key else { preconditionFailure("the core lists no signed origin without a key") }
-      self = .signed(key, Product(trusted: name))
-    default: self = .unknown
-    }
-  }
-
-  var core: pks_origin {
-    var origin = pks_origin()
-    switch self {
-    case .local: origin.kind = PKS_ORIGIN_LOCAL
-    case .signed: origin.kind = PKS_ORIGIN_SIGNED
-    case .unsigned: origin.kind = PKS_ORIGIN_UNSIGNED
-    case .unknown: origin.kind = PKS_ORIGIN_UNKNOWN
-    }
-    withUnsafeMutableBytes(of: &origin.key) { $0.copyBytes(from: key?.bytes ?? []) }
-    withUnsafeMutableBytes(of: &origin.product) { $0.copyBytes(from: (product?.name ?? "").utf8) }
-    return origin
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    let kind: Kind =
+      switch self {
+      case .local: .local
+      case .signed: .signed
+      case .unsigned: .unsigned
+      case .unknown: .unknown
+      }
+    try container.encode(kind, forKey: .kind)
+    try container.encodeIfPresent(key, forKey: .key)
+    try container.encodeIfPresent(product, forKey: .product)
   }
 }
 
@@ -61,7 +97,7 @@ public enum Origin: Hashable, Sendable {
 package struct Provenance: Hashable, Sendable {
   package enum Statement: Hashable, Sendable { case root, archive, delta }
 
-  package var origin: Origin
+  package var origin: Store.Origin
   package var statement: Statement
   /// Of the statement: its publisher only raises it.
   package var sequence: UInt64
@@ -71,7 +107,8 @@ package struct Provenance: Hashable, Sendable {
   package var allowsDowngrade = false
 
   package init(
-    _ origin: Origin, _ statement: Statement, sequence: UInt64, adopts: Bool = false, allowsDowngrade: Bool = false
+    _ origin: Store.Origin, _ statement: Statement, sequence: UInt64, adopts: Bool = false,
+    allowsDowngrade: Bool = false
   ) {
     self.origin = origin
     self.statement = statement

@@ -45,3 +45,8 @@ extension PackID: Comparable {
 extension PackID: CustomStringConvertible {
   public var description: String { name }
 }
+
+extension PackID: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try PackID(validating: $0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

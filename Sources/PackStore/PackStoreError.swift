@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 /// What went wrong, where, and what to do about it.
 ///
@@ -16,7 +15,7 @@ public import SystemPackage
 ///     checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair
 ///
 /// A cancelled task ends a call with `CancellationError`, not with one of these.
-public struct PackStoreError: Error, Sendable {
+public struct PackStoreError: Error, Hashable, Codable, Sendable {
   public var code: Code
 
   /// What went wrong, in a few English words.
@@ -39,7 +38,7 @@ public struct PackStoreError: Error, Sendable {
   public var holder: UInt64?
 
   /// With ``Code/refused``: what could not be stored, at most the first 1,000.
-  public var notices: [InstallNotice] = []
+  public var notices: [Store.InstallNotice] = []
 
   /// What to do about it, where what ``code`` suggests is of no help.
   package var specificRemedy: String?
@@ -65,7 +64,7 @@ public struct PackStoreError: Error, Sendable {
 
 extension PackStoreError {
   /// The kind of an error, grouped by whose fault it is: 100 the caller's, 200 the machine's, 300 the file's.
-  public struct Code: RawRepresentable, Hashable, Sendable {
+  public struct Code: RawRepresentable, Hashable, Codable, Sendable {
     public let rawValue: UInt32
 
     public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -7,7 +7,7 @@ import CPackStore
 #endif
 
 /// One version of a pack, by its numbers. A copy: it outlives the snapshot it comes from.
-public struct PackVersion: Hashable, Sendable {
+public struct PackVersion: Hashable, Codable, Sendable {
   public let pack: PackID
 
   /// 1, 2, 3, ... unless the publisher said otherwise.

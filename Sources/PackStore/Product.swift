@@ -1,34 +1,42 @@
-/// The name of a publisher's product: packs of one product are one origin, whichever site or file they come by.
-///
-/// 1 to 64 of the characters `a-z 0-9 - _ .`, the first of them a letter or a digit.
-public struct Product: Hashable, Comparable, Sendable {
-  public let name: String
+extension Store {
+  /// The name of a publisher's product: packs of one product are one origin, whichever site or file they come by.
+  ///
+  /// 1 to 64 of the characters `a-z 0-9 - _ .`, the first of them a letter or a digit.
+  public struct Product: Hashable, Comparable, Sendable {
+    public let name: String
 
-  /// What publishers have who name none.
-  public static let standard = Self(trusted: "default")
+    /// What publishers have who name none.
+    public static let standard = Self(trusted: "default")
 
-  /// The most bytes that a name has.
-  package static let byteCountLimit = 64
+    /// The most bytes that a name has.
+    package static let byteCountLimit = 64
 
-  /// - Throws: `invalidArgument` for what is no name of a product.
-  public init(_ name: some StringProtocol) throws {
-    let isFirst: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 }
-    let isNext: (UInt8) -> Bool = { isFirst($0) || $0 == 0x2d || $0 == 0x5f || $0 == 0x2e }
-    guard let first = name.utf8.first, isFirst(first), name.utf8.allSatisfy(isNext),
-      name.utf8.count <= Self.byteCountLimit
-    else {
-      throw PackStoreError(
-        .invalidArgument, "a product's name is 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
-      )
+    /// - Throws: `invalidArgument` for what is no name of a product.
+    public init(_ name: some StringProtocol) throws {
+      let isFirst: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 }
+      let isNext: (UInt8) -> Bool = { isFirst($0) || $0 == 0x2d || $0 == 0x5f || $0 == 0x2e }
+      guard let first = name.utf8.first, isFirst(first), name.utf8.allSatisfy(isNext),
+        name.utf8.count <= Self.byteCountLimit
+      else {
+        throw PackStoreError(
+          .invalidArgument,
+          "a product's name is 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
+        )
+      }
+      self.name = String(name)
     }
-    self.name = String(name)
+
+    init(trusted name: String) { self.name = name }
+
+    public static func < (a: Self, b: Self) -> Bool { a.name < b.name }
   }
-
-  init(trusted name: String) { self.name = name }
-
-  public static func < (a: Self, b: Self) -> Bool { a.name < b.name }
 }
 
-extension Product: CustomStringConvertible {
+extension Store.Product: CustomStringConvertible {
   public var description: String { name }
+}
+
+extension Store.Product: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try Store.Product($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
 }

@@ -1,115 +1,119 @@
 import CPackStore
 
-/// How far a repair has come.
-public struct RepairProgress: Hashable, Sendable {
-  public enum Phase: Hashable, Sendable {
-    /// Looking for faults.
-    case check
-    /// Looking for what is whole.
-    case survey
-    /// Putting versions together again.
-    case restore
-  }
+extension Store {
+  /// How far a repair has come.
+  public struct RepairProgress: Hashable, Sendable {
+    public enum Phase: Hashable, Sendable {
+      /// Looking for faults.
+      case check
+      /// Looking for what is whole.
+      case survey
+      /// Putting versions together again.
+      case restore
+    }
 
-  public let phase: Phase
+    public let phase: Phase
 
-  /// Bytes of the phase.
-  public let byteCount: Int
-  public let totalByteCount: Int
-}
-
-/// What a repair found and did.
-public struct RepairResult: Sendable {
-  /// Something that is lost.
-  public struct Loss: Hashable, Sendable {
-    public let pack: PackID
-
-    /// The number that the version had; `nil` when all of the pack is lost.
-    public let version: UInt64?
-
-    /// The path of the asset; `nil` when it is the version, or when nobody knows.
-    public let asset: String?
-
-    /// How many assets of the version are lost whose paths nobody knows.
-    public let unnamedAssetCount: Int
-  }
-
-  /// An asset of which bytes were damaged, and were found elsewhere.
-  public struct Healing: Hashable, Sendable {
-    public let pack: PackID
-    public let version: UInt64
-    public let asset: String
-
-    /// Where the bytes were: a part of the damaged store, in a few English words, or the path of another store.
-    public let origin: String
-  }
-
-  /// There was nothing to do, and nothing was written.
-  public let wasWhole: Bool
-
-  /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was damaged,
-  /// that is all that was to do, and no generation was made.
-  public let mendedCopyCount: Int
-
-  /// Whether nothing is lost.
-  public let isWhole: Bool
-
-  /// No index could be read, or not the newest: priorities, dates, pins, and which versions are current, had to be
-  /// guessed.
-  public let isRebuilt: Bool
-
-  /// The new generation; `nil` when none was made.
-  public let generation: Generation?
-
-  /// What was damaged, at most the first 1,000; empty when the store could not even be opened.
-  public let faults: [Fault]
-  public let faultCount: Int
-
-  public let segmentCount: Int
-  public let damagedSegmentCount: Int
-
-  /// Packs and versions that are kept.
-  public let packCount: Int
-  public let versionCount: Int
-
-  /// What is lost, at most the first 1,000.
-  public let losses: [Loss]
-  /// Assets of current versions.
-  public let lostAssetCount: Int
-  /// Older versions, which were dropped because something of them is nowhere.
-  public let lostVersionCount: Int
-  public let lostPackCount: Int
-
-  /// What was stored anew, at most the first 1,000.
-  public let healings: [Healing]
-  public let healedAssetCount: Int
-
-  /// Bytes written to new segments.
-  public let storedByteCount: Int
-
-  fileprivate init(_ totals: pks_repair_totals, _ observer: RepairObserver) {
-    wasWhole = totals.was_whole
-    mendedCopyCount = Int(clamping: totals.mended_copy_count)
-    isWhole = !totals.has_lost
-    isRebuilt = totals.is_rebuilt
-    generation = totals.generation == 0 ? nil : Generation(rawValue: totals.generation)
-    faults = observer.faults
-    faultCount = Int(clamping: totals.fault_count)
-    segmentCount = Int(clamping: totals.segment_count)
-    damagedSegmentCount = Int(clamping: totals.damaged_segment_count)
-    packCount = Int(clamping: totals.pack_count)
-    versionCount = Int(clamping: totals.version_count)
-    losses = observer.losses
-    lostAssetCount = Int(clamping: totals.lost_asset_count)
-    lostVersionCount = Int(clamping: totals.lost_version_count)
-    lostPackCount = Int(clamping: totals.lost_pack_count)
-    healings = observer.healings
-    healedAssetCount = Int(clamping: totals.healed_asset_count)
-    storedByteCount = Int(clamping: totals.stored_bytes)
+    /// Bytes of the phase.
+    public let byteCount: Int
+    public let totalByteCount: Int
   }
 }
 
-extension RepairResult.Loss: CustomStringConvertible {
+extension Store {
+  /// What a repair found and did.
+  public struct RepairResult: Hashable, Codable, Sendable {
+    /// Something that is lost.
+    public struct Loss: Hashable, Codable, Sendable {
+      public let pack: PackID
+
+      /// The number that the version had; `nil` when all of the pack is lost.
+      public let version: UInt64?
+
+      /// The path of the asset; `nil` when it is the version, or when nobody knows.
+      public let asset: String?
+
+      /// How many assets of the version are lost whose paths nobody knows.
+      public let unnamedAssetCount: Int
+    }
+
+    /// An asset of which bytes were damaged, and were found elsewhere.
+    public struct Healing: Hashable, Codable, Sendable {
+      public let pack: PackID
+      public let version: UInt64
+      public let asset: String
+
+      /// Where the bytes were: a part of the damaged store, in a few English words, or the path of another store.
+      public let origin: String
+    }
+
+    /// There was nothing to do, and nothing was written.
+    public let wasWhole: Bool
+
+    /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was damaged,
+    /// that is all that was to do, and no generation was made.
+    public let mendedCopyCount: Int
+
+    /// Whether nothing is lost.
+    public let isWhole: Bool
+
+    /// No index could be read, or not the newest: priorities, dates, pins, and which versions are current, had to be
+    /// guessed.
+    public let isRebuilt: Bool
+
+    /// The new generation; `nil` when none was made.
+    public let generation: Generation?
+
+    /// What was damaged, at most the first 1,000; empty when the store could not even be opened.
+    public let faults: [Fault]
+    public let faultCount: Int
+
+    public let segmentCount: Int
+    public let damagedSegmentCount: Int
+
+    /// Packs and versions that are kept.
+    public let packCount: Int
+    public let versionCount: Int
+
+    /// What is lost, at most the first 1,000.
+    public let losses: [Loss]
+    /// Assets of current versions.
+    public let lostAssetCount: Int
+    /// Older versions, which were dropped because something of them is nowhere.
+    public let lostVersionCount: Int
+    public let lostPackCount: Int
+
+    /// What was stored anew, at most the first 1,000.
+    public let healings: [Healing]
+    public let healedAssetCount: Int
+
+    /// Bytes written to new segments.
+    public let storedByteCount: Int
+
+    fileprivate init(_ totals: pks_repair_totals, _ observer: RepairObserver) {
+      wasWhole = totals.was_whole
+      mendedCopyCount = Int(clamping: totals.mended_copy_count)
+      isWhole = !totals.has_lost
+      isRebuilt = totals.is_rebuilt
+      generation = totals.generation == 0 ? nil : Generation(rawValue: totals.generation)
+      faults = observer.faults
+      faultCount = Int(clamping: totals.fault_count)
+      segmentCount = Int(clamping: totals.segment_count)
+      damagedSegmentCount = Int(clamping: totals.damaged_segment_count)
+      packCount = Int(clamping: totals.pack_count)
+      versionCount = Int(clamping: totals.version_count)
+      losses = observer.losses
+      lostAssetCount = Int(clamping: totals.lost_asset_count)
+      lostVersionCount = Int(clamping: totals.lost_version_count)
+      lostPackCount = Int(clamping: totals.lost_pack_count)
+      healings = observer.healings
+      healedAssetCount = Int(clamping: totals.healed_asset_count)
+      storedByteCount = Int(clamping: totals.stored_bytes)
+    }
+  }
+}
+
+extension Store.RepairResult.Loss: CustomStringConvertible {
   /// `Tutorial@3 Videos/intro.m4v`, `Tutorial@2`, `Tutorial`.
   public var description: String {
     guard let version else { return pack.name }
@@ -140,7 +144,7 @@ extension Store {
   /// - Complexity: O(*n*) in stored bytes.
   @discardableResult
   public static func repair(
-    at path: String, from donors: [String] = [], isDryRun: Bool = false, waitsForWriters: Bool = true,
+    at path: FilePath, from donors: [FilePath] = [], isDryRun: Bool = false, waitsForWriters: Bool = true,
     progress: (@Sendable (RepairProgress) -> Void)? = nil
   ) async throws -> RepairResult {
     try await BlockingExecutor.run {
@@ -153,14 +157,14 @@ extension Store {
   ///
   /// - Parameter isPublication: the store is a site's, and the caller describes it in the root.
   package static func repairNow(
-    _ path: String, _ donors: [String], isDryRun: Bool, waitsForWriters: Bool, isPublication: Bool,
+    _ path: FilePath, _ donors: [FilePath], isDryRun: Bool, waitsForWriters: Bool, isPublication: Bool,
     _ progress: ((RepairProgress) -> Void)?
   ) throws -> RepairResult {
     var observer = RepairObserver(progress: progress)
     var totals = pks_repair_totals()
     try check { error in
       withContext(&observer) { context in
-        withCStrings(donors) { donors in
+        withCStrings(donors.map(\.string)) { donors in
           var request = pks_repair_request()
           request.donors = donors.baseAddress
           request.donor_count = UInt32(donors.count)
@@ -171,7 +175,9 @@ extension Store {
           request.fault = RepairObserver.onFault
           request.note = RepairObserver.onNote
           request.progress = RepairObserver.onProgress
-          return Options.existing.withCore { pks_store_repair(path, $0, &request, &totals, error) }
+          return path.withPlatformString { path in
+            Options.existing.withCore { pks_store_repair(path, $0, &request, &totals, error) }
+          }
         }
       }
     }
@@ -179,27 +185,16 @@ extension Store {
   }
 }
 
-/// Lends strings as C has them.
-private func withCStrings<Result>(
-  _ strings: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
-) -> Result {
-  let ends = strings.reduce(into: [0]) { $0.append($0.last! + $1.utf8.count + 1) }
-  let text = strings.flatMap { Array($0.utf8CString) }
-  return text.withUnsafeBufferPointer { text in
-    ends.dropLast().map { start in text.baseAddress.map { $0 + start } }.withUnsafeBufferPointer(body)
-  }
-}
-
 /// The `context` of the core's repair.
 private struct RepairObserver {
   private static let limit = 1_000
 
-  let progress: ((RepairProgress) -> Void)?
-  var faults: [Fault] = []
-  var losses: [RepairResult.Loss] = []
-  var healings: [RepairResult.Healing] = []
+  let progress: ((Store.RepairProgress) -> Void)?
+  var faults: [Store.Fault] = []
+  var losses: [Store.RepairResult.Loss] = []
+  var healings: [Store.RepairResult.Healing] = []
 
-  init(progress: ((RepairProgress) -> Void)?) { self.progress = progress }
+  init(progress: ((Store.RepairProgress) -> Void)?) { self.progress = progress }
 
   private mutating func take(_ note: pks_repair_note) {
     let pack = PackID(trusted: note.pack)
@@ -217,7 +212,7 @@ private struct RepairObserver {
 
   static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>?) -> Void = { context, fault in
     let observer = context!.assumingMemoryBound(to: RepairObserver.self)
-    if observer.pointee.faults.count < limit { observer.pointee.faults.append(Fault(fault!.pointee)) }
+    if observer.pointee.faults.count < limit { observer.pointee.faults.append(Store.Fault(fault!.pointee)) }
   }
 
   static let onNote: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_repair_note>?) -> Void = {
@@ -228,9 +223,9 @@ private struct RepairObserver {
   static let onProgress: @convention(c) (UnsafeMutableRawPointer?, pks_repair_phase, UInt64, UInt64) -> Bool = {
     context, phase, done, total in
     let observer = context!.assumingMemoryBound(to: RepairObserver.self)
-    let phases: [RepairProgress.Phase] = [.check, .survey, .restore]
+    let phases: [Store.RepairProgress.Phase] = [.check, .survey, .restore]
     observer.pointee.progress?(
-      RepairProgress(
+      Store.RepairProgress(
         phase: phases[Int(phase.rawValue)], byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     return !Task.isCancelled
   }

@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -12,9 +11,10 @@ public import SystemPackage
 /// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets,
 /// cursors and spans borrow from it: keeping one longer than its snapshot does not compile.
 ///
-/// A snapshot cannot be copied. Any number of threads may read through one, and the store stays open as long as it
-/// lives.
-public struct Snapshot: ~Copyable, Sendable {
+/// A snapshot is a handle: copies share one hold, which ends with the last of them, and keeps the store open until then.
+/// Any number of threads and tasks may read through one at the same time, without locks of their own. What is on loan
+/// from it (``Asset``, ``Cursor``, spans) stays within one task.
+public struct Snapshot: Sendable {
   let hold: SnapshotHold
 
   init(_ hold: SnapshotHold) { self.hold = hold }
@@ -22,7 +22,7 @@ public struct Snapshot: ~Copyable, Sendable {
   var pointer: OpaquePointer { hold.pointer }
 
   /// Which generation this is.
-  public var generation: Generation { Generation(rawValue: pks_snapshot_generation(pointer)) }
+  public var generation: Store.Generation { Store.Generation(rawValue: pks_snapshot_generation(pointer)) }
 
   /// Whether the store is a site's: it takes no commits but those of publications.
   public var isSite: Bool { pks_snapshot_is_site(pointer) }
@@ -46,10 +46,12 @@ final class SnapshotHold: Sendable {
 extension Snapshot {
   /// The packs, in the order in which they win: by the order of origins, then by priority, then first
   /// installed first.
-  public var packs: [Pack] { (0..<pks_snapshot_pack_count(pointer)).map { Pack(pks_snapshot_pack(pointer, $0)) } }
+  public var packs: [Store.Pack] {
+    (0..<pks_snapshot_pack_count(pointer)).map { Store.Pack(pks_snapshot_pack(pointer, $0)) }
+  }
 
   /// Packs that were removed but keep their history.
-  public var removedPacks: [Pack] { removedIndices.map { Pack(pks_snapshot_pack(pointer, $0)) } }
+  public var removedPacks: [Store.Pack] { removedIndices.map { Store.Pack(pks_snapshot_pack(pointer, $0)) } }
 
   private var removedIndices: Range<UInt32> {
     let first = pks_snapshot_pack_count(pointer)
@@ -57,16 +59,16 @@ extension Snapshot {
   }
 
   /// One pack, or nil when there is none of that name.
-  public func pack(_ id: PackID) -> Pack? {
+  public func pack(_ id: PackID) -> Store.Pack? {
     let index = index(of: id)
-    return index == anyPack ? nil : Pack(pks_snapshot_pack(pointer, index))
+    return index == anyPack ? nil : Store.Pack(pks_snapshot_pack(pointer, index))
   }
 
   /// The versions of a pack that are kept: the current one, then those that were current before it, the last first. Those
   /// of a removed pack, too. Empty when there is no such pack.
   public func versions(of id: PackID) -> [PackVersion] {
     let live = index(of: id)
-    let removed = removedIndices.first { Pack(pks_snapshot_pack(pointer, $0)).id == id }
+    let removed = removedIndices.first { Store.Pack(pks_snapshot_pack(pointer, $0)).id == id }
     guard let index = live != anyPack ? live : removed else { return [] }
     let count = pks_snapshot_pack(pointer, index).version_count
     return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
@@ -98,7 +100,7 @@ extension Snapshot {
   /// - Throws: `notFound`; `invalidArgument` when no asset can have such a path; `corrupt`.
   /// - Complexity: O(1), about two cache misses.
   @_lifetime(borrow self)
-  public func asset(_ path: String, in pack: PackID? = nil) throws -> Asset {
+  public func asset(_ path: String, pack: PackID? = nil) throws -> Asset {
     let scope = try scope(pack)
     var asset = pks_asset()
     try check { error in path.withPath { pks_find(&asset, pointer, $0, $1, scope, error) } }
@@ -106,28 +108,28 @@ extension Snapshot {
   }
 
   /// Whether there is an asset at `path`, be it a file, link or folder.
-  public func contains(_ path: String, in pack: PackID? = nil) throws -> Bool {
+  public func contains(_ path: String, pack: PackID? = nil) throws -> Bool {
     do {
-      _ = try asset(path, in: pack)
+      _ = try asset(path, pack: pack)
       return true
     } catch let error as PackStoreError where error.code == .notFound {
       return false
     }
   }
 
-  /// The bytes of a file that is stored raw, without a copy. See ``Asset/bytes``.
+  /// The bytes of a file that is stored raw, without a copy. See ``Snapshot/Asset/bytes``.
   @_lifetime(borrow self)
-  public func bytes(of path: String, in pack: PackID? = nil) throws -> RawSpan {
-    try asset(path, in: pack).bytes
+  public func bytes(of path: String, pack: PackID? = nil) throws -> RawSpan {
+    try asset(path, pack: pack).bytes()
   }
 
-  /// The bytes of a file, as data that outlives the snapshot. See ``Asset/contents``.
-  public func contents(of path: String, in pack: PackID? = nil) throws -> Data {
-    try asset(path, in: pack).contents
+  /// The bytes of a file, as data that outlives the snapshot. See ``Snapshot/Asset/contents``.
+  public func contents(of path: String, pack: PackID? = nil) throws -> Data {
+    try asset(path, pack: pack).contents()
   }
 
-  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
-  public func openDescriptor(of path: String, in pack: PackID? = nil) throws -> FileDescriptor {
-    try asset(path, in: pack).openDescriptor()
+  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Snapshot/Asset/openDescriptor()``.
+  public func openDescriptor(of path: String, pack: PackID? = nil) throws -> FileDescriptor {
+    try asset(path, pack: pack).openDescriptor()
   }
 }

@@ -8,18 +8,16 @@ extension Store {
   ///   the store's control file cannot be mapped (network file systems, files of other users or open to all), one system
   ///   call.
   /// - Throws: `corrupt`, `ioError`, `forked`.
-  public var generation: Generation {
-    get throws {
-      var generation: UInt64 = 0
-      try check { pks_store_generation(&generation, pointer, $0) }
-      return Generation(rawValue: generation)
-    }
+  public func newestGeneration() throws -> Generation {
+    var generation: UInt64 = 0
+    try check { pks_store_generation(&generation, pointer, $0) }
+    return Generation(rawValue: generation)
   }
 
   /// Opens the newest generation, so that the next snapshot of it costs no system call, and says which one it is.
   ///
-  /// Nobody has to call this: every new snapshot shows the newest generation. It lets a moment of leisure pay for the
-  /// opening of files, rather than the first read after a commit.
+  /// Calling this is never necessary: every new snapshot shows the newest generation. It moves the cost of opening files
+  /// from the first read after a commit to a moment of the app's choice.
   ///
   /// - Throws: what ``makeSnapshot()`` throws.
   @discardableResult
@@ -29,9 +27,9 @@ extension Store {
   ///
   ///     for try await generation in store.generations() { try await reload(store.makeSnapshot()) }
   ///
-  /// See ``Generations``.
+  /// See ``Store/Generations``.
   ///
-  /// - Parameter interval: how often to look for commits of others. A look costs what ``generation`` costs.
+  /// - Parameter interval: how often to look for commits of others. A look costs what ``newestGeneration()`` costs.
   public func generations(every interval: Duration = .milliseconds(100)) -> Generations {
     Generations(store: self, interval: interval)
   }

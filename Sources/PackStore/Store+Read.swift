@@ -1,5 +1,3 @@
-public import SystemPackage
-
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -10,38 +8,41 @@ public import SystemPackage
 extension Store {
   /// The bytes of a file, from whichever pack has it or from one pack.
   ///
-  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see ``Asset/contents``. For bytes
-  /// on loan, see ``Snapshot/bytes(of:in:)``.
+  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see ``Snapshot/Asset/contents``. For bytes
+  /// on loan, see ``Snapshot/bytes(of:pack:)``.
   ///
   /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
-  public func contents(of path: String, in pack: PackID? = nil) throws -> Data {
-    try makeSnapshot().contents(of: path, in: pack)
+  public func contents(of path: String, pack: PackID? = nil) throws -> Data {
+    try makeSnapshot().contents(of: path, pack: pack)
   }
 
-  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Asset/openDescriptor()``.
-  public func openDescriptor(of path: String, in pack: PackID? = nil) throws -> FileDescriptor {
-    try makeSnapshot().openDescriptor(of: path, in: pack)
+  /// Opens a plain file with the bytes of an asset, which the caller closes. See ``Snapshot/Asset/openDescriptor()``.
+  public func openDescriptor(of path: String, pack: PackID? = nil) throws -> FileDescriptor {
+    try makeSnapshot().openDescriptor(of: path, pack: pack)
   }
 
   /// The bytes of a file, or of a range of it, as an asynchronous sequence of buffers. See ``AssetStream``.
   ///
   /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
   public func stream(
-    of path: String, in pack: PackID? = nil, range: Range<Int>? = nil,
+    of path: String, pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount
   ) throws -> AssetStream {
-    try makeSnapshot().stream(of: path, in: pack, range: range, bufferByteCount: bufferByteCount)
+    try makeSnapshot().stream(of: path, pack: pack, range: range, bufferByteCount: bufferByteCount)
   }
 
   /// What lies directly in a folder of the merged namespace, or of one pack, in bytewise order of names.
   ///
   /// - Throws: `notFound` when there is no such folder.
-  public func entries(in folder: String = "", of pack: PackID? = nil) throws -> [Snapshot.Entry] {
-    try makeSnapshot().entries(in: folder, of: pack)
+  public func entries(in folder: String = "", pack: PackID? = nil) throws -> [Snapshot.Entry] {
+    try makeSnapshot().entries(in: folder, pack: pack)
   }
 
   /// The packs, in the order in which they win.
   public func packs() throws -> [Pack] { try makeSnapshot().packs }
+
+  /// The versions of a pack that are kept, the current one first; empty when there is no such pack.
+  public func versions(of pack: PackID) throws -> [PackVersion] { try makeSnapshot().versions(of: pack) }
 
   /// Paths that several packs have: what is hidden below `folder`, and by whom.
   public func conflicts(in folder: String = "") throws -> [Snapshot.Conflict] {
@@ -51,24 +52,15 @@ extension Store {
 
 /// Whole-store walks, on a thread that may block. A cancelled task ends them soon, with `CancellationError`.
 extension Store {
-  /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:of:to:options:progress:)``.
+  /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:pack:to:options:progress:)``.
   @discardableResult
   public func extract(
-    _ folder: String = "", of pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
+    _ folder: String = "", pack: PackID? = nil, to target: FilePath, options: ExtractOptions = .init(),
     progress: (@Sendable (ExtractProgress) -> Void)? = nil
   ) async throws -> ExtractResult {
     try await BlockingExecutor.run {
-      try self.makeSnapshot().extract(folder, of: pack, to: target, options: options, progress: progress)
+      try self.makeSnapshot().extract(folder, pack: pack, to: target, options: options, progress: progress)
     }
-  }
-
-  /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:of:to:options:progress:)``.
-  @discardableResult
-  public func extract(
-    _ folder: String = "", of pack: PackID? = nil, to target: String, options: ExtractOptions = .init(),
-    progress: (@Sendable (ExtractProgress) -> Void)? = nil
-  ) async throws -> ExtractResult {
-    try await extract(folder, of: pack, to: FilePath(target), options: options, progress: progress)
   }
 
   /// Checks every file of the newest generation. See ``Snapshot/verify(deep:progress:)``.
@@ -81,7 +73,7 @@ extension Store {
   }
 
   /// Measures what packs hold and cost. See ``Snapshot/statistics()``.
-  public func statistics() async throws -> StoreStatistics {
+  public func statistics() async throws -> Statistics {
     try await BlockingExecutor.run { try self.makeSnapshot().statistics() }
   }
 }

@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 /// A directory that holds asset packs.
 ///
@@ -32,11 +31,6 @@ public final class Store: Sendable {
     }
     self.pointer = pointer!
     self.path = path
-  }
-
-  /// Opens the store in the directory `path`, or makes one there.
-  public convenience init(at path: String, options: Options = .createIfMissing) throws {
-    try self.init(at: FilePath(path), options: options)
   }
 
   /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
@@ -94,8 +88,20 @@ extension Store {
     }
 
     /// Where large assets that do not lie raw in one piece are kept as plain files, so that
-    /// ``Asset/contents`` and ``Asset/openDescriptor()`` are mapped and opened like any file. None by default.
+    /// ``Snapshot/Asset/contents`` and ``Snapshot/Asset/openDescriptor()`` are mapped and opened like any file. None by default.
     public var cache: Cache?
+
+    public init(
+      isReadOnly: Bool = false, createsIfMissing: Bool = true, averageChunkByteCount: Int? = nil,
+      waitsForWriters: Bool = true, threadCount: Int? = nil, cache: Cache? = nil
+    ) {
+      self.isReadOnly = isReadOnly
+      self.createsIfMissing = createsIfMissing
+      self.averageChunkByteCount = averageChunkByteCount
+      self.waitsForWriters = waitsForWriters
+      self.threadCount = threadCount
+      self.cache = cache
+    }
 
     /// Lends the core's form.
     func withCore<Result>(_ body: (UnsafePointer<pks_options>) -> Result) -> Result {
@@ -139,15 +145,13 @@ extension Store {
       self.folder = folder
       self.byteBudget = byteBudget
     }
-
-    public init(folder: String, byteBudget: Int) { self.init(folder: FilePath(folder), byteBudget: byteBudget) }
   }
 }
 
 extension Store {
   /// A hold on the newest generation, for as long as the caller keeps it.
   ///
-  /// For a few reads in one place, ``read(_:)`` is simpler. Tasks that run side by side make a snapshot each.
+  /// For a few reads in one place, ``read(_:)`` is simpler. Tasks may share a snapshot, or make one each.
   ///
   /// - Complexity: O(1). Snapshots without a commit between them share one view.
   public func makeSnapshot() throws -> Snapshot { Snapshot(try SnapshotHold(of: self)) }
@@ -155,7 +159,7 @@ extension Store {
   /// Reads from one generation: whatever is committed meanwhile, `body` sees none of it.
   ///
   /// Assets and spans end with `body`; the compiler sees to it. Return copies.
-  public func read<Result: ~Copyable>(_ body: (borrowing Snapshot) throws -> Result) throws -> Result {
+  public func read<Result: ~Copyable>(_ body: (Snapshot) throws -> Result) throws -> Result {
     try body(try makeSnapshot())
   }
 }
@@ -173,7 +177,9 @@ extension Store {
 
   /// Stages changes and commits them as one atomic switch. When `body` throws, nothing has happened.
   ///
-  /// Blocks this thread until everything is stored, and on disk if the commit is durable. Installing inside stops when the surrounding task is cancelled.
+  /// Blocks this thread until everything is stored, and on disk if the commit is durable. Installing inside stops when the
+  /// surrounding task is cancelled. In asynchronous code the other form is called, which blocks no thread of the
+  /// concurrency pool.
   ///
   /// - Throws: what `body` throws; from the commit what ``Transaction/commit()`` throws, and the old generation stays.
   @discardableResult

@@ -1,60 +1,62 @@
 import CPackStore
 
-/// What the packs of a snapshot hold, and what they cost on disk.
-public struct StoreStatistics: Hashable, Sendable {
-  /// All current versions together.
-  public let all: Usage
+extension Store {
+  /// What the packs of a snapshot hold, and what they cost on disk.
+  public struct Statistics: Hashable, Codable, Sendable {
+    /// All current versions together.
+    public let all: Usage
 
-  /// The current version of each pack.
-  public let packs: [PackID: Usage]
+    /// The current version of each pack.
+    public let packs: [PackID: Usage]
 
-  public let segmentCount: Int
+    public let segmentCount: Int
 
-  /// The sizes of all segment files in bytes: history, catalogs and what is not yet collected included.
-  public let segmentByteCount: Int
+    /// The sizes of all segment files in bytes: history, catalogs and what is not yet collected included.
+    public let segmentByteCount: Int
 
-  /// The sizes of all index files in bytes.
-  public let indexByteCount: Int
+    /// The sizes of all index files in bytes.
+    public let indexByteCount: Int
 
-  /// Index runs of the generation: what a look-up may have to ask.
-  public let runCount: Int
+    /// Index runs of the generation: what a look-up may have to ask.
+    public let runCount: Int
 
-  /// What one pack holds and costs, or all of them.
-  public struct Usage: Hashable, Sendable {
-    public let fileCount: Int
-    public let linkCount: Int
+    /// What one pack holds and costs, or all of them.
+    public struct Usage: Hashable, Codable, Sendable {
+      public let fileCount: Int
+      public let linkCount: Int
 
-    /// Folders that are recorded as such: the empty ones.
-    public let folderCount: Int
+      /// Folders that are recorded as such: the empty ones.
+      public let folderCount: Int
 
-    /// The sum of the files' sizes, in bytes.
-    public let byteCount: Int
+      /// The sum of the files' sizes, in bytes.
+      public let byteCount: Int
 
-    /// Distinct chunks.
-    public let chunkCount: Int
+      /// Distinct chunks.
+      public let chunkCount: Int
 
-    /// Bytes of distinct chunks, before compression.
-    public let uniqueByteCount: Int
+      /// Bytes of distinct chunks, before compression.
+      public let uniqueByteCount: Int
 
-    /// Bytes that those chunks take in segments. What is compressed together is shared out by raw length.
-    public let storedByteCount: Int
+      /// Bytes that those chunks take in segments. What is compressed together is shared out by raw length.
+      public let storedByteCount: Int
 
-    /// Of ``uniqueByteCount``: in chunks that no other pack uses.
-    public let ownUniqueByteCount: Int
+      /// Of ``uniqueByteCount``: in chunks that no other pack uses.
+      public let ownUniqueByteCount: Int
 
-    /// Of ``storedByteCount``: what removing the pack and collecting could free.
-    public let ownStoredByteCount: Int
+      /// Of ``storedByteCount``: what removing the pack and collecting could free.
+      public let ownStoredByteCount: Int
 
-    init(_ usage: pks_usage) {
-      fileCount = Int(clamping: usage.file_count)
-      linkCount = Int(clamping: usage.link_count)
-      folderCount = Int(clamping: usage.folder_count)
-      byteCount = Int(clamping: usage.logical_bytes)
-      chunkCount = Int(clamping: usage.chunk_count)
-      uniqueByteCount = Int(clamping: usage.unique_bytes)
-      storedByteCount = Int(clamping: usage.stored_bytes)
-      ownUniqueByteCount = Int(clamping: usage.own_unique_bytes)
-      ownStoredByteCount = Int(clamping: usage.own_stored_bytes)
+      init(_ usage: pks_usage) {
+        fileCount = Int(clamping: usage.file_count)
+        linkCount = Int(clamping: usage.link_count)
+        folderCount = Int(clamping: usage.folder_count)
+        byteCount = Int(clamping: usage.logical_bytes)
+        chunkCount = Int(clamping: usage.chunk_count)
+        uniqueByteCount = Int(clamping: usage.unique_bytes)
+        storedByteCount = Int(clamping: usage.stored_bytes)
+        ownUniqueByteCount = Int(clamping: usage.own_unique_bytes)
+        ownStoredByteCount = Int(clamping: usage.own_stored_bytes)
+      }
     }
   }
 }
@@ -63,16 +65,16 @@ extension Snapshot {
   /// Measures what packs hold and cost.
   ///
   /// - Complexity: O(*n*) in assets and chunks; blocks this thread.
-  public func statistics() throws -> StoreStatistics {
+  public func statistics() throws -> Store.Statistics {
     let ids = packs.map(\.id)
     var stat = pks_stat()
     var usages = [pks_usage](repeating: pks_usage(), count: ids.count)
     try check { error in
       usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(pointer, &stat, $0.baseAddress, error) }
     }
-    return StoreStatistics(
+    return Store.Statistics(
       all: .init(stat.all),
-      packs: Dictionary(uniqueKeysWithValues: zip(ids, usages.map(StoreStatistics.Usage.init))),
+      packs: Dictionary(uniqueKeysWithValues: zip(ids, usages.map(Store.Statistics.Usage.init))),
       segmentCount: Int(clamping: stat.segment_count),
       segmentByteCount: Int(clamping: stat.segment_bytes),
       indexByteCount: Int(clamping: stat.index_bytes),

@@ -2,19 +2,21 @@ import CPackStore
 
 extension Snapshot {
   /// The origins of packs, in the order in which their packs win. The local one is always among them.
-  public var origins: [Origin] {
-    (0..<pks_snapshot_origin_count(pointer)).map { Origin(pks_snapshot_origin(pointer, $0)) }
+  public var origins: [Store.Origin] {
+    (0..<pks_snapshot_origin_count(pointer)).map { Store.Origin(pks_snapshot_origin(pointer, $0)) }
   }
 }
 
 extension Transaction {
   /// The origins as they will be after the commit, in the order in which their packs win.
-  public var origins: [Origin] { (0..<pks_txn_origin_count(pointer)).map { Origin(pks_txn_origin(pointer, $0)) } }
+  public var origins: [Store.Origin] {
+    (0..<pks_txn_origin_count(pointer)).map { Store.Origin(pks_txn_origin(pointer, $0)) }
+  }
 
   /// Stages that the packs of these origins win first, in this order; the others follow as they were.
   ///
   /// - Throws: `notFound` for an origin that the store does not know; `invalidArgument` when one is named twice.
-  public mutating func setOrder(of origins: [Origin]) throws {
+  public mutating func setOrder(of origins: [Store.Origin]) throws {
     let core = origins.map(\.core)
     try check { error in
       core.withUnsafeBufferPointer {
@@ -26,7 +28,7 @@ extension Transaction {
   /// Stages that an origin is forgotten, with the versions that were accepted last from it.
   ///
   /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one, is here.
-  public mutating func forget(_ origin: Origin) throws {
+  public mutating func forget(_ origin: Store.Origin) throws {
     var core = origin.core
     try check { pks_txn_forget_origin(pointer, &core, $0) }
   }

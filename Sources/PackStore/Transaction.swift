@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 /// Changes that are staged, to be committed as one atomic switch or not at all.
 ///
@@ -23,8 +22,9 @@ public struct Transaction: ~Copyable {
   ///   local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
-    folder: FilePath, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
-  ) throws -> InstallResult {
+    folder: FilePath, as pack: PackID, options: Store.InstallOptions = .init(),
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
     try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
@@ -35,20 +35,12 @@ public struct Transaction: ~Copyable {
     } catch {
       throw observer.explain(error)
     }
-    return InstallResult(result, of: pack, notices: observer.notices)
-  }
-
-  /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
-  @discardableResult
-  public mutating func install(
-    folder: String, as pack: PackID, options: InstallOptions = .init(), progress: ((InstallProgress) -> Void)? = nil
-  ) throws -> InstallResult {
-    try install(folder: FilePath(folder), as: pack, options: options, progress: progress)
+    return Store.InstallResult(result, of: pack, notices: observer.notices)
   }
 
   /// Stages the removal of a pack.
   ///
-  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:to:)`` can bring it back. They go when the pack is
+  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when the pack is
   ///   removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
@@ -66,7 +58,7 @@ public struct Transaction: ~Copyable {
   ///   `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
-  public mutating func rollBack(_ pack: PackID, to version: UInt64? = nil) throws -> PackVersion {
+  public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
     var now = pks_version()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
     try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) }
@@ -77,7 +69,7 @@ public struct Transaction: ~Copyable {
   /// its content.
   ///
   /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
-  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again; unlike after ``rollBack(_:to:)``
+  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again; unlike after ``rollBack(_:toVersion:)``
   /// the pack is not held.
   ///
   /// - Parameters:
@@ -89,9 +81,9 @@ public struct Transaction: ~Copyable {
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func copy(
-    _ pack: PackID, version: UInt64? = nil, from source: borrowing Snapshot, options: CopyOptions = .init(),
-    progress: ((InstallProgress) -> Void)? = nil
-  ) throws -> InstallResult {
+    _ pack: PackID, version: UInt64? = nil, from source: Snapshot, options: Store.CopyOptions = .init(),
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
     try Task.checkCancellation()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
     var observer = InstallObserver(progress: progress)
@@ -100,14 +92,14 @@ public struct Transaction: ~Copyable {
     try check { error in
       withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(pointer, $0, &result, error) }
     }
-    return InstallResult(result, of: pack, notices: [])
+    return Store.InstallResult(result, of: pack, notices: [])
   }
 
   /// Stages that of a pack's versions only the `count` that were current last are kept, the present one included, and those
   /// that are pinned.
   ///
   /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
-  public mutating func trim(_ pack: PackID, to count: Int) throws {
+  public mutating func trim(_ pack: PackID, keeping count: Int) throws {
     try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) }
   }
 
@@ -128,7 +120,7 @@ public struct Transaction: ~Copyable {
   /// Stages who wins when several packs have the same path: the higher priority.
   ///
   /// - Throws: `notFound` when there is no such pack.
-  public mutating func setPriority(of pack: PackID, to priority: Int32) throws {
+  public mutating func setPriority(_ priority: Int32, of pack: PackID) throws {
     try check { pks_txn_set_priority(pointer, pack.name, priority, $0) }
   }
 
@@ -143,11 +135,11 @@ public struct Transaction: ~Copyable {
   package mutating func collect() { pks_txn_collect(pointer) }
 
   /// The packs as they will be after the commit, in no particular order.
-  public var packs: [Pack] { (0..<pks_txn_pack_count(pointer)).map { Pack(pks_txn_pack(pointer, $0)) } }
+  public var packs: [Store.Pack] { (0..<pks_txn_pack_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, $0)) } }
 
   /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such pack.
   public func versions(of id: PackID) -> [PackVersion] {
-    guard let index = (0..<pks_txn_pack_count(pointer)).first(where: { Pack(pks_txn_pack(pointer, $0)).id == id })
+    guard let index = (0..<pks_txn_pack_count(pointer)).first(where: { Store.Pack(pks_txn_pack(pointer, $0)).id == id })
     else {
       return []
     }
@@ -161,13 +153,13 @@ public struct Transaction: ~Copyable {
   ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.
   /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
   @discardableResult
-  public consuming func commit() throws -> Generation { try hold.commit() }
+  public consuming func commit() throws -> Store.Generation { try hold.commit() }
 }
 
 extension Transaction {
   /// How changes are committed.
   public struct Options: Hashable, Sendable {
-    public var durability: Durability
+    public var durability: Store.Durability
 
     /// Waits at the commit while another writer holds the lock; otherwise the commit fails with `busy`.
     public var waitsForWriters: Bool
@@ -178,7 +170,7 @@ extension Transaction {
     /// Part of a publication: the one kind of commit that the store of a site takes.
     package var isPublication = false
 
-    public init(durability: Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
+    public init(durability: Store.Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
       self.durability = durability
       self.waitsForWriters = waitsForWriters
       self.keptVersionCount = keptVersionCount
@@ -210,12 +202,12 @@ final class TransactionHold {
 
   deinit { pks_txn_abort(pointer) }
 
-  func commit() throws -> Generation {
+  func commit() throws -> Store.Generation {
     let transaction = pointer
     pointer = nil  // a commit ends the transaction whatever it returns
     var generation: UInt64 = 0
     try check { pks_txn_commit(transaction, &generation, $0) }
     GenerationBell.shared.ring()
-    return Generation(rawValue: generation)
+    return Store.Generation(rawValue: generation)
   }
 }

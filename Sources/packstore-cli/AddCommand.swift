@@ -1,9 +1,9 @@
 public import ArgumentParser
 public import PackStore
 
-extension InstallOptions.Layout: ExpressibleByArgument {}
-extension InstallOptions.Links: ExpressibleByArgument {}
-extension Durability: ExpressibleByArgument {
+extension Store.InstallOptions.Layout: ExpressibleByArgument {}
+extension Store.InstallOptions.Links: ExpressibleByArgument {}
+extension Store.Durability: ExpressibleByArgument {
   public init?(argument: String) {
     switch argument {
     case "durable": self = .durable
@@ -40,7 +40,7 @@ struct Add: AsyncParsableCommand {
   var level: Int32?
 
   @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
-  var layout: InstallOptions.Layout = .random
+  var layout: Store.InstallOptions.Layout = .random
 
   @Option(
     name: .customLong("map"),
@@ -63,7 +63,7 @@ struct Add: AsyncParsableCommand {
   var adopt = false
 
   @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
-  var links: InstallOptions.Links = .store
+  var links: Store.InstallOptions.Links = .store
 
   @Flag(help: "With '--links follow': also follow links that are absolute or lead out of the folder.")
   var unsafeLinks = false
@@ -83,7 +83,7 @@ struct Add: AsyncParsableCommand {
   @Option(
     help: .init(
       "What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
-  var durability: Durability = .durable
+  var durability: Store.Durability = .durable
 
   @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
   var portable = false
@@ -110,16 +110,16 @@ struct Add: AsyncParsableCommand {
     try requireFolder(folder)  // first: a mistyped folder must not make a store
     var storeOptions = wait.storeOptions
     storeOptions.threadCount = threads
-    let store = try Store(at: store.store, options: storeOptions)
+    let store = try Store(at: FilePath(store.store), options: storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
 
     let clock = ContinuousClock()
     let start = clock.now
-    let result: InstallResult
+    let result: Store.InstallResult
     do {
       result = try await store.change(options: transactionOptions) { [folder, pack, installOptions] transaction in
-        try transaction.install(folder: folder, as: pack, options: installOptions) {
+        try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
           bar.update(Progress(activity: "storing", $0))
         }
       }
@@ -146,8 +146,8 @@ struct Add: AsyncParsableCommand {
     .init(durability: durability, waitsForWriters: !wait.noWait, keptVersionCount: keep)
   }
 
-  private var installOptions: InstallOptions {
-    var options = InstallOptions()
+  private var installOptions: Store.InstallOptions {
+    var options = Store.InstallOptions()
     options.version = version
     options.allowsDowngrade = downgrade
     options.priority = priority
@@ -184,7 +184,7 @@ struct Add: AsyncParsableCommand {
     return Failure("\(pack)@\(version) exists with other content; the highest version so far is \(highest): \(next)")
   }
 
-  private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
+  private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {
     let version = result.version
     let mapped = result.mappedCount == 0 ? [] : ["  mapped  \(mappedSummary(result))"]
     guard !result.isUnchanged else {
@@ -204,7 +204,7 @@ struct Add: AsyncParsableCommand {
   }
 
   /// `3 files, 1 of them unchanged and stored afresh; 12.3 MB written`.
-  private func mappedSummary(_ result: InstallResult) -> String {
+  private func mappedSummary(_ result: Store.InstallResult) -> String {
     var text = formatCount(result.mappedCount, "file")
     if result.relaidCount > 0 { text += ", \(formatCount(result.relaidCount)) of them unchanged and stored afresh" }
     return text + "; \(formatBytes(result.mappedNewByteCount)) written"
@@ -222,7 +222,7 @@ private struct AddReport: Encodable {
   let seconds: Double
   let notices: [NoticeReport]
 
-  init(_ result: InstallResult, _ duration: Duration) {
+  init(_ result: Store.InstallResult, _ duration: Duration) {
     pack = result.version.pack.name
     version = result.version.number
     unchanged = result.isUnchanged
@@ -247,7 +247,7 @@ private struct NoticeReport: Encodable {
   let kind: String
   let path: String
 
-  init(_ notice: InstallNotice) {
+  init(_ notice: Store.InstallNotice) {
     kind =
       switch notice.kind {
       case .badName: "bad_name"

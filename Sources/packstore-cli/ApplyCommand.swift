@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
-import SystemPackage
 
 struct Apply: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -54,11 +53,11 @@ struct Apply: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let delta = try DeltaFile(file)
+    let delta = try DeltaFile(FilePath(file))
     let trust = try chooseTrust(for: delta)
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
-    let store = try Store(at: store.store, options: storeOptions)
+    let store = try Store(at: FilePath(store.store), options: storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
 
@@ -83,7 +82,7 @@ struct Apply: AsyncParsableCommand {
   }
 
   /// Without a word from the user the pack's own publisher must have signed it, which the core compares.
-  private func chooseTrust(for delta: DeltaFile) throws -> DeltaTrust {
+  private func chooseTrust(for delta: DeltaFile) throws -> DeltaFile.Trust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
     guard delta.signer != nil else {
@@ -92,14 +91,14 @@ struct Apply: AsyncParsableCommand {
     return .packOrigin
   }
 
-  private var applyOptions: ApplyOptions {
-    var options = ApplyOptions()
+  private var applyOptions: Store.ApplyOptions {
+    var options = Store.ApplyOptions()
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     return options
   }
 
-  private func summary(_ result: InstallResult, _ duration: Duration) -> [String] {
+  private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {
     let version = result.version
     guard !result.isUnchanged else { return ["\(version.pack) is at version \(version.number) already"] }
     return [
@@ -120,7 +119,7 @@ private struct ApplyReport: Encodable {
   let bytes, newChunks, newBytes, newStoredBytes: Int
   let seconds: Double
 
-  init(_ result: InstallResult, _ info: DeltaInfo, _ duration: Duration) {
+  init(_ result: Store.InstallResult, _ info: DeltaFile.Info, _ duration: Duration) {
     pack = result.version.pack.name
     from = info.fromVersion
     version = result.version.number

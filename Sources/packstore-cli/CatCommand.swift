@@ -28,9 +28,9 @@ struct Cat: ParsableCommand {
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
-    let asset = try snapshot.asset(path, in: pack.pack)
+    let asset = try snapshot.asset(path, pack: pack.pack)
     var rest = try range?.clamped(to: asset) ?? 0..<asset.byteCount
-    if asset.kind != .file { _ = try asset.contents(in: 0..<0) }  // says what it is
+    if asset.kind != .file { _ = try asset.contents(range: 0..<0) }  // says what it is
 
     let output = Output()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(rest.count, Self.bufferSize), alignment: 64)
@@ -65,7 +65,7 @@ struct ByteRange: ExpressibleByArgument {
   }
 
   /// A range may end past the asset's end, but not begin there.
-  func clamped(to asset: borrowing Asset) throws -> Range<Int> {
+  func clamped(to asset: borrowing Snapshot.Asset) throws -> Range<Int> {
     guard first < asset.byteCount else {
       throw Failure(
         "the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))")

@@ -8,9 +8,9 @@ struct DeltaLevel: ExpressibleByArgument {
 
   init?(argument: String) {
     switch argument {
-    case "fast": level = DeltaOptions.fastLevel
-    case "default": level = DeltaOptions.standardLevel
-    case "best", "max": level = DeltaOptions.bestLevel
+    case "fast": level = Store.DeltaOptions.fastLevel
+    case "default": level = Store.DeltaOptions.standardLevel
+    case "best", "max": level = Store.DeltaOptions.bestLevel
     default:
       guard let level = Int32(argument), (1...22).contains(level) else { return nil }
       self.level = level
@@ -77,7 +77,7 @@ struct MakeDelta: AsyncParsableCommand {
     try requireVersions(of: source)
     let file = try outputFile(output, force: force)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
-    var options = DeltaOptions()
+    var options = Store.DeltaOptions()
     if let level { options.level = level.level }
     if let product = product.product { options.product = product }
 
@@ -86,7 +86,7 @@ struct MakeDelta: AsyncParsableCommand {
     let clock = ContinuousClock()
     let start = clock.now
     let result = try await source.makeDelta(
-      of: pack, from: from, to: to, file: file, signedBy: key, options: options
+      of: pack, fromVersion: from, toVersion: to, file: FilePath(file), signedBy: key, options: options
     ) { bar.update(Progress(activity: "comparing", bytesDone: $0, bytesTotal: $1)) }
     let duration = clock.now - start
     bar.finish()
@@ -107,7 +107,7 @@ struct MakeDelta: AsyncParsableCommand {
     }
   }
 
-  private func summary(_ result: DeltaResult, _ duration: Duration) -> [String] {
+  private func summary(_ result: Store.DeltaResult, _ duration: Duration) -> [String] {
     let info = result.info
     return [
       "'\(escaped(output))' turns \(info)",
@@ -127,7 +127,7 @@ private struct DeltaReport: Encodable {
   let bytes, newBytes, assetBytes: Int
   let seconds: Double
 
-  init(_ result: DeltaResult, _ duration: Duration) {
+  init(_ result: Store.DeltaResult, _ duration: Duration) {
     pack = result.info.pack.name
     from = result.info.fromVersion
     to = result.info.toVersion

@@ -60,15 +60,15 @@ struct Diff: AsyncParsableCommand {
     try requireFolder(new)
     let folder = try TemporaryFolder()
     defer { folder.remove() }
-    let store = try Store(at: folder.path)
+    let store = try Store(at: FilePath(folder.path))
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     try await store.write(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
-      var options = InstallOptions()
+      var options = Store.InstallOptions()
       options.level = 1
       for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
         do {
-          try transaction.install(folder: source, as: pack, options: options) {
+          try transaction.install(folder: FilePath(source), as: pack, options: options) {
             bar.update(Progress(activity: "reading '\(escaped(source))'", $0))
           }
         } catch let error as PackStoreError {
@@ -96,7 +96,7 @@ struct Diff: AsyncParsableCommand {
 
   /// One document, written as the differences come.
   private func printJSON(
-    _ old: PackVersion, _ new: PackVersion, _ snapshot: borrowing Snapshot, to output: Output
+    _ old: PackVersion, _ new: PackVersion, _ snapshot: Snapshot, to output: Output
   ) throws {
     var separator = #"{"differences":["#
     let totals = try snapshot.compare(old, with: new) { difference in
@@ -110,7 +110,7 @@ struct Diff: AsyncParsableCommand {
     try output.line("}")
   }
 
-  private func text(_ difference: Difference) -> String {
+  private func text(_ difference: Snapshot.Difference) -> String {
     let path = escaped(difference.path) + (difference.kind == .folder ? "/" : "")
     let isFile = difference.kind == .file
     switch difference.change {
@@ -123,7 +123,7 @@ struct Diff: AsyncParsableCommand {
     }
   }
 
-  private func summary(_ totals: DifferenceTotals) -> String {
+  private func summary(_ totals: Snapshot.DifferenceTotals) -> String {
     let counts = [
       (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
       (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
@@ -171,7 +171,7 @@ private struct VersionName {
     }
   }
 
-  func find(in snapshot: borrowing Snapshot) throws -> PackVersion {
+  func find(in snapshot: Snapshot) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
     guard let current = versions.first else { throw noSuchPack(pack) }
     switch which {
@@ -193,7 +193,7 @@ private struct DifferenceReport: Encodable {
   let oldPath: String?
   let oldBytes, newBytes: Int
 
-  init(_ difference: Difference) {
+  init(_ difference: Snapshot.Difference) {
     change = difference.change.rawValue
     kind = difference.kind.rawValue
     path = difference.path
@@ -206,7 +206,7 @@ private struct DifferenceReport: Encodable {
 private struct TotalsReport: Encodable {
   let added, removed, changed, moved, unchanged, chunks, newChunks, newBytes: Int
 
-  init(_ totals: DifferenceTotals) {
+  init(_ totals: Snapshot.DifferenceTotals) {
     added = totals.addedCount
     removed = totals.removedCount
     changed = totals.changedCount

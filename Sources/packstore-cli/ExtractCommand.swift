@@ -28,7 +28,7 @@ struct Extract: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    var options = ExtractOptions()
+    var options = Store.ExtractOptions()
     options.overwrites = overwrite
     options.createsUnsafeLinks = unsafeLinks
     options.continuesAfterDamage = true
@@ -40,11 +40,11 @@ struct Extract: AsyncParsableCommand {
     let clock = ContinuousClock()
     let start = clock.now
     // Without a progress to show, the store need not be measured first.
-    let progress: (@Sendable (ExtractProgress) -> Void)? =
+    let progress: (@Sendable (Store.ExtractProgress) -> Void)? =
       report.isTalkative ? { @Sendable in bar.update(Progress($0)) } : nil
-    let result: ExtractResult
+    let result: Store.ExtractResult
     do {
-      result = try await store.extract(of: pack.pack, to: folder, options: options, progress: progress)
+      result = try await store.extract(pack: pack.pack, to: FilePath(folder), options: options, progress: progress)
     } catch let error as PackStoreError {
       throw explain(error)
     }
@@ -83,7 +83,7 @@ struct Extract: AsyncParsableCommand {
 }
 
 extension Progress {
-  fileprivate init(_ progress: ExtractProgress) {
+  fileprivate init(_ progress: Store.ExtractProgress) {
     self.init(
       activity: "extracting", bytesDone: progress.byteCount, bytesTotal: progress.totalByteCount,
       filesDone: progress.fileCount)
@@ -100,7 +100,8 @@ private struct ExtractReport: Encodable {
   let damaged: [Damage]
 
   init(
-    _ result: ExtractResult, _ refused: [ExtractResult.RefusedLink], _ damaged: [ExtractResult.DamagedAsset],
+    _ result: Store.ExtractResult, _ refused: [Store.ExtractResult.RefusedLink],
+    _ damaged: [Store.ExtractResult.DamagedAsset],
     _ duration: Duration
   ) {
     files = result.fileCount

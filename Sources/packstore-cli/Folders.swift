@@ -1,7 +1,6 @@
 /// Folders outside of stores.
 
 import PackStore
-import SystemPackage
 
 #if canImport(Darwin)
   import Darwin

@@ -50,15 +50,17 @@ struct Import: AsyncParsableCommand {
     try requireArchive(file)  // first: a mistyped name must not make a store
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    let result = try await Store(at: store.store, options: wait.storeOptions).pull(from: file, options: options) {
+    let result = try await Store(at: FilePath(store.store), options: wait.storeOptions).pull(
+      from: file, options: options
+    ) {
       bar.update(Progress($0))
     }
     bar.finish()
     try say(result)
   }
 
-  private var options: PullOptions {
-    var options = PullOptions()
+  private var options: Store.PullOptions {
+    var options = Store.PullOptions()
     options.trustedKey = trust
     options.allowsUnsigned = allowUnsigned
     options.adopts = adopt
@@ -68,7 +70,7 @@ struct Import: AsyncParsableCommand {
     return options
   }
 
-  private func say(_ result: PullResult) throws {
+  private func say(_ result: Store.PullResult) throws {
     if !report.quiet, result.isFirstContact, let key = result.key {
       warn(
         "this pack is taken from the key \(key) from now on; compare it with what the publisher says"
@@ -86,7 +88,7 @@ struct Import: AsyncParsableCommand {
     try output.flush()
   }
 
-  private func line(_ pack: PulledPack) -> String {
+  private func line(_ pack: Store.PullResult.Pack) -> String {
     guard pack.outcome == .updated else { return "\(pack.pack) is at version \(pack.from ?? 0) already" }
     let whence = pack.from.map { ", from \($0)" } ?? ""
     return "\(pack.pack) is at version \(pack.to ?? 0)\(whence); \(formatBytes(pack.newStoredByteCount)) stored"
@@ -105,7 +107,7 @@ private struct ImportReport: Encodable {
   let from, to: UInt64?
   let newChunks, newStoredBytes: Int
 
-  init(_ pack: PulledPack) {
+  init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
     outcome = pack.outcome.rawValue
     from = pack.from

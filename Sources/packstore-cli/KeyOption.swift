@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackAuthoring
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -50,11 +49,11 @@ struct ProductOption: ParsableArguments {
     help: .init(
       "The product that the packs belong to: clients take them from the same key and product alone (default: 'default').",
       valueName: "name"), transform: parseProduct)
-  var product: Product?
+  var product: Store.Product?
 }
 
-@Sendable private func parseProduct(_ name: String) throws -> Product {
-  do { return try Product(name) } catch let error as PackStoreError {
+@Sendable private func parseProduct(_ name: String) throws -> Store.Product {
+  do { return try Store.Product(name) } catch let error as PackStoreError {
     throw ValidationError(error.reason)
   }
 }
@@ -75,7 +74,7 @@ struct ExpiryOptions: ParsableArguments {
     guard expires == nil || !noExpires else { throw ValidationError("--expires and --no-expires exclude each other") }
   }
 
-  var expiry: PublishOptions.Expiry {
+  var expiry: Site.PublishOptions.Expiry {
     if let expires { return .after(.seconds(expires * 86_400)) }
     return noExpires ? .never : .asBefore
   }
@@ -87,14 +86,14 @@ struct EncodingOptions: ParsableArguments {
   var level: Int32 = 12
 
   @Option(help: "How apps will read the assets: at random, or from front to back, which stores them smaller.")
-  var layout: InstallOptions.Layout = .random
+  var layout: Store.InstallOptions.Layout = .random
 
   func validate() throws {
     guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
   }
 
-  var publishOptions: PublishOptions {
-    var options = PublishOptions()
+  var publishOptions: Site.PublishOptions {
+    var options = Site.PublishOptions()
     options.level = level
     options.layout = layout
     return options
@@ -102,18 +101,18 @@ struct EncodingOptions: ParsableArguments {
 }
 
 /// Reads `PACK` or `PACK@N`.
-@Sendable func parsePublishedPack(_ text: String) throws -> PublishedPack {
+@Sendable func parsePublishedPack(_ text: String) throws -> Site.PublishedPack {
   let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
   let pack = try parsePackID(String(parts[0]))
-  guard parts.count == 2 else { return PublishedPack(pack) }
+  guard parts.count == 2 else { return Site.PublishedPack(pack) }
   guard let number = UInt64(parts[1]), number > 0 else {
     throw ValidationError("'\(text)' names no version: write PACK@3, or PACK for the current one")
   }
-  return PublishedPack(pack, version: number)
+  return Site.PublishedPack(pack, version: number)
 }
 
 extension Progress {
-  init(_ progress: PublishProgress) {
+  init(_ progress: Site.PublishProgress) {
     switch progress {
     case .store(let pack, let progress): self.init(activity: "copying \(pack)", progress)
     case .describe(let byteCount, let total):

@@ -47,24 +47,24 @@ struct List: ParsableCommand {
     let output = Output()
     let packWidth = snapshot.packs.map(\.id.name.count).max() ?? 0
     if try isFolder(path, in: snapshot) {
-      try snapshot.forEachAsset(in: path, of: pack.pack, depth: recursive ? .descendants : .children) { asset in
+      try snapshot.forEachAsset(in: path, pack: pack.pack, depth: recursive ? .descendants : .children) { asset in
         try Task.checkCancellation()
         try print(asset, packWidth, to: output)
       }
     } else {
-      try print(snapshot.asset(path, in: pack.pack), packWidth, to: output)
+      try print(snapshot.asset(path, pack: pack.pack), packWidth, to: output)
     }
     try output.flush()
   }
 
-  private func isFolder(_ path: String, in snapshot: borrowing Snapshot) throws -> Bool {
-    try path.isEmpty || snapshot.asset(path, in: pack.pack).kind == .folder
+  private func isFolder(_ path: String, in snapshot: Snapshot) throws -> Bool {
+    try path.isEmpty || snapshot.asset(path, pack: pack.pack).kind == .folder
   }
 
-  private func print(_ asset: borrowing Asset, _ packWidth: Int, to output: Output) throws {
-    let target = asset.kind == .link ? try asset.linkTarget : nil
+  private func print(_ asset: borrowing Snapshot.Asset, _ packWidth: Int, to output: Output) throws {
+    let target = asset.kind == .link ? try asset.linkTarget() : nil
     if report.json {
-      let storage = asset.kind == .file ? try asset.storage : nil
+      let storage = asset.kind == .file ? try asset.storage() : nil
       try output.json(EntryReport(asset.entry, target: target, storage))
     } else if null {
       try output.write(asset.path.utf8)
@@ -77,8 +77,8 @@ struct List: ParsableCommand {
   }
 
   /// `file      12.3 MB  zstd/3     4.5 MB  Tutorial  `.
-  private func details(_ asset: borrowing Asset, _ packWidth: Int) throws -> String {
-    let storage = asset.kind == .file ? try asset.storage : nil
+  private func details(_ asset: borrowing Snapshot.Asset, _ packWidth: Int) throws -> String {
+    let storage = asset.kind == .file ? try asset.storage() : nil
     let cells = [
       (asset.isExecutable ? "program" : asset.kind.rawValue).padded(to: 7),
       (storage == nil ? "-" : formatBytes(asset.byteCount)).padded(to: 8, .right),
@@ -90,7 +90,7 @@ struct List: ParsableCommand {
   }
 }
 
-extension Asset.Storage {
+extension Snapshot.Asset.Storage {
   /// `map`, `raw`, `parts`, `zstd` or `mixed`; an empty file is none of these.
   fileprivate var form: String {
     if frameCount == 0 { return "-" }
@@ -116,7 +116,7 @@ private struct EntryReport: Encodable {
   /// Of a link.
   let target: String?
 
-  init(_ entry: Snapshot.Entry, target: String?, _ storage: Asset.Storage?) {
+  init(_ entry: Snapshot.Entry, target: String?, _ storage: Snapshot.Asset.Storage?) {
     path = entry.path
     kind = entry.kind.rawValue
     bytes = entry.byteCount

@@ -35,7 +35,7 @@ struct Log: ParsableCommand {
     try output.flush()
   }
 
-  private func text(_ histories: [(Pack, [PackVersion])]) -> [String] {
+  private func text(_ histories: [(Store.Pack, [PackVersion])]) -> [String] {
     var table = Table(
       ("VERSION", .left), ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right),
       ("SIZE", .right))
@@ -52,7 +52,7 @@ struct Log: ParsableCommand {
     return table.lines
   }
 
-  private func state(of version: PackVersion, isFirst: Bool, of pack: Pack) -> String {
+  private func state(of version: PackVersion, isFirst: Bool, of pack: Store.Pack) -> String {
     var words: [String] = []
     if pack.isRemoved { words.append("removed") } else if isFirst { words.append(pack.isHeld ? "held" : "current") }
     if version.isPinned { words.append("pinned") }
@@ -77,7 +77,7 @@ private struct PackReport: Encodable {
   let held, removed: Bool
   let versions: [Version]
 
-  init(_ pack: Pack, _ versions: [PackVersion]) {
+  init(_ pack: Store.Pack, _ versions: [PackVersion]) {
     self.pack = pack.id.name
     origin = pack.origin.id
     priority = pack.priority

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackDelivery
+import PackStore
 
 /// When a server is given up, and where it may lead.
 struct NetworkOptions: ParsableArguments {
@@ -38,8 +39,8 @@ struct NetworkOptions: ParsableArguments {
     guard (0...20).contains(redirects ?? 0) else { throw ValidationError("--redirects goes from 0 to 20") }
   }
 
-  var limits: PullOptions.NetworkLimits {
-    var limits = PullOptions.NetworkLimits()
+  var limits: Store.PullOptions.NetworkLimits {
+    var limits = Store.PullOptions.NetworkLimits()
     if let answerLimit { limits.answerLimit = answerLimit }
     if let minRate { limits.minimumByteRate = minRate }
     if let rootLimit { limits.rootLimit = rootLimit }

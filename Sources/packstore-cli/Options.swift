@@ -13,7 +13,7 @@ struct StoreArgument: ParsableArguments {
 
 /// Opens a store, and says when it may not be at its newest commit. What is asked for goes on; whatever writes is refused.
 func openStore(at path: String, options: Store.Options) throws -> Store {
-  let store = try Store(at: path, options: options)
+  let store = try Store(at: FilePath(path), options: options)
   do {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import PackStore
-import SystemPackage
 
 #if canImport(Darwin)
   import Darwin

@@ -19,7 +19,7 @@ struct Package: AsyncParsableCommand {
   @Argument(
     help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@n]"),
     transform: parsePublishedPack)
-  var pack: PublishedPack
+  var pack: Site.PublishedPack
 
   @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
   var output: String
@@ -60,17 +60,18 @@ struct Package: AsyncParsableCommand {
     try out.flush()
   }
 
-  private var options: PublishOptions {
+  private var options: Site.PublishOptions {
     var options = encoding.publishOptions
     options.product = product.product
     options.expiry = expiry.expiry
     return options
   }
 
-  private func write(_ file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws -> ArchiveResult
+  private func write(_ file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws
+    -> Store.ArchiveResult
   {
     do {
-      return try await source.package(pack, to: file, signedBy: key, options: options, replacing: force) {
+      return try await source.package(pack, to: FilePath(file), signedBy: key, options: options, replacing: force) {
         bar.update(Progress($0))
       }
     } catch let error as PackStoreError where error.code == .exists {
@@ -86,7 +87,7 @@ private struct ArchiveReport: Encodable {
   let bytes, assetBytes: Int
   let seconds: Double
 
-  init(_ result: ArchiveResult, _ duration: Duration) {
+  init(_ result: Store.ArchiveResult, _ duration: Duration) {
     pack = result.version.pack.name
     version = result.version.number
     catalog = result.version.catalog.description

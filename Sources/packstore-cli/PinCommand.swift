@@ -24,7 +24,7 @@ struct Pin: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try Store(at: store.store, options: .existing)
+    let store = try Store(at: FilePath(store.store), options: .existing)
     try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, version] transaction in
       try transaction.pin(pack, version: version)
     }
@@ -52,7 +52,7 @@ struct Unpin: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try Store(at: store.store, options: .existing)
+    let store = try Store(at: FilePath(store.store), options: .existing)
     try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack] transaction in
       try transaction.unpin(pack)
     }

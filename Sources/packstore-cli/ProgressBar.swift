@@ -25,7 +25,7 @@ struct Progress {
 
 extension Progress {
   /// An installation: `activity` names its longest phase.
-  init(activity: String, _ progress: InstallProgress) {
+  init(activity: String, _ progress: Store.InstallProgress) {
     switch progress.phase {
     case .scan: self.init(activity: "scanning", filesDone: progress.fileCount)
     case .store:
@@ -39,7 +39,7 @@ extension Progress {
 
 extension Progress {
   /// A pull.
-  init(_ progress: PullProgress) {
+  init(_ progress: Store.PullProgress) {
     let pack = progress.pack.map { " \($0)" } ?? ""
     switch progress.phase {
     case .connect: self.init(activity: "connecting")

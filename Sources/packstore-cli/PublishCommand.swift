@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackAuthoring
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -37,7 +36,7 @@ struct Publish: AsyncParsableCommand {
   @Argument(
     help: .init("The packs (default: all), each at its current version or at one that is kept.", valueName: "pack[@n]"),
     transform: parsePublishedPack)
-  var packs: [PublishedPack] = []
+  var packs: [Site.PublishedPack] = []
 
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
@@ -74,7 +73,7 @@ struct Publish: AsyncParsableCommand {
     let known = try source.packs().map(\.id)
     if let missing = packs.first(where: { !known.contains($0.pack) }) { throw noSuchPack(missing.pack) }
     let key = try key.open(quiet: report.quiet, makesOne: !pathExists(FilePath("\(site)/root")))
-    let site = try Site(at: site)
+    let site = try Site(at: FilePath(site))
     var options = encoding.publishOptions
     options.product = product.product
     options.expiry = expiry.expiry
@@ -111,7 +110,7 @@ struct Publish: AsyncParsableCommand {
     try output.flush()
   }
 
-  private func summary(_ result: PublishResult, _ duration: Duration) -> [String] {
+  private func summary(_ result: Site.PublishResult, _ duration: Duration) -> [String] {
     let packs = result.packs.map(line)
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
@@ -128,7 +127,7 @@ struct Publish: AsyncParsableCommand {
     ] + expiry + ["  time   \(formatDuration(duration))"] + retiredLines(result)
   }
 
-  private func line(_ pack: PublishResult.Pack) -> String {
+  private func line(_ pack: Site.PublishResult.Pack) -> String {
     if pack.isUnchanged { return "\(pack.version) is current already" }
     let whence = pack.previous.map { "\(pack.isWithdrawal ? ", back" : "") from \($0.number)" } ?? ", new on the site"
     return
@@ -208,7 +207,7 @@ private struct PublishReport: Encodable {
   let retiredUntil: String?
   let seconds: Double
 
-  init(_ result: PublishResult, _ duration: Duration) {
+  init(_ result: Site.PublishResult, _ duration: Duration) {
     sequence = result.sequence
     unchanged = result.isUnchanged
     publicKey = result.publicKey.description

@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -87,10 +86,10 @@ struct Pull: AsyncParsableCommand {
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result: PullResult
+    let result: Store.PullResult
     do {
-      let store = try Store(at: place.path, options: wait.storeOptions)
-      let show: @Sendable (PullProgress) -> Void = { bar.update(Progress($0)) }
+      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
+      let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
       let packs = packs.isEmpty ? nil : packs
       result =
         dryRun
@@ -103,8 +102,8 @@ struct Pull: AsyncParsableCommand {
     try say(result, clock.now - start)
   }
 
-  private var options: PullOptions {
-    var options = PullOptions()
+  private var options: Store.PullOptions {
+    var options = Store.PullOptions()
     options.trustedKey = trust
     options.allowsUnsigned = allowUnsigned
     options.adopts = adopt
@@ -120,7 +119,7 @@ struct Pull: AsyncParsableCommand {
 
   // MARK: - Report
 
-  private func say(_ result: PullResult, _ duration: Duration) throws {
+  private func say(_ result: Store.PullResult, _ duration: Duration) throws {
     if !report.quiet {
       if result.isStale {
         warn("the site's root is older than one that was seen there: nothing was changed; the mirror may lag behind")
@@ -153,7 +152,7 @@ struct Pull: AsyncParsableCommand {
     if result.packs.contains(where: { $0.outcome == .otherOrigin }) { throw ExitCode.failure }
   }
 
-  private func lines(_ pack: PulledPack) -> [String] {
+  private func lines(_ pack: Store.PullResult.Pack) -> [String] {
     switch pack.outcome {
     case .held, .absent, .otherOrigin, .stale: return []
     case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
@@ -184,7 +183,7 @@ struct Pull: AsyncParsableCommand {
     ]
   }
 
-  private func summary(_ result: PullResult, _ duration: Duration) -> String {
+  private func summary(_ result: Store.PullResult, _ duration: Duration) -> String {
     "\(formatBytes(result.wireByteCount)) in \(formatCount(result.requestCount, "request")), "
       + "\(formatDuration(duration)), \(formatRate(result.wireByteCount, in: duration))"
   }
@@ -214,7 +213,7 @@ private struct PullReport: Encodable {
   let wireBytes, requests: Int
   let seconds: Double
 
-  init(_ result: PullResult, _ duration: Duration, isDryRun: Bool) {
+  init(_ result: Store.PullResult, _ duration: Duration, isDryRun: Bool) {
     packs = result.packs.map(PackReport.init)
     key = result.key?.description
     origin = result.isStale ? nil : result.origin.id
@@ -237,7 +236,7 @@ private struct PackReport: Encodable {
   let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
   let newChunks, newStoredBytes: Int
 
-  init(_ pack: PulledPack) {
+  init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
     outcome = pack.outcome.rawValue
     from = pack.from

@@ -26,9 +26,9 @@ struct Refresh: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let site = try Site(existingAt: site)
+    let site = try Site(existingAt: FilePath(site))
     let key = try key.open(quiet: report.quiet, makesOne: false)
-    var options = PublishOptions()
+    var options = Site.PublishOptions()
     options.expiry = expiry.expiry
     options.waitsForOthers = !noWait
     let result = try await site.refresh(signedBy: key, options: options)

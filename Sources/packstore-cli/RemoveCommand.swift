@@ -27,7 +27,7 @@ struct Remove: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try Store(at: store.store, options: .existing)
+    let store = try Store(at: FilePath(store.store), options: .existing)
     let removed = try await store.write(options: .init(waitsForWriters: !wait.noWait)) {
       [packs, keepHistory] transaction in
       let present = transaction.packs

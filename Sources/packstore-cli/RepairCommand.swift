@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackAuthoring
 import PackStore
-import SystemPackage
 
 struct Repair: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -50,18 +49,19 @@ struct Repair: AsyncParsableCommand {
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    var result: RepairResult
-    var site: SiteRepairResult?
+    var result: Store.RepairResult
+    var site: Site.RepairResult?
     if isSite {
-      var options = PublishOptions()
+      var options = Site.PublishOptions()
       options.waitsForOthers = !wait.noWait
-      let repaired = try await Site.repair(at: path, from: donors, signedBy: key, options: options) {
+      let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
+      {
         bar.update(Progress($0))
       }
       (site, result) = (repaired, repaired.store)
     } else {
       result = try await Store.repair(
-        at: store.store, from: donors, isDryRun: dryRun, waitsForWriters: !wait.noWait
+        at: FilePath(store.store), from: donors.map { FilePath($0) }, isDryRun: dryRun, waitsForWriters: !wait.noWait
       ) { bar.update(Progress($0)) }
     }
 
@@ -88,12 +88,12 @@ struct Repair: AsyncParsableCommand {
     return try SiteKey.readOrMake(file).key
   }
 
-  private func text(_ result: SiteRepairResult) -> [String] {
+  private func text(_ result: Site.RepairResult) -> [String] {
     let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made anew, or left out"): \($0)" }
     return damaged + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
   }
 
-  private func text(_ result: RepairResult) -> [String] {
+  private func text(_ result: Store.RepairResult) -> [String] {
     if result.wasWhole { return ["the store is whole: nothing to repair"] }
     var lines = result.healings.map {
       escaped("healed: \($0.pack)@\($0.version) \($0.asset), from \($0.origin)")
@@ -110,7 +110,7 @@ struct Repair: AsyncParsableCommand {
     return lines
   }
 
-  private func summary(_ result: RepairResult) -> String {
+  private func summary(_ result: Store.RepairResult) -> String {
     let kept = "\(formatCount(result.packCount, "pack")) in \(formatCount(result.versionCount, "version"))"
     let healed = "\(formatCount(result.healedAssetCount, "asset")) healed"
     var lost: [String] = []
@@ -123,7 +123,7 @@ struct Repair: AsyncParsableCommand {
 }
 
 extension Progress {
-  fileprivate init(_ progress: RepairProgress) {
+  fileprivate init(_ progress: Store.RepairProgress) {
     let activity =
       switch progress.phase {
       case .check: "verifying"
@@ -158,7 +158,7 @@ private struct RepairReport: Encodable {
   let damagedFiles: [String]?
   let sequence: UInt64?
 
-  init(_ result: RepairResult, _ site: SiteRepairResult?, isDryRun: Bool) {
+  init(_ result: Store.RepairResult, _ site: Site.RepairResult?, isDryRun: Bool) {
     damagedFiles = site?.damagedFiles
     sequence = site?.sequence
     wasWhole = result.wasWhole

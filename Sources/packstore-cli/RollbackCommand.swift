@@ -26,10 +26,10 @@ struct Rollback: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    let store = try Store(at: store.store, options: .existing)
+    let store = try Store(at: FilePath(store.store), options: .existing)
     let (before, now) = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, to] transaction in
       let before = transaction.packs.first { $0.id == pack }?.version.number
-      return (before, try transaction.rollBack(pack, to: to))
+      return (before, try transaction.rollBack(pack, toVersion: to))
     }
 
     let output = Output()

@@ -6,7 +6,7 @@ struct Stat: AsyncParsableCommand {
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
       SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is \
-      the part of it that no other pack uses. Generations that readers still hold, so that they are not collected, are \
+      the part of it that no other pack uses. Store.Generations that readers still hold, so that they are not collected, are \
       listed last, with the processes that hold them where the system tells.
 
         packstore stat Packs
@@ -30,7 +30,7 @@ struct Stat: AsyncParsableCommand {
     try output.flush()
   }
 
-  private func text(_ statistics: StoreStatistics, _ packs: [Pack]) -> [String] {
+  private func text(_ statistics: Store.Statistics, _ packs: [Store.Pack]) -> [String] {
     var table = Table(
       ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right), ("OWN", .right))
     for pack in packs {
@@ -53,7 +53,7 @@ struct Stat: AsyncParsableCommand {
   }
 
   /// What readers hold; nothing where they hold nothing.
-  private func text(_ held: HeldGenerations) -> [String] {
+  private func text(_ held: Snapshot.HeldGenerations) -> [String] {
     guard !held.generations.isEmpty else { return [] }
     let numbers = held.generations.map { hold in
       let processes = hold.processes.isEmpty ? "" : " by \(hold.processes.map(String.init).joined(separator: ", "))"
@@ -63,7 +63,7 @@ struct Stat: AsyncParsableCommand {
     return ["held by readers         \(formatBytes(held.keptByteCount))"] + numbers + more
   }
 
-  private func cells(_ usage: StoreStatistics.Usage) -> [String] {
+  private func cells(_ usage: Store.Statistics.Usage) -> [String] {
     [formatCount(usage.assetCount)] + [usage.byteCount, usage.uniqueByteCount, usage.storedByteCount].map(formatBytes)
   }
 
@@ -72,7 +72,7 @@ struct Stat: AsyncParsableCommand {
   }
 }
 
-extension StoreStatistics {
+extension Store.Statistics {
   /// In chunks that several packs use.
   fileprivate var shared: (unique: Int, stored: Int) {
     (
@@ -84,7 +84,7 @@ extension StoreStatistics {
   fileprivate var diskByteCount: Int { segmentByteCount + indexByteCount }
 }
 
-extension StoreStatistics.Usage {
+extension Store.Statistics.Usage {
   fileprivate var assetCount: Int { fileCount + linkCount + folderCount }
 }
 
@@ -92,7 +92,7 @@ private struct StatReport: Encodable {
   struct Usage: Encodable {
     let files, links, folders, bytes, chunks, uniqueBytes, storedBytes: Int
 
-    init(_ usage: StoreStatistics.Usage) {
+    init(_ usage: Store.Statistics.Usage) {
       files = usage.fileCount
       links = usage.linkCount
       folders = usage.folderCount
@@ -126,7 +126,7 @@ private struct StatReport: Encodable {
   let heldBytes: Int
   let heldMore: Bool
 
-  init(_ statistics: StoreStatistics, _ packs: [Pack], _ held: HeldGenerations) {
+  init(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ held: Snapshot.HeldGenerations) {
     self.held = held.generations.map {
       Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)
     }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
-import SystemPackage
 
 /// Whose packs are here, and who is believed at which place.
 struct Trust: AsyncParsableCommand {
@@ -44,7 +43,7 @@ struct Trust: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let store = try Store(at: store.store, options: action == .list ? .readOnly : .existing)
+    let store = try Store(at: FilePath(store.store), options: action == .list ? .readOnly : .existing)
     let file = TrustFile(inStore: FilePath(self.store.store))
     let snapshot = try store.makeSnapshot()
     let book = try file.read()
@@ -60,7 +59,7 @@ struct Trust: AsyncParsableCommand {
     try show(try store.makeSnapshot(), try file.read())
   }
 
-  private func forget(_ origin: Origin, in store: Store, _ file: TrustFile) async throws {
+  private func forget(_ origin: Store.Origin, in store: Store, _ file: TrustFile) async throws {
     let count = try file.update { $0.forget(origin) }
     let snapshot = try store.makeSnapshot()
     let packs = (snapshot.packs + snapshot.removedPacks).filter { $0.origin == origin }.map(\.id)
@@ -76,8 +75,8 @@ struct Trust: AsyncParsableCommand {
     }
   }
 
-  private func find(_ id: String, among origins: [Origin]) throws -> Origin {
-    let isWord = id == Origin.local.id || id == Origin.unknown.id
+  private func find(_ id: String, among origins: [Store.Origin]) throws -> Store.Origin {
+    let isWord = id == Store.Origin.local.id || id == Store.Origin.unknown.id
     guard isWord || id.count >= 4 else { throw ValidationError("'\(id)' is too short: four digits at least") }
     let found = Set(origins.filter { $0.id.hasPrefix(id) })
     guard let origin = found.first else { throw Failure("there is no origin '\(escaped(id))': see 'packstore trust'") }
@@ -87,7 +86,7 @@ struct Trust: AsyncParsableCommand {
 
   // MARK: - Report
 
-  private func show(_ snapshot: borrowing Snapshot, _ book: TrustBook) throws {
+  private func show(_ snapshot: Snapshot, _ book: TrustBook) throws {
     let packs = snapshot.packs
     let list = TrustReport(
       origins: snapshot.origins.map { origin in
@@ -123,7 +122,7 @@ private struct TrustReport: Encodable {
     let key, product: String?
     let packs, removedPacks: [String]
 
-    init(_ origin: Origin, packs: [String], removed: [String]) {
+    init(_ origin: Store.Origin, packs: [String], removed: [String]) {
       id = origin.id
       kind =
         switch origin {

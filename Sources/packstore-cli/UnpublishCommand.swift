@@ -1,7 +1,6 @@
 import ArgumentParser
 import PackAuthoring
 import PackStore
-import SystemPackage
 
 struct Unpublish: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -33,7 +32,7 @@ struct Unpublish: AsyncParsableCommand {
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
     let key = try key.open(quiet: report.quiet, makesOne: false)
-    var options = PublishOptions()
+    var options = Site.PublishOptions()
     options.gracePeriod = grace.duration
     options.waitsForOthers = !noWait
     let result = try await site.unpublish(packs, signedBy: key, options: options)
@@ -58,7 +57,7 @@ struct GraceOption: ParsableArguments {
     transform: parseDuration)
   var grace: Duration?
 
-  var duration: Duration { grace ?? PublishOptions.defaultGracePeriod }
+  var duration: Duration { grace ?? Site.PublishOptions.defaultGracePeriod }
 }
 
 /// Reads `7d`, `12h`, `30m`, `90s` or `0`.
@@ -73,7 +72,7 @@ struct GraceOption: ParsableArguments {
 }
 
 /// What waits to be removed from a site.
-func retiredLines(_ result: PublishResult) -> [String] {
+func retiredLines(_ result: Site.PublishResult) -> [String] {
   result.retiredUntil.map {
     ["  retired \(formatBytes(result.retiredByteCount)), goes from \(formatDate($0)) on, when something is published"]
   } ?? []
@@ -92,7 +91,7 @@ private struct UnpublishReport: Encodable {
   let retiredUntil: String?
   let bytes: Int
 
-  init(_ result: PublishResult) {
+  init(_ result: Site.PublishResult) {
     sequence = result.sequence
     unchanged = result.isUnchanged
     dropped = result.droppedVersions.map { Version(pack: $0.pack.name, version: $0.number) }

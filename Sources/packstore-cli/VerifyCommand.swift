@@ -53,7 +53,7 @@ struct Verify: AsyncParsableCommand {
     }
   }
 
-  private func summary(_ result: VerifyResult) -> String {
+  private func summary(_ result: Store.VerifyResult) -> String {
     let hurt = "\(formatCount(result.faultCount, "fault")) that \(result.faultCount == 1 ? "hurts" : "hurt")"
     let assets = result.hurtAssetCount == 0 ? "no single asset" : formatCount(result.hurtAssetCount, "asset")
     let faults = result.isSound ? "no faults" : "\(hurt) \(assets)"
@@ -85,7 +85,7 @@ private struct VerifyReport: Encodable {
   let files, frames, chunks, bytes, faultCount, hurtAssets: Int
   let faults: [Fault]
 
-  init(_ result: VerifyResult) {
+  init(_ result: Store.VerifyResult) {
     sound = result.isSound
     mayHideCommit = result.mayHideCommit
     damagedCopies = result.damagedCopyCount

@@ -13,7 +13,6 @@ let package = Package(
     .executableTarget(name: "Embedding", dependencies: [.product(name: "PackStore", package: "PackStore")]),
     .misuse("KeptSpan"),
     .misuse("SecondCommit"),
-    .misuse("CopiedSnapshot"),
     .misuse("RuntimeName"),
   ]
 )

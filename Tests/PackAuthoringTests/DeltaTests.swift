@@ -2,7 +2,6 @@ import Foundation
 import PackAuthoring
 import PackStore
 import Synchronization
-import SystemPackage
 import Testing
 
 /// Deltas by way of the Swift API.
@@ -16,8 +15,8 @@ import Testing
   private static func stores(in folder: TemporaryFolder) async throws -> (source: Store, target: Store) {
     let source = try folder.store("source"), target = try folder.store("target")
     for version in 1...2 {
-      try await source.install(folder: folder.makeFolder("content", content(version)), as: "P")
-      if version == 1 { try await target.install(folder: folder.path("content"), as: "P") }
+      try await source.install(folder: FilePath(folder.makeFolder("content", content(version))), as: "P")
+      if version == 1 { try await target.install(folder: FilePath(folder.path("content")), as: "P") }
     }
     return (source, target)
   }
@@ -26,29 +25,30 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let key = SiteKey(), file = folder.path("1-2.delta"), steps = Mutex<[Int]>([])
-    let made = try await source.makeDelta(of: "P", from: 1, to: 2, file: file, signedBy: key) { done, total in
+    let made = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(file), signedBy: key) {
+      done, total in
       #expect(done <= total)
       steps.withLock { $0.append(done) }
     }
     let counts = steps.withLock { $0 }
     #expect(!counts.isEmpty && counts == counts.sorted())
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == made.byteCount)
-    let delta = try DeltaFile(file)
+    let delta = try DeltaFile(FilePath(file))
     #expect(delta.signer == key.publicKey && delta.info == made.info)
     #expect("\(delta.info)" == "P@1 to 2" && made.byteCount < delta.info.newByteCount / 10)
 
-    let result = try await target.apply(delta: file, trusting: .key(key.publicKey), options: Self.adopting)
+    let result = try await target.apply(delta: FilePath(file), trusting: .key(key.publicKey), options: Self.adopting)
     let version = try #require(try source.makeSnapshot().pack("P")?.version)
     #expect(result.version.catalog == version.catalog && result.version.number == 2 && !result.isUnchanged)
     #expect(result.newByteCount == delta.info.newByteCount)
     #expect(try target.contents(of: "folder/small") == Data("version 2".utf8))
     #expect(try await target.verify(deep: true).isSound)
-    #expect(try await target.apply(delta: file, trusting: .packOrigin).isUnchanged)
+    #expect(try await target.apply(delta: FilePath(file), trusting: .packOrigin).isUnchanged)
   }
 
   /// The pack was added in both stores: the target's has to be taken over.
-  private static var adopting: ApplyOptions {
-    var options = ApplyOptions()
+  private static var adopting: Store.ApplyOptions {
+    var options = Store.ApplyOptions()
     options.adopts = true
     return options
   }
@@ -57,22 +57,24 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let signed = folder.path("signed"), bare = folder.path("bare"), key = SiteKey()
-    _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: signed, signedBy: key)
-    _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: bare)
-    #expect(try DeltaFile(bare).signer == nil)
+    _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(signed), signedBy: key)
+    _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(bare))
+    #expect(try DeltaFile(FilePath(bare)).signer == nil)
     for (file, trusted) in [(signed, SiteKey().publicKey), (bare, key.publicKey)] {
       let error = await #expect(throws: PackStoreError.self) {
-        try await target.apply(delta: file, trusting: .key(trusted))
+        try await target.apply(delta: FilePath(file), trusting: .key(trusted))
       }
       #expect(error?.code == .untrusted)
     }
     // Whoever signed it: the pack was added here, and belongs to nobody else.
-    for trust in [DeltaTrust.anyone, .packOrigin, .key(key.publicKey)] {
-      let error = await #expect(throws: PackStoreError.self) { try await target.apply(delta: signed, trusting: trust) }
+    for trust in [DeltaFile.Trust.anyone, .packOrigin, .key(key.publicKey)] {
+      let error = await #expect(throws: PackStoreError.self) {
+        try await target.apply(delta: FilePath(signed), trusting: trust)
+      }
       #expect(error?.code == .otherOrigin)
     }
     let unsigned = await #expect(throws: PackStoreError.self) {
-      try await target.apply(delta: bare, trusting: .packOrigin)
+      try await target.apply(delta: FilePath(bare), trusting: .packOrigin)
     }
     #expect(unsigned?.code == .untrusted)
     #expect(try target.makeSnapshot().pack("P")?.version.number == 1)
@@ -84,9 +86,9 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, _) = try await Self.stores(in: folder)
     let there = folder.path("there"), back = folder.path("back"), bare = folder.path("bare"), key = SiteKey()
-    let made = try await source.makeDelta(of: "P", from: 1, to: 2, file: there, signedBy: key)
-    _ = try await source.makeDelta(of: "P", from: 2, to: 1, file: back, signedBy: key)
-    _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: bare)
+    let made = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(there), signedBy: key)
+    _ = try await source.makeDelta(of: "P", fromVersion: 2, toVersion: 1, file: FilePath(back), signedBy: key)
+    _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(bare))
     let delta = try Array(Data(contentsOf: URL(fileURLWithPath: there))), unsigned = delta.prefix(made.info.byteCount)
     #expect(try Array(Data(contentsOf: URL(fileURLWithPath: bare))) == Array(unsigned))
     let signature = Array(delta.suffix(DeltaSignature.byteCount)),
@@ -96,7 +98,7 @@ import Testing
     ]
     for tail in tails {
       try Data(unsigned + tail).write(to: URL(fileURLWithPath: there))
-      let error = #expect(throws: PackStoreError.self) { try DeltaFile(there) }
+      let error = #expect(throws: PackStoreError.self) { try DeltaFile(FilePath(there)) }
       #expect(error?.code == .untrusted, "\(tail.count) bytes")
     }
   }
@@ -105,23 +107,23 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let file = folder.path("delta")
-    let missing = #expect(throws: PackStoreError.self) { try DeltaFile(file) }
+    let missing = #expect(throws: PackStoreError.self) { try DeltaFile(FilePath(file)) }
     let unkept = await #expect(throws: PackStoreError.self) {
-      try await source.makeDelta(of: "P", from: 1, to: 9, file: file)
+      try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 9, file: FilePath(file))
     }
     let nowhere = await #expect(throws: PackStoreError.self) {
-      try await source.makeDelta(of: "P", from: 1, to: 2, file: folder.path("no/folder"))
+      try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(folder.path("no/folder")))
     }
     let codes = [missing?.code, unkept?.code, nowhere?.code]
     #expect(codes == [.notFound, .notFound, .ioError])
     #expect(!FileManager.default.fileExists(atPath: file))
 
-    _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: file)
+    _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(file))
     var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
     bytes[bytes.count - 1] ^= 1
     try bytes.write(to: URL(fileURLWithPath: file))
     let error = await #expect(throws: PackStoreError.self) {
-      try await target.apply(delta: file, trusting: .anyone, options: Self.adopting)
+      try await target.apply(delta: FilePath(file), trusting: .anyone, options: Self.adopting)
     }
     #expect(error?.code == .corrupt && error?.file == file)
     #expect(error?.description.contains("publisher") == true, "a damaged delta is no damaged store")
@@ -131,14 +133,14 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let file = folder.path("delta")
-    _ = try await source.makeDelta(of: "P", from: 1, to: 2, file: file)
+    _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(file))
     await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       await #expect(throws: CancellationError.self) {
-        try await source.makeDelta(of: "P", from: 1, to: 2, file: folder.path("other"))
+        try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(folder.path("other")))
       }
       await #expect(throws: CancellationError.self) {
-        try await target.apply(delta: file, trusting: .anyone)
+        try await target.apply(delta: FilePath(file), trusting: .anyone)
       }
     }.value
     #expect(

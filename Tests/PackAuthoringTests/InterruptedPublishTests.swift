@@ -1,7 +1,6 @@
 import Foundation
 import PackStore
 import Synchronization
-import SystemPackage
 import Testing
 
 @testable import PackAuthoring
@@ -46,20 +45,20 @@ private final class Fuse: Sendable {
   }
 
   private func install(_ change: UInt64, as pack: PackID = "P") async throws {
-    try await store.install(folder: folder.makeFolder("source", sampleFiles(change)), as: pack)
+    try await store.install(folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: pack)
   }
 
   /// Publishes until a certain step; says at which it ended, or nil when it came to its own end.
   private func publish(endingAt end: Fuse.Length = .endless, grace: Duration = .zero, now: Int64? = nil) throws
     -> String?
   {
-    var options = PublishOptions()
+    var options = Site.PublishOptions()
     options.level = 1
-    options.deltaOptions.level = DeltaOptions.fastLevel
+    options.deltaOptions.level = Store.DeltaOptions.fastLevel
     options.keptVersionCount = 2
     options.gracePeriod = grace
     var publication = Publication(
-      site: try Site(at: folder.path("site")), source: store, key: key, options: options, progress: nil)
+      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key, options: options, progress: nil)
     if let now { publication.now = now }
     return try Self.end(end, of: publication.folder) { folder in
       var publication = publication
@@ -117,7 +116,8 @@ private final class Fuse: Sendable {
     #expect(try (act ?? { try publish(endingAt: $0) })(.endless) == nil)
     let served = try ServedSite(folder)
     #expect(served.versions == after, when)
-    #expect(try Store(at: folder.path("site"), options: .readOnly).read { try $0.verify(deep: true).isSound }, when)
+    #expect(
+      try Store(at: FilePath(folder.path("site")), options: .readOnly).read { try $0.verify(deep: true).isSound }, when)
     #expect(!FileManager.default.fileExists(atPath: folder.path("site/root.new")), when)
   }
 
@@ -171,7 +171,7 @@ private final class Fuse: Sendable {
     let files = FileManager.default
     for grace: Duration in [.zero, .seconds(86_400)] {
       let ends = try tryEveryStep(before: ["P": [1], "Q": [1]], after: ["P": [1]]) { end in
-        var options = PublishOptions()
+        var options = Site.PublishOptions()
         options.gracePeriod = grace
         let site = try Site(existingAt: FilePath(folder.path("site")))
         return try Self.end(end, of: site.folder) { folder in
@@ -212,7 +212,7 @@ private final class Fuse: Sendable {
     while true {
       try files.removeItem(atPath: site)
       try files.copyItem(atPath: start, toPath: site)
-      var repair = SiteRepair(of: FilePath(site), from: [store.path.string], options: .init(), progress: nil)
+      var repair = SiteRepair(of: FilePath(site), from: [FilePath(store.path.string)], options: .init(), progress: nil)
       let end = try Self.end(.steps(ends.count), of: repair.folder) { folder in
         repair.folder = folder
         _ = try repair.run(signedBy: key)

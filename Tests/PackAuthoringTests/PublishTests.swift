@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Synchronization
 import Testing
 
@@ -17,24 +16,25 @@ import Testing
   }
 
   private func install(_ change: UInt64 = 0, as pack: PackID = "P", map: [String] = []) async throws {
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.mappedPaths = map
-    try await store.install(folder: folder.makeFolder("source", sampleFiles(change)), as: pack, options: options)
+    try await store.install(
+      folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: pack, options: options)
   }
 
   @discardableResult
   private func publish(
-    _ packs: [PublishedPack]? = nil, keep: Int = 3, to site: String = "site",
-    _ adjust: (inout PublishOptions) -> Void = { _ in }
-  ) async throws -> PublishResult {
-    var options = PublishOptions()
+    _ packs: [Site.PublishedPack]? = nil, keep: Int = 3, to site: String = "site",
+    _ adjust: (inout Site.PublishOptions) -> Void = { _ in }
+  ) async throws -> Site.PublishResult {
+    var options = Site.PublishOptions()
     options.level = 1
     options.keptVersionCount = keep
     options.gracePeriod = .zero
     options.deltaCount = 0
-    options.deltaOptions.level = DeltaOptions.fastLevel
+    options.deltaOptions.level = Store.DeltaOptions.fastLevel
     adjust(&options)
-    return try await Site(at: folder.path(site)).publish(packs, from: store, signedBy: key, options: options)
+    return try await Site(at: FilePath(folder.path(site))).publish(packs, from: store, signedBy: key, options: options)
   }
 
   @Test func aSiteIsAStoreWithSignedFiles() async throws {
@@ -46,7 +46,7 @@ import Testing
     #expect(
       served.publicKey == key.publicKey && served.root.sequence == result.sequence && served.root.expiresAt == nil)
     #expect(served.versions == ["P": [1]])
-    let site = try Store(at: folder.path("site"), options: .readOnly)
+    let site = try Store(at: FilePath(folder.path("site")), options: .readOnly)
     #expect(served.root.site == site.id)
     #expect(try contents(of: "P", in: site) == sampleFiles())
     let verification = try site.read { try $0.verify(deep: true) }
@@ -81,7 +81,7 @@ import Testing
     let again = try await publish()
     #expect(again.isUnchanged && again.newByteCount == 0 && again.packs[0].isUnchanged)
     #expect(folder.files("site") == before)
-    try await store.setPriority(of: "P", to: 5)
+    try await store.setPriority(5, of: "P")
     let moved = try await publish()
     #expect(!moved.isUnchanged && moved.sequence > again.sequence && moved.packs[0].isUnchanged)
     #expect(try ServedSite(folder).root.packs[0].priority == 5)
@@ -96,7 +96,7 @@ import Testing
     #expect(try ServedSite(folder).root.packs.map(\.id) == ["0", "Alpha-1.x_y", "zulu"])
     try await install(3, as: "0")
     try await install(3, as: "zulu")
-    let result = try await publish([PublishedPack("zulu")])
+    let result = try await publish([Site.PublishedPack("zulu")])
     #expect(result.packs.map(\.version.pack) == ["zulu"])
     #expect(try ServedSite(folder).versions == ["zulu": [2, 1], "Alpha-1.x_y": [1], "0": [1]])
   }
@@ -111,11 +111,11 @@ import Testing
 
   @Test func packsWithoutFiles() async throws {
     try folder.makeFolder("nothing", [:])
-    try await store.install(folder: folder.path("nothing"), as: "Empty")
+    try await store.install(folder: FilePath(folder.path("nothing")), as: "Empty")
     try await publish()
     let served = try ServedSite(folder)
     #expect(served.versions == ["Empty": [1]])
-    #expect(try contents(of: "Empty", in: Store(at: folder.path("site"))) == [:])
+    #expect(try contents(of: "Empty", in: Store(at: FilePath(folder.path("site")))) == [:])
   }
 
   @Test func aStoreWithoutPacks() async throws {
@@ -130,7 +130,7 @@ import Testing
     try await publish()
     try await install(1, map: ["big", "changing"])
     try await publish()
-    try Site(at: folder.path("site")).store.read { snapshot in
+    try Site(at: FilePath(folder.path("site"))).store.read { snapshot in
       for path in ["big", "changing"] {
         let isMapped = try snapshot.asset(path).isMapped
         #expect(isMapped)
@@ -167,7 +167,7 @@ import Testing
     #expect(served.versions == ["P": [5]])
     let after = folder.files("site").keys.filter { $0.hasPrefix("segments/") }
     #expect(after.count < before && Set(after) == served.segments, "what nothing names is gone")
-    #expect(try Site(at: folder.path("site")).store.read { try $0.verify(deep: true).faults.isEmpty })
+    #expect(try Site(at: FilePath(folder.path("site"))).store.read { try $0.verify(deep: true).faults.isEmpty })
   }
 
   @Test func pinnedVersionsStay() async throws {
@@ -175,7 +175,7 @@ import Testing
     try await publish()
     var options = Transaction.Options()
     options.isPublication = true
-    var pinning = try Site(at: folder.path("site")).store.makeTransaction(options: options)
+    var pinning = try Site(at: FilePath(folder.path("site"))).store.makeTransaction(options: options)
     try pinning.pin("P", version: 1)
     try pinning.commit()
     for change in 1..<4 as Range<UInt64> {
@@ -203,10 +203,10 @@ import Testing
 
   @Test func oneVersionOfSeveral() async throws {
     for change in 0..<2 as Range<UInt64> { try await install(change) }
-    let sequence = try await publish([PublishedPack("P", version: 1)]).sequence
+    let sequence = try await publish([Site.PublishedPack("P", version: 1)]).sequence
     #expect(try ServedSite(folder).versions == ["P": [1]])
-    #expect(await failure { try await publish([PublishedPack("P", version: 9)]) } == .notFound)
-    #expect(await failure { try await publish([PublishedPack("Q")]) } == .notFound)
+    #expect(await failure { try await publish([Site.PublishedPack("P", version: 9)]) } == .notFound)
+    #expect(await failure { try await publish([Site.PublishedPack("Q")]) } == .notFound)
     #expect(try ServedSite(folder).root.sequence == sequence)
   }
 
@@ -219,13 +219,13 @@ import Testing
     let second = try ServedSite(folder).root
     #expect(!renewed.isUnchanged && renewed.sequence > first.sequence && renewed.packs[0].isUnchanged)
     #expect(second.expiresAt! > first.expiresAt! && second.expiresAfter == first.expiresAfter)
-    let site = try Site(at: folder.path("site"))
+    let site = try Site(at: FilePath(folder.path("site")))
     let refreshed = try await site.refresh(signedBy: key)
     let third = try ServedSite(folder).root
     #expect(third.sequence == refreshed.sequence && third.sequence > second.sequence)
     #expect(third.expiresAt! > second.expiresAt! && third.packs == second.packs)
     #expect(await failure { try await site.refresh(signedBy: SiteKey()) } == .untrusted)
-    var options = PublishOptions()
+    var options = Site.PublishOptions()
     options.expiry = .never
     try await site.refresh(signedBy: key, options: options)
     #expect(try ServedSite(folder).root.expiresAt == nil)
@@ -234,7 +234,7 @@ import Testing
 
   @Test func aSiteKeepsItsProduct() async throws {
     try await install(0)
-    try await publish { $0.product = try? Product("levels") }
+    try await publish { $0.product = try? Store.Product("levels") }
     #expect(try ServedSite(folder).root.product.name == "levels")
     try await install(1)
     try await publish()
@@ -265,7 +265,7 @@ import Testing
     #expect(try await publish { $0.deltaCount = 2 }.deltas.map(\.fromVersion) == [2, 1])
     #expect(try deltas == ["2 to 3", "1 to 3"] && folder.files("site/deltas").count == 2)
     // Back to the first: from what was before.
-    let back = try await publish([PublishedPack("P", version: 2)], keep: 2) { $0.deltaCount = 1 }
+    let back = try await publish([Site.PublishedPack("P", version: 2)], keep: 2) { $0.deltaCount = 1 }
     #expect(back.deltas.map(\.description) == ["P@3 to 2"])
     #expect(try deltas == ["3 to 2"] && folder.files("site/deltas").count == 1)
   }
@@ -276,7 +276,7 @@ import Testing
       try await install(change)
       try await publish { $0.deltaCount = 1 }
     }
-    try await store.setPriority(of: "P", to: 5)
+    try await store.setPriority(5, of: "P")
     try await publish()
     #expect(try deltas == ["1 to 2"])
     try folder.remove("site/deltas/" + folder.files("site/deltas").keys.first!)
@@ -294,7 +294,7 @@ import Testing
     try await publish()
     try await install(1)
     try await publish()
-    let segments = try Site(at: folder.path("site")).store.read { snapshot in
+    let segments = try Site(at: FilePath(folder.path("site"))).store.read { snapshot in
       try snapshot.segments(of: snapshot.versions(of: "P")[1])
     }
     for segment in segments where segment.kind == .data {
@@ -316,7 +316,7 @@ import Testing
     try await publish()
     try await install(1)
     let task = Task {
-      try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { progress in
+      try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key) { progress in
         if case .delta = progress { withUnsafeCurrentTask { $0?.cancel() } }
       }
     }
@@ -331,16 +331,18 @@ import Testing
     try await install()
     try await publish()
     #expect(
-      await failure { try await Site(at: folder.path("site")).publish(from: store, signedBy: SiteKey()) } == .untrusted)
+      await failure { try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: SiteKey()) }
+        == .untrusted)
     #expect(
-      await failure { try await Site(at: folder.path("store")).publish(from: store, signedBy: key) } == .notAStore)
+      await failure { try await Site(at: FilePath(folder.path("store"))).publish(from: store, signedBy: key) }
+        == .notAStore)
     #expect(await failure { try await publish(keep: 0) } == .invalidArgument)
     #expect(await failure { try await publish { $0.level = 23 } } == .invalidArgument)
-    let site = try Site(at: folder.path("site"))
+    let site = try Site(at: FilePath(folder.path("site")))
     #expect(await failure { try await site.publish(from: site.store, signedBy: key) } == .invalidArgument)
     // Another store that has another version 1.
     let other = try folder.store("other")
-    try await other.install(folder: folder.makeFolder("source", sampleFiles(9)), as: "P")
+    try await other.install(folder: FilePath(folder.makeFolder("source", sampleFiles(9))), as: "P")
     #expect(await failure { try await site.publish(from: other, signedBy: key) } == .exists)
     #expect(try ServedSite(folder).versions == ["P": [1]])
     // A root that was tampered with is nobody's.
@@ -366,7 +368,7 @@ import Testing
   @Test func atTheSameTime() async throws {
     for index in 0..<4 as Range<UInt64> { try await install(index, as: PackID(validating: "P\(index)")) }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for index in 0..<4 { group.addTask { try await publish([PublishedPack(PackID(validating: "P\(index)"))]) } }
+      for index in 0..<4 { group.addTask { try await publish([Site.PublishedPack(PackID(validating: "P\(index)"))]) } }
       try await group.waitForAll()
     }
     let served = try ServedSite(folder)
@@ -377,7 +379,9 @@ import Testing
     try await install()
     let began = AsyncStream.makeStream(of: Void.self)
     let task = Task {
-      try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { _ in began.continuation.yield() }
+      try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key) { _ in
+        began.continuation.yield()
+      }
     }
     for await _ in began.stream { break }
     task.cancel()
@@ -390,7 +394,7 @@ import Testing
   @Test func progressIsTold() async throws {
     try await install()
     let stored = Mutex(0), described = Mutex(0)
-    try await Site(at: folder.path("site")).publish(from: store, signedBy: key) { progress in
+    try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key) { progress in
       switch progress {
       case .store("P", let progress): stored.withLock { $0 = max($0, progress.byteCount) }
       case .describe(_, let total): described.withLock { $0 = total }

@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Testing
 
 @testable import PackAuthoring
@@ -19,11 +18,11 @@ import Testing
   }
 
   private func install(_ change: UInt64 = 0, as pack: PackID = "P") async throws {
-    try await store.install(folder: folder.makeFolder("source", sampleFiles(change)), as: pack)
+    try await store.install(folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: pack)
   }
 
-  private static func options(grace days: Int64, keep: Int = 1) -> PublishOptions {
-    var options = PublishOptions()
+  private static func options(grace days: Int64, keep: Int = 1) -> Site.PublishOptions {
+    var options = Site.PublishOptions()
     options.level = 1
     options.keptVersionCount = keep
     options.deltaCount = 0
@@ -32,16 +31,16 @@ import Testing
   }
 
   @discardableResult
-  private func publish(at day: Int64, grace: Int64 = 7, keep: Int = 1) throws -> PublishResult {
+  private func publish(at day: Int64, grace: Int64 = 7, keep: Int = 1) throws -> Site.PublishResult {
     var publication = Publication(
-      site: try Site(at: folder.path("site")), source: store, key: key,
+      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key,
       options: Self.options(grace: grace, keep: keep), progress: nil)
     publication.now = day * Self.day
     return try publication.run(nil)
   }
 
   @discardableResult
-  private func unpublish(_ packs: [PackID], at day: Int64, grace: Int64 = 7) throws -> PublishResult {
+  private func unpublish(_ packs: [PackID], at day: Int64, grace: Int64 = 7) throws -> Site.PublishResult {
     var change = Unpublication(
       site: try Site(existingAt: FilePath(folder.path("site"))), key: key, options: Self.options(grace: grace))
     change.now = day * Self.day
@@ -62,12 +61,12 @@ import Testing
     try await install()
     try publish(at: 1)
     let before = folder.files("site")
-    let site = try Store(at: folder.path("site"))
+    let site = try Store(at: FilePath(folder.path("site")))
     let source = try folder.makeFolder("other", sampleFiles(3))
     let changes: [@Sendable (inout Transaction) throws -> Void] = [
-      { _ = try $0.install(folder: source, as: "Q") }, { try $0.remove("P") }, { _ = try $0.rollBack("P") },
-      { try $0.pin("P", version: 1) }, { try $0.unpin("P") }, { try $0.trim("P", to: 1) },
-      { try $0.setPriority(of: "P", to: 4) },
+      { _ = try $0.install(folder: FilePath(source), as: "Q") }, { try $0.remove("P") }, { _ = try $0.rollBack("P") },
+      { try $0.pin("P", version: 1) }, { try $0.unpin("P") }, { try $0.trim("P", keeping: 1) },
+      { try $0.setPriority(4, of: "P") },
     ]
     for change in changes {
       do {
@@ -77,7 +76,7 @@ import Testing
         #expect((error as? PackStoreError)?.code == .isSite && "\(error)".contains("Site.unpublish"))
       }
     }
-    let installed = await failure { _ = try await site.install(folder: source, as: "Q") }
+    let installed = await failure { _ = try await site.install(folder: FilePath(source), as: "Q") }
     #expect(installed == .isSite)
     #expect(folder.files("site") == before)
     let marks = (try site.makeSnapshot().isSite, try store.makeSnapshot().isSite)
@@ -103,7 +102,8 @@ import Testing
     let over = try publish(at: 17)
     #expect(over.isUnchanged && over.retiredByteCount == 0 && over.retiredUntil == nil)
     #expect(try names == Set(ServedSite(folder).files))
-    let verification = try Store(at: folder.path("site"), options: .readOnly).makeSnapshot().verify(deep: true)
+    let verification = try Store(at: FilePath(folder.path("site")), options: .readOnly).makeSnapshot().verify(
+      deep: true)
     #expect(verification.isSound)
   }
 
@@ -113,12 +113,12 @@ import Testing
     try publish(at: 1)
     try await install(1)
     try publish(at: 2)
-    try await store.write { _ = try $0.rollBack("P", to: 1) }
+    try await store.write { _ = try $0.rollBack("P", toVersion: 1) }
     try publish(at: 8)
     #expect(try ServedSite(folder).versions == ["P": [1]])
     try publish(at: 12)
     let first = try Set(ServedSite(folder).files)
-    try await store.write { _ = try $0.rollBack("P", to: 2) }
+    try await store.write { _ = try $0.rollBack("P", toVersion: 2) }
     try publish(at: 13)
     try publish(at: 19)
     #expect(names.isSuperset(of: first))
@@ -174,7 +174,7 @@ import Testing
 
   /// Commits as a program would that knows nothing of sites: past the mark, and with no word to the root.
   private func commitBehindTheBack(_ body: (inout Transaction) throws -> Void) throws {
-    let site = try Store(at: folder.path("site"))
+    let site = try Store(at: FilePath(folder.path("site")))
     for round in 0..<3 {
       var options = Transaction.Options()
       options.isPublication = true
@@ -188,14 +188,14 @@ import Testing
   @Test func whatWasLostIsPublishedAgain() async throws {
     for change in 0..<3 as Range<UInt64> {
       try await store.write(options: .init(keptVersionCount: 5)) { [folder] transaction in
-        try transaction.install(folder: folder.makeFolder("source", sampleFiles(change)), as: "P")
+        try transaction.install(folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: "P")
       }
       try publish(at: Int64(change) + 1, keep: 3)
     }
     try await install(7, as: "Q")
     try publish(at: 4, keep: 3)
     #expect(try ServedSite(folder).versions == ["P": [3, 2, 1], "Q": [1]])
-    try commitBehindTheBack { try $0.trim("P", to: 1) }
+    try commitBehindTheBack { try $0.trim("P", keeping: 1) }
     let mended = try publish(at: 5, keep: 3)
     #expect(mended.restoredVersions.map(\.number) == [1, 2] && mended.lostVersions.isEmpty)
     #expect(try ServedSite(folder).versions == ["P": [3, 2, 1], "Q": [1]])
@@ -203,7 +203,7 @@ import Testing
     _ = try publish(at: 6, keep: 3)
     #expect(try ServedSite(folder).versions == ["P": [3, 2, 1], "Q": [1]])
     try commitBehindTheBack { try $0.remove("P") }
-    try await store.write { try $0.trim("P", to: 2) }
+    try await store.write { try $0.trim("P", keeping: 2) }
     let result = try publish(at: 7, keep: 3)
     #expect(result.lostVersions.map(\.description) == ["P@1"])
     #expect(try ServedSite(folder).versions == ["P": [3, 2], "Q": [1]])
@@ -224,9 +224,10 @@ import Testing
     let isDead = await isCancelled { _ = try interrupted.run(["Q"]) }
     #expect(isDead)
     var publication = Publication(
-      site: try Site(at: folder.path("site")), source: store, key: key, options: Self.options(grace: 7), progress: nil)
+      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key, options: Self.options(grace: 7),
+      progress: nil)
     publication.now = 3 * Self.day
-    let result = try publication.run([PublishedPack("P")])
+    let result = try publication.run([Site.PublishedPack("P")])
     #expect(result.restoredVersions.isEmpty && result.lostVersions.isEmpty)
     #expect(try ServedSite(folder).versions == ["P": [1]])
   }
@@ -238,7 +239,7 @@ import Testing
     try await install(5, as: "Q")
     try publish(at: 1)
     let site = folder.path("site"), before = folder.files("site")
-    func repair(_ key: SiteKey?, from donors: [String] = []) async throws -> SiteRepairResult {
+    func repair(_ key: SiteKey?, from donors: [FilePath] = []) async throws -> Site.RepairResult {
       try await Site.repair(at: FilePath(site), from: donors, signedBy: key)
     }
     #expect(try await repair(key).wasWhole && folder.files("site") == before, "what is whole is left alone")
@@ -263,12 +264,14 @@ import Testing
       try folder.remove("site/index/\(name)")
     }
     try folder.remove("site/CONTROL")
-    #expect(await failure { _ = try await Store.repair(at: site) } == .isSite)
+    #expect(await failure { _ = try await Store.repair(at: FilePath(site)) } == .isSite)
     #expect(try await repair(key).store.isRebuilt)
     #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
-    #expect(try Store(at: site).makeSnapshot().packs.allSatisfy { $0.origin == .local }, "a site's packs are its own")
+    #expect(
+      try Store(at: FilePath(site)).makeSnapshot().packs.allSatisfy { $0.origin == .local },
+      "a site's packs are its own")
     let other = await failure {
-      let store = try Store(at: site)
+      let store = try Store(at: FilePath(site))
       _ = try store.makeTransaction()
     }
     #expect(other == .isSite)

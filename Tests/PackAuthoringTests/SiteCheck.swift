@@ -1,5 +1,4 @@
 import Foundation
-import SystemPackage
 import Testing
 
 @testable import PackAuthoring
@@ -74,8 +73,8 @@ struct ServedSite {
 func contents(of pack: PackID, in store: Store) throws -> [String: Data] {
   try store.read { snapshot in
     var files: [String: Data] = [:]
-    for entry in try snapshot.entries(in: "", of: pack, depth: .descendants) where entry.kind == .file {
-      files[entry.path] = try snapshot.contents(of: entry.path, in: pack)
+    for entry in try snapshot.entries(in: "", pack: pack, depth: .descendants) where entry.kind == .file {
+      files[entry.path] = try snapshot.contents(of: entry.path, pack: pack)
     }
     return files
   }

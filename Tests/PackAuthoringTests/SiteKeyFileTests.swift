@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Testing
 
 @testable import PackAuthoring

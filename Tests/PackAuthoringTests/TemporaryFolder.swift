@@ -15,7 +15,7 @@ final class TemporaryFolder: Sendable {
   /// The path of something in the folder.
   func path(_ relative: String) -> String { path + "/" + relative }
 
-  func store(_ name: String = "store") throws -> Store { try Store(at: path(name)) }
+  func store(_ name: String = "store") throws -> Store { try Store(at: FilePath(path(name))) }
 
   /// Writes a folder of files in place of the one that is there; paths say where, values what.
   @discardableResult

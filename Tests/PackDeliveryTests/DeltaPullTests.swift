@@ -24,7 +24,7 @@
       _ files: [String: [UInt8]], hasRanges: Bool = true, _ adjust: (inout [String: [UInt8]]) -> Void = { _ in }
     ) async throws -> (FaultServer, Store) {
       let server = try await FaultServer(try await publish(Self.first, deltas: 1), hasRanges: hasRanges, time: time)
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       try await store.pull(from: server.url, options: options)
       var files = try await publish(files, deltas: 1)
       adjust(&files)
@@ -77,12 +77,12 @@
     @Test func backToAKeptVersion() async throws {
       let (server, store) = try await prepare(Self.touched)
       try await store.pull(from: server.url, options: options)
-      let site = try Site(at: "\(folder.path)/site")
-      var publishing = PublishOptions()
-      publishing.deltaOptions.level = DeltaOptions.fastLevel
-      let origin = try Store(at: "\(folder.path)/origin")
+      let site = try Site(at: FilePath("\(folder.path)/site"))
+      var publishing = Site.PublishOptions()
+      publishing.deltaOptions.level = Store.DeltaOptions.fastLevel
+      let origin = try Store(at: FilePath("\(folder.path)/origin"))
       let back = try await site.publish(
-        [PublishedPack("Game", version: 1)], from: origin, signedBy: key, options: publishing)
+        [Site.PublishedPack("Game", version: 1)], from: origin, signedBy: key, options: publishing)
       #expect(back.deltas.map(\.description) == ["Game@2 to 1"])
       let files = try served()
       server.state.withLock { $0.files = files }
@@ -139,10 +139,10 @@
     @Test func oneBadDeltaOfTwo() async throws {
       let source = "\(folder.path)/source"
       for (name, bytes) in Self.first { try folder.write(bytes, to: "source/\(name)") }
-      try await Store(at: "\(folder.path)/origin").install(folder: source, as: "Other")
+      try await Store(at: FilePath("\(folder.path)/origin")).install(folder: FilePath(source), as: "Other")
       let (server, store) = try await prepare(Self.touched)
       for (name, bytes) in Self.touched { try folder.write(bytes, to: "source/\(name)") }
-      try await Store(at: "\(folder.path)/origin").install(folder: source, as: "Other")
+      try await Store(at: FilePath("\(folder.path)/origin")).install(folder: FilePath(source), as: "Other")
       var files = try await publish(Self.touched, deltas: 1)
       let names = files.keys.filter { $0.hasPrefix("deltas/") }.sorted()
       #expect(names.count == 2)
@@ -167,7 +167,7 @@
         for place in stride(from: 10_000, to: bytes.count - 200_000, by: 20_000) { bytes[place] ^= 1 }
         try bytes.write(to: file)
       }
-      let fresh = try Store(at: "\(folder.path)/store")
+      let fresh = try Store(at: FilePath("\(folder.path)/store"))
       let result = try await fresh.pull(from: server.url, options: options)
       #expect(result.packs[0].deltaFrom == nil && result.packs[0].deltaByteCount > 0)
       for (path, bytes) in Self.touched where path.hasPrefix("large/") {
@@ -190,7 +190,7 @@
     @Test func cancelledDeltasGoOn() async throws {
       let files = Self.touched.merging(["new": noise(3_000_000, seed: 77)]) { $1 }
       let (server, store) = try await prepare(files)
-      let pulling = Mutex<Task<PullResult, any Error>?>(nil)
+      let pulling = Mutex<Task<Store.PullResult, any Error>?>(nil)
       let options = options
       let task = Task {
         try await store.pull(from: server.url, options: options) { progress in

@@ -1,6 +1,7 @@
 #if Delivery
   import NIOHTTP1
   import PackDelivery
+  import PackStore
   import Synchronization
   import Testing
 
@@ -466,7 +467,7 @@
     }
 
     @Test func pauses() async throws {
-      let pause = PullPause()
+      let pause = Store.PullPause()
       var options = HTTPSource.Options()
       options.pace = Pace(pause: pause)
       try await withSource(options: options) { source, server in

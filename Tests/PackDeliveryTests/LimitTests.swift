@@ -213,7 +213,7 @@
   extension SitePullTests {
     @Test(arguments: [true, false]) func metadataHasACeiling(hasRanges: Bool) async throws {
       let server = try await FaultServer(try await publish(Self.first), hasRanges: hasRanges, time: time)
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       var options = options
       options.limits.metadataByteLimit = 2000
       options.limits.metadataShare = 0
@@ -242,13 +242,13 @@
         reply.raw = []
         asked.continuation.yield()
       }
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       let options = options
       let pulling = Task { try await store.pull(from: server.url, options: options) }
       for await _ in asked.stream { break }
       try folder.write([1, 2, 3], to: "mine/asset")
-      let other = try Store(at: "\(folder.path)/store")
-      try await other.install(folder: "\(folder.path)/mine", as: "Mine")
+      let other = try Store(at: FilePath("\(folder.path)/store"))
+      try await other.install(folder: FilePath("\(folder.path)/mine"), as: "Mine")
       #expect(try Array(other.contents(of: "asset")) == [1, 2, 3])
       _ = try TrustFile(inStore: FilePath("\(folder.path)/store")).update { $0 }
       // And another pull of the same is told, where it does not want to wait.
@@ -271,7 +271,7 @@
       let server = try await FaultServer(try await publish(Self.first), time: time)
       for duration in [Duration.seconds(Int64.max), .seconds(Int64.min), .zero] {
         for number in [Int.max, .min] {
-          let store = try Store(at: "\(folder.path)/store-\(duration)-\(number)")
+          let store = try Store(at: FilePath("\(folder.path)/store-\(duration)-\(number)"))
           var options = options
           options.stallLimit = max(duration, .seconds(20))
           options.byteRateLimit = .max

@@ -25,21 +25,21 @@
 
     /// A publisher's store with versions 1 to 4, all kept.
     private func makeAuthor() throws -> Store {
-      let author = try Store(at: path("author"))
+      let author = try Store(at: FilePath(path("author")))
       for version in 1...4 {
         try folder.write(noise(30_000, seed: UInt64(version)) + Array("version \(version)".utf8), to: "source/file")
         var transaction = try author.makeTransaction(options: .init(keptVersionCount: 9))
-        try transaction.install(folder: path("source"), as: Self.pack)
+        try transaction.install(folder: FilePath(path("source")), as: Self.pack)
         try transaction.commit()
       }
       return author
     }
 
-    private func options(_ product: String = "default") throws -> PublishOptions {
-      var options = PublishOptions()
+    private func options(_ product: String = "default") throws -> Site.PublishOptions {
+      var options = Site.PublishOptions()
       options.level = 1
       options.deltaCount = 0
-      options.product = try Product(product)
+      options.product = try Store.Product(product)
       return options
     }
 
@@ -48,14 +48,14 @@
       _ name: String, _ version: UInt64, _ author: Store, _ key: SiteKey, product: String = "default",
       signsDelta: Bool = true
     ) async throws {
-      let options = try options(product), published = [PublishedPack(Self.pack, version: version)]
-      try await Site(at: path(name)).publish(published, from: author, signedBy: key, options: options)
-      _ = try await author.package(published[0], to: path("\(name).pack"), signedBy: key, options: options)
-      var delta = DeltaOptions()
-      delta.level = DeltaOptions.fastLevel
-      delta.product = try Product(product)
+      let options = try options(product), published = [Site.PublishedPack(Self.pack, version: version)]
+      try await Site(at: FilePath(path(name))).publish(published, from: author, signedBy: key, options: options)
+      _ = try await author.package(published[0], to: FilePath(path("\(name).pack")), signedBy: key, options: options)
+      var delta = Store.DeltaOptions()
+      delta.level = Store.DeltaOptions.fastLevel
+      delta.product = try Store.Product(product)
       _ = try await author.makeDelta(
-        of: Self.pack, from: version == 3 ? 1 : 3, to: version, file: path("\(name).delta"),
+        of: Self.pack, fromVersion: version == 3 ? 1 : 3, toVersion: version, file: FilePath(path("\(name).delta")),
         signedBy: signsDelta ? key : nil, options: delta)
     }
 
@@ -84,28 +84,28 @@
       try await speak("unsigned", 4, author, key, signsDelta: false)
       try unsign("unsigned")
       for device in ["device", "unknown"] {
-        let store = try Store(at: path(device))
+        let store = try Store(at: FilePath(path(device)))
         try await store.pull(from: path("first"), options: pulling())
         try await store.pull(from: path("same"), options: pulling())
       }
       for name in try FileManager.default.contentsOfDirectory(atPath: path("unknown/index")) {
         try FileManager.default.removeItem(atPath: path("unknown/index/\(name)"))
       }
-      _ = try await Store.repair(at: path("unknown"))
-      let local = try Store(at: path("local"))
+      _ = try await Store.repair(at: FilePath(path("unknown")))
+      let local = try Store(at: FilePath(path("local")))
       for version in [1, 3] as [UInt64] {
         try folder.write(noise(30_000, seed: version) + Array("version \(version)".utf8), to: "source/file")
-        var options = InstallOptions()
+        var options = Store.InstallOptions()
         options.version = version
-        try await local.install(folder: path("source"), as: Self.pack, options: options)
+        try await local.install(folder: FilePath(path("source")), as: Self.pack, options: options)
       }
       for name in ["older", "same", "newer", "withdrawal", "otherKey", "otherProduct", "unsigned"] {
-        try await Store(at: path("heard-\(name)")).pull(from: path(name), options: pulling())
+        try await Store(at: FilePath(path("heard-\(name)"))).pull(from: path(name), options: pulling())
       }
     }
 
-    private func pulling(adopts: Bool = false) -> PullOptions {
-      var options = PullOptions()
+    private func pulling(adopts: Bool = false) -> Store.PullOptions {
+      var options = Store.PullOptions()
       options.allowsUnsigned = true
       options.environment = [:]
       options.adopts = adopts
@@ -132,7 +132,7 @@
       let copy = path("cell"), words = words(speaker)
       try? FileManager.default.removeItem(atPath: copy)
       try FileManager.default.copyItem(atPath: path(device(speaker)), toPath: copy)
-      let store = try Store(at: copy)
+      let store = try Store(at: FilePath(copy))
       let before = try #require(try store.packs().first)
       var outcome: String
       do {
@@ -142,7 +142,7 @@
       } catch let error as DeliveryError {
         outcome = "\(error.code)"
       }
-      let snapshot = try Store(at: copy).makeSnapshot()
+      let snapshot = try Store(at: FilePath(copy)).makeSnapshot()
       guard let after = snapshot.pack(Self.pack) else { return "gone" }
       if !adopts { #expect(after.origin == before.origin, "\(speaker) \(way)") }
       if outcome == "ok" { outcome = after.version == before.version ? "=" : "\(after.version.number)" }
@@ -164,17 +164,17 @@
         let result = try await store.pull(from: source, packs: [Self.pack], options: pulling(adopts: adopts))
         return result.packs[0].outcome == .stale ? "stale" : "ok"
       case .delta:
-        var options = ApplyOptions()
+        var options = Store.ApplyOptions()
         options.adopts = adopts
-        try await store.apply(delta: path("\(words).delta"), trusting: .anyone, options: options)
+        try await store.apply(delta: FilePath(path("\(words).delta")), trusting: .anyone, options: options)
       case .add:
         try folder.write(noise(30_000, seed: 9), to: "source/file")
-        var options = InstallOptions()
+        var options = Store.InstallOptions()
         options.adopts = adopts
-        try await store.install(folder: path("source"), as: Self.pack, options: options)
+        try await store.install(folder: FilePath(path("source")), as: Self.pack, options: options)
       case .copy:
-        let source = try Store(at: path("heard-\(words)")).makeSnapshot()
-        var options = CopyOptions()
+        let source = try Store(at: FilePath(path("heard-\(words)"))).makeSnapshot()
+        var options = Store.CopyOptions()
         options.adopts = adopts
         var transaction = try store.makeTransaction()
         try transaction.copy(Self.pack, from: source, options: options)
@@ -184,7 +184,7 @@
         try transaction.rollBack(Self.pack)
         try transaction.commit()
       case .repair:
-        _ = try await Store.repair(at: store.path.string, from: [path("heard-\(words)")])
+        _ = try await Store.repair(at: FilePath(store.path.string), from: [FilePath(path("heard-\(words)"))])
       }
       return "ok"
     }

@@ -6,6 +6,7 @@
   #else
     import Glibc
   #endif
+  import PackStore
   import Testing
 
   @testable import PackDelivery
@@ -18,7 +19,7 @@
     /// Two servers, of which the first sends each request to the second, and a source at the first.
     private func withServers(
       from site: String, to target: String, named name: String? = nil,
-      limits: PullOptions.NetworkLimits = .init(),
+      limits: Store.PullOptions.NetworkLimits = .init(),
       environment: [String: String] = [:],
       _ body: (HTTPSource, _ first: FaultServer, _ second: FaultServer) async throws -> Void
     ) async throws {
@@ -114,7 +115,7 @@
     }
 
     @Test func theUserMayAllowIt() async throws {
-      var limits = PullOptions.NetworkLimits()
+      var limits = Store.PullOptions.NetworkLimits()
       limits.allowsPrivateRedirects = true
       try await withServers(from: Self.publicHost, to: "127.0.0.1", limits: limits) { source, _, _ in
         try await expectRoot(source)
@@ -140,7 +141,7 @@
     }
 
     @Test func redirectionsCanBeForbidden() async throws {
-      var limits = PullOptions.NetworkLimits()
+      var limits = Store.PullOptions.NetworkLimits()
       for limit in [0, -1, .min] {
         limits.redirectLimit = limit
         try await withServers(from: "127.0.0.1", to: "127.0.0.1", limits: limits) { source, _, second in

@@ -21,14 +21,14 @@
       let source = "\(folder.path)/source"
       try? FileManager.default.removeItem(atPath: source)
       for (name, bytes) in files { try folder.write(bytes, to: "source/\(name)") }
-      let origin = try Store(at: "\(folder.path)/origin")
-      try await origin.install(folder: source, as: pack)
-      let site = try Site(at: "\(folder.path)/site")
-      var options = PublishOptions()
+      let origin = try Store(at: FilePath("\(folder.path)/origin"))
+      try await origin.install(folder: FilePath(source), as: pack)
+      let site = try Site(at: FilePath("\(folder.path)/site"))
+      var options = Site.PublishOptions()
       options.keptVersionCount = 1 + deltas
       options.gracePeriod = .zero  // what only the old root names is gone at once
       options.deltaCount = deltas
-      options.deltaOptions.level = DeltaOptions.fastLevel
+      options.deltaOptions.level = Store.DeltaOptions.fastLevel
       options.level = 3
       try await site.publish(from: origin, signedBy: key, options: options)
       return try served()
@@ -55,8 +55,8 @@
 
     static let second = first.merging(["small/7": noise(900, seed: 99), "large/2": noise(500_000, seed: 98)]) { $1 }
 
-    var options: PullOptions {
-      var options = PullOptions()
+    var options: Store.PullOptions {
+      var options = Store.PullOptions()
       options.clock = time.clock()
       options.environment = [:]
       return options
@@ -100,7 +100,7 @@
     func survivesFaults(seed: UInt64) async throws {
       let server = try await FaultServer(try await publish(Self.first), hasRanges: seed % 4 != 0, time: time)
       failByChance(server, seed: seed)
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       let result = try await store.pull(from: server.url, options: options)
       #expect(result.packs.map(\.outcome) == [.updated])
       #expect(result.isFirstContact && result.key == key.publicKey)
@@ -111,7 +111,7 @@
 
     /// It took the current folder.
     @Test func noSiteIsNamed() async throws {
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       await #expect { try await store.pull(from: "") } throws: {
         ($0 as? DeliveryError)?.code == .invalidLocation
       }
@@ -126,7 +126,7 @@
           reply.body[reply.body.count / 3] ^= 64
         }
       }
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       try await store.pull(from: server.url, options: options)
       try expect(store, Self.first)
       #expect(leftovers(store) == [])
@@ -139,7 +139,7 @@
         let server = try await FaultServer(files) { request, reply in
           if request.path == "site/" + path { reply.body[reply.body.count / 3] ^= 64 }
         }
-        let store = try Store(at: "\(folder.path)/store-\(UUID().uuidString)")
+        let store = try Store(at: FilePath("\(folder.path)/store-\(UUID().uuidString)"))
         do {
           try await store.pull(from: server.url, options: options)
           Issue.record("\(path): wrong bytes were taken")
@@ -169,8 +169,8 @@
         // What only the old root names is gone.
         reply = FaultServer.Reply(status: 404)
       }
-      let store = try Store(at: "\(folder.path)/store")
-      let swap: @Sendable (PullProgress) -> Void = { _ in
+      let store = try Store(at: FilePath("\(folder.path)/store"))
+      let swap: @Sendable (Store.PullProgress) -> Void = { _ in
         if requests.withLock({ $0 }) > count { server.state.withLock { $0.files = new } }
       }
       let result = try await store.pull(from: server.url, options: options, progress: swap)
@@ -184,7 +184,7 @@
       let files = try await publish(Self.first)
       let manifest = files.keys.first { $0.hasPrefix("versions/") }!
       let server = try await FaultServer(files.filter { $0.key != manifest })
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       do {
         try await store.pull(from: server.url, options: options)
         Issue.record("nothing was missed")
@@ -205,7 +205,7 @@
         if let condition = request.header("If-Range"), condition != tag, reply.status == 206 { reply.status = 200 }
         reply.set("ETag", tag)
       }
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       try await store.pull(from: server.url, options: options)
       try expect(store, Self.first)
       #expect(leftovers(store) == [])
@@ -215,7 +215,7 @@
     // MARK: - What is fetched
 
     @Test func anUpdateFetchesWhatChanged() async throws {
-      let store = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
       let server = try await FaultServer(try await publish(Self.first))
       let install = try await store.pull(from: server.url, options: options)
       let unchanged = try await store.pull(from: server.url, options: options)
@@ -236,8 +236,8 @@
 
     @Test func cancelledPullsGoOn() async throws {
       let server = try await FaultServer(try await publish(Self.first))
-      let store = try Store(at: "\(folder.path)/store")
-      let pulling = Mutex<Task<PullResult, any Error>?>(nil)
+      let store = try Store(at: FilePath("\(folder.path)/store"))
+      let pulling = Mutex<Task<Store.PullResult, any Error>?>(nil)
       let options = options
       let task = Task {
         try await store.pull(from: server.url, options: options) { progress in
@@ -261,8 +261,8 @@
 
     @Test func progressRises() async throws {
       let server = try await FaultServer(try await publish(Self.first))
-      let store = try Store(at: "\(folder.path)/store")
-      let seen = Mutex<[PullProgress]>([])
+      let store = try Store(at: FilePath("\(folder.path)/store"))
+      let seen = Mutex<[Store.PullProgress]>([])
       try await store.pull(from: server.url, options: options) { progress in seen.withLock { $0.append(progress) } }
       let all = seen.withLock { $0 }
       #expect(all.first?.phase == .connect && all.last?.phase == .commit)
@@ -281,8 +281,8 @@
     /// Another writer is faster with the same pack: all begins anew, and nothing is fetched twice.
     @Test func conflictsFetchNothingTwice() async throws {
       let server = try await FaultServer(try await publish(Self.first))
-      let store = try Store(at: "\(folder.path)/store")
-      let other = try Store(at: "\(folder.path)/store")
+      let store = try Store(at: FilePath("\(folder.path)/store"))
+      let other = try Store(at: FilePath("\(folder.path)/store"))
       let isDone = Mutex(false)
       let source = "\(folder.path)/other"
       try folder.write([1], to: "other/theirs")
@@ -296,9 +296,9 @@
           })
         else { return }
         _ = try! other.write { transaction in
-          var options = InstallOptions()
+          var options = Store.InstallOptions()
           options.version = 7
-          return try transaction.install(folder: source, as: "Game", options: options)
+          return try transaction.install(folder: FilePath(source), as: "Game", options: options)
         }
       }
       #expect(result.packs[0].outcome == .updated)

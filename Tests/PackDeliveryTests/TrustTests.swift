@@ -1,7 +1,6 @@
 import Foundation
 import PackDelivery
 import PackStore
-import SystemPackage
 import Testing
 
 /// Which roots are taken. Each rule has a test that would fail without it.
@@ -10,10 +9,10 @@ import Testing
   static let place = "https://example.com/packs", mirror = "https://mirror.example.com/packs"
 
   static let day: Int64 = 86_400_000_000_000
-  static let other = try! Product("other")
+  static let other = try! Store.Product("other")
 
   func root(
-    key: SitePublicKey? = Self.ours, product: Product = .standard, sequence: UInt64 = 5, madeAt: Int64 = 0,
+    key: SitePublicKey? = Self.ours, product: Store.Product = .standard, sequence: UInt64 = 5, madeAt: Int64 = 0,
     expiresAt: Int64? = nil, content: UInt8 = 0
   ) -> RootClaims {
     RootClaims(

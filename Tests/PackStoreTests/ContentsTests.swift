@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Testing
 
 /// Whole files as data and descriptors, with and without a cache.
@@ -13,9 +12,9 @@ import Testing
   private static func makeStore(_ folder: borrowing TemporaryFolder, budget: Int?) async throws -> Store {
     var options = Store.Options.createIfMissing
     options.cache = budget.map { Store.Cache(folder: FilePath(folder.path("cache")), byteBudget: $0) }
-    let store = try Store(at: folder.path("store"), options: options)
+    let store = try Store(at: FilePath(folder.path("store")), options: options)
     try folder.makeFolder("source", files)
-    try await store.install(folder: folder.path("source"), as: "P")
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
     return store
   }
 
@@ -57,7 +56,7 @@ import Testing
     let before = try Self.cached(folder).files
     var options = Store.Options.readOnly
     options.cache = Store.Cache(folder: FilePath(folder.path("cache")), byteBudget: 50_000_000)
-    let reader = try Store(at: folder.path("store"), options: options)
+    let reader = try Store(at: FilePath(folder.path("store")), options: options)
     #expect(try reader.contents(of: "large") == Self.files["large"])
     #expect(try Self.cached(folder).files == before && before.count == 1)
     #expect(try reader.contents(of: "other") == Self.files["other"])
@@ -92,10 +91,10 @@ import Testing
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder, budget: nil)
     #expect { try store.openDescriptor(of: "nothing") } throws: { ($0 as? PackStoreError)?.code == .notFound }
-    #expect { try store.contents(of: "small", in: "Q") } throws: { ($0 as? PackStoreError)?.code == .notFound }
+    #expect { try store.contents(of: "small", pack: "Q") } throws: { ($0 as? PackStoreError)?.code == .notFound }
     // A range that no memory could hold, or no number count, is wrong because it leaves the file.
     for range in [0..<Int.max, -5..<3, 5_000..<5_001, Int.min..<1, Int.min..<Int.max] {
-      #expect { try store.read { try $0.asset("small").contents(in: range) } } throws: {
+      #expect { try store.read { try $0.asset("small").contents(range: range) } } throws: {
         ($0 as? PackStoreError)?.code == .invalidArgument
       }
       #expect {
@@ -115,7 +114,7 @@ import Testing
     let store = try await Self.makeStore(folder, budget: nil)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try store.read { try $0.asset("large").contents(in: 0..<2_000_000) }
+      return try store.read { try $0.asset("large").contents(range: 0..<2_000_000) }
     }
     let result = await task.result
     #expect(throws: CancellationError.self) { try result.get() }
@@ -135,8 +134,8 @@ import Testing
     var options = Store.Options.createIfMissing
     options.threadCount = 3
     options.cache = Store.Cache(folder: FilePath(folder.path("cache")), byteBudget: 1_200_000)
-    let store = try Store(at: folder.path("store"), options: options)
-    try await store.install(folder: folder.path("0"), as: "P")
+    let store = try Store(at: FilePath(folder.path("store")), options: options)
+    try await store.install(folder: FilePath(folder.path("0")), as: "P")
     let isOver = ManagedFlag(), root = folder.path
     try await withThrowingTaskGroup { group in
       for reader in 0..<4 {
@@ -150,7 +149,7 @@ import Testing
               let bytes = files[path]!
               switch round % 4 {
               case 0: #expect(try snapshot.contents(of: path) == bytes)
-              case 1: #expect(try snapshot.asset(path).contents(in: 0..<bytes.count) == bytes)
+              case 1: #expect(try snapshot.asset(path).contents(range: 0..<bytes.count) == bytes)
               case 2: #expect(try Self.read(snapshot.openDescriptor(of: path)) == bytes)
               default:
                 var read = Data()
@@ -167,7 +166,7 @@ import Testing
         for swap in 1...swaps {
           let source = "\(root)/\(swap % 2)"
           try await store.write(options: .init(durability: .atomic, keptVersionCount: 1)) {
-            try $0.install(folder: source, as: "P")
+            try $0.install(folder: FilePath(source), as: "P")
           }
         }
       }

@@ -1,5 +1,4 @@
 import Foundation
-import SystemPackage
 import Testing
 
 @testable import PackStore
@@ -42,12 +41,12 @@ import Testing
   @Test func missingPack() throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    #expect { try store.contents(of: "a", in: "Tutorial") } throws: { "\($0)" == "no such pack 'Tutorial'" }
+    #expect { try store.contents(of: "a", pack: "Tutorial") } throws: { "\($0)" == "no such pack 'Tutorial'" }
   }
 
   @Test func missingStore() {
     let folder = TemporaryFolder()
-    #expect { try Store(at: folder.path("none"), options: .existing) } throws: {
+    #expect { try Store(at: FilePath(folder.path("none")), options: .existing) } throws: {
       ($0 as? PackStoreError)?.code == .notAStore && "\($0)".contains("none")
     }
     #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
@@ -56,7 +55,7 @@ import Testing
   @Test func somethingElseThanAStore() throws {
     let folder = TemporaryFolder()
     try folder.makeFolder("other", ["a": "b"])
-    #expect { try Store(at: folder.path("other")) } throws: { ($0 as? PackStoreError)?.code == .notAStore }
+    #expect { try Store(at: FilePath(folder.path("other"))) } throws: { ($0 as? PackStoreError)?.code == .notAStore }
   }
 
   @Test(arguments: ["/a", "a//b", "a/", "./a", "a/../b", "a\0b"])
@@ -69,8 +68,8 @@ import Testing
   @Test func readOnlyStore() async throws {
     let folder = TemporaryFolder()
     let source = try folder.makeFolder("source", ["a": "b"])
-    try await folder.store().install(folder: source, as: "P")
-    let store = try Store(at: folder.path("store"), options: .readOnly)
+    try await folder.store().install(folder: FilePath(source), as: "P")
+    let store = try Store(at: FilePath(folder.path("store")), options: .readOnly)
     #expect(try store.contents(of: "a") == Data("b".utf8))
     #expect { _ = try store.makeTransaction() } throws: { ($0 as? PackStoreError)?.code == .readOnly }
   }
@@ -79,11 +78,11 @@ import Testing
     let folder = TemporaryFolder()
     let source = try folder.makeFolder("source", ["a": "b"])
     try folder.makeLink("source/tap", to: "a")
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.links = .refuse
     let store = try folder.store()
     do {
-      try await store.install(folder: source, as: "P", options: options)
+      try await store.install(folder: FilePath(source), as: "P", options: options)
       Issue.record("a link was not refused")
     } catch let error as PackStoreError {
       #expect(error.code == .refused)
@@ -96,7 +95,7 @@ import Testing
   @Test func missingFolder() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    await #expect { try await store.install(folder: folder.path("none"), as: "P") } throws: {
+    await #expect { try await store.install(folder: FilePath(folder.path("none")), as: "P") } throws: {
       ($0 as? PackStoreError)?.code == .notFound && "\($0)".contains("none")
     }
   }

@@ -13,10 +13,10 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path("source/Large/two"))
     try folder.makeLink("source/Texts/link", to: "Very/Deep")
     let store = try folder.store()
-    try await store.install(folder: source, as: "P")
+    try await store.install(folder: FilePath(source), as: "P")
 
-    let reports = Mutex<[ExtractProgress]>([])
-    let result = try await store.extract(to: folder.path("new/target")) { progress in
+    let reports = Mutex<[Store.ExtractProgress]>([])
+    let result = try await store.extract(to: FilePath(folder.path("new/target"))) { progress in
       reports.withLock { $0.append(progress) }
     }
     #expect(result.fileCount == files.count)
@@ -42,12 +42,13 @@ import Testing
   @Test func oneFolderOfOnePack() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("1", ["A/b/c": "1", "A/bc": "1", "Ab": "1"]), as: "One")
-    try await store.install(folder: folder.makeFolder("2", ["A/b/c": "2", "A/b/d/e": "2"]), as: "Two")
-    try await store.extract("A/b", of: "Two", to: folder.path("target"))
+    try await store.install(
+      folder: FilePath(folder.makeFolder("1", ["A/b/c": "1", "A/bc": "1", "Ab": "1"])), as: "One")
+    try await store.install(folder: FilePath(folder.makeFolder("2", ["A/b/c": "2", "A/b/d/e": "2"])), as: "Two")
+    try await store.extract("A/b", pack: "Two", to: FilePath(folder.path("target")))
     #expect(folder.contents("target/c") == Data("2".utf8))
     #expect(folder.contents("target/d/e") == Data("2".utf8))
-    try await store.extract("A", to: folder.path("merged"))
+    try await store.extract("A", to: FilePath(folder.path("merged")))
     #expect(folder.contents("merged/b/c") == Data("1".utf8))
     #expect(folder.contents("merged/b/d/e") == Data("2".utf8))
     #expect(folder.contents("merged/bc") == Data("1".utf8))
@@ -57,13 +58,13 @@ import Testing
   @Test func filesInTheWay() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", ["A/a": "new"]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["A/a": "new"])), as: "P")
     try folder.makeFolder("target", ["A/a": "old", "A/other": "kept"])
-    await expect(.exists) { try await store.extract(to: folder.path("target")) }
+    await expect(.exists) { try await store.extract(to: FilePath(folder.path("target"))) }
     #expect(folder.contents("target/A/a") == Data("old".utf8))
-    var options = ExtractOptions()
+    var options = Store.ExtractOptions()
     options.overwrites = true
-    let result = try await store.extract(to: folder.path("target"), options: options)
+    let result = try await store.extract(to: FilePath(folder.path("target")), options: options)
     #expect(result.folderCount == 0)
     #expect(folder.contents("target/A/a") == Data("new".utf8))
     #expect(folder.contents("target/A/other") == Data("kept".utf8))
@@ -72,11 +73,11 @@ import Testing
   @Test func aFolderInAFilesWay() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", ["a": "new"]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["a": "new"])), as: "P")
     try folder.makeFolder("target", ["a/b": "old"])
-    var options = ExtractOptions()
+    var options = Store.ExtractOptions()
     options.overwrites = true
-    await expect(.wrongKind) { try await store.extract(to: folder.path("target"), options: options) }
+    await expect(.wrongKind) { try await store.extract(to: FilePath(folder.path("target")), options: options) }
     #expect(folder.contents("target/a/b") == Data("old".utf8))
   }
 
@@ -85,23 +86,23 @@ import Testing
   func linksInTheWay(overwrites: Bool) async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", ["A/a": "new", "file": "new"]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["A/a": "new", "file": "new"])), as: "P")
     try folder.makeFolder("victim", ["a": "safe", "file": "safe"])
-    var options = ExtractOptions()
+    var options = Store.ExtractOptions()
     options.overwrites = overwrites
 
     try folder.makeFolder("folder", [:] as [String: String])
     try folder.makeLink("folder/A", to: "../victim")
-    await expect(.wrongKind) { try await store.extract("", to: folder.path("folder"), options: options) }
+    await expect(.wrongKind) { try await store.extract("", to: FilePath(folder.path("folder")), options: options) }
 
     try folder.makeFolder("files", [:] as [String: String])
     try folder.makeLink("files/file", to: "../victim/file")
     if overwrites {
-      try await store.extract(to: folder.path("files"), options: options)
+      try await store.extract(to: FilePath(folder.path("files")), options: options)
       #expect(folder.contents("files/file") == Data("new".utf8))
       #expect(folder.linkTarget("files/file") == nil)
     } else {
-      await expect(.exists) { try await store.extract(to: folder.path("files"), options: options) }
+      await expect(.exists) { try await store.extract(to: FilePath(folder.path("files")), options: options) }
     }
     #expect(folder.contents("victim/a") == Data("safe".utf8))
     #expect(folder.contents("victim/file") == Data("safe".utf8))
@@ -123,17 +124,17 @@ import Testing
       try folder.makeLink("source/" + path, to: target)
     }
     let store = try folder.store()
-    try await store.install(folder: source, as: "P")
+    try await store.install(folder: FilePath(source), as: "P")
 
-    let result = try await store.extract(to: folder.path("target"))
+    let result = try await store.extract(to: FilePath(folder.path("target")))
     #expect(Dictionary(uniqueKeysWithValues: result.refusedLinks.map { ($0.path, $0.target) }) == outside)
     #expect(result.linkCount == inside.count)
     for (path, target) in inside { #expect(folder.linkTarget("target/" + path) == target) }
     for path in outside.keys { #expect(folder.linkTarget("target/" + path) == nil) }
 
-    var options = ExtractOptions()
+    var options = Store.ExtractOptions()
     options.createsUnsafeLinks = true
-    let all = try await store.extract(to: folder.path("unsafe"), options: options)
+    let all = try await store.extract(to: FilePath(folder.path("unsafe")), options: options)
     #expect(all.linkCount == inside.count + outside.count && all.refusedLinks.isEmpty)
     for (path, target) in outside { #expect(folder.linkTarget("unsafe/" + path) == target) }
   }
@@ -144,9 +145,9 @@ import Testing
     let source = try folder.makeFolder("source", ["a": "1", "D/f": "2"])
     try folder.makeLink("source/D/up", to: "../a")
     let store = try folder.store()
-    try await store.install(folder: source, as: "P")
-    #expect(try await store.extract(to: folder.path("all")).refusedLinks.isEmpty)
-    #expect(try await store.extract("D", to: folder.path("part")).refusedLinks.map(\.path) == ["up"])
+    try await store.install(folder: FilePath(source), as: "P")
+    #expect(try await store.extract(to: FilePath(folder.path("all"))).refusedLinks.isEmpty)
+    #expect(try await store.extract("D", to: FilePath(folder.path("part"))).refusedLinks.map(\.path) == ["up"])
   }
 
   /// A large file is written by several threads at once: it is listed once, and nothing is left of it.
@@ -158,7 +159,7 @@ import Testing
       let segments = folder.path("store/segments")
       let before = Set(try FileManager.default.contentsOfDirectory(atPath: segments))
       let pack = try PackID(validating: name)
-      try await store.install(folder: folder.makeFolder("source-" + name, [name: bytes]), as: pack)
+      try await store.install(folder: FilePath(folder.makeFolder("source-" + name, [name: bytes])), as: pack)
       let new = Set(try FileManager.default.contentsOfDirectory(atPath: segments)).subtracting(before)
       for segment in new where name != "whole" {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: "\(segments)/\(segment)"))
@@ -169,11 +170,11 @@ import Testing
       }
     }
     let reopened = try folder.store()
-    await expect(.corrupt) { try await reopened.extract(to: folder.path("strict")) }
-    var options = ExtractOptions()
+    await expect(.corrupt) { try await reopened.extract(to: FilePath(folder.path("strict"))) }
+    var options = Store.ExtractOptions()
     options.continuesAfterDamage = true
-    let reports = Mutex<[ExtractProgress]>([])
-    let result = try await reopened.extract(to: folder.path("target"), options: options) { progress in
+    let reports = Mutex<[Store.ExtractProgress]>([])
+    let result = try await reopened.extract(to: FilePath(folder.path("target")), options: options) { progress in
       reports.withLock { $0.append(progress) }
     }
     #expect(result.damaged.map(\.path).sorted() == ["a", "large"])
@@ -193,15 +194,15 @@ import Testing
       ($0 as? PackStoreError)?.code == .invalidArgument
     }
     #expect {
-      try Store(at: folder.path("cached"), options: .cached(in: ""))
+      try Store(at: FilePath(folder.path("cached")), options: .cached(in: ""))
     } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
   }
 
   @Test func missingFolder() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    await expect(.notFound) { try await store.extract("None", to: folder.path("target")) }
-    await expect(.notFound) { try await store.extract(of: "None", to: folder.path("target")) }
+    await expect(.notFound) { try await store.extract("None", to: FilePath(folder.path("target"))) }
+    await expect(.notFound) { try await store.extract(pack: "None", to: FilePath(folder.path("target"))) }
   }
 
   /// What is cancelled leaves no file in part, however large.
@@ -209,12 +210,12 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     let files = ["folder/big": noise(48_000_000, seed: 3), "a small one": noise(1_000, seed: 4)]
-    try await store.install(folder: folder.makeFolder("source", files), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", files)), as: "P")
     let task = Mutex<Task<(any Error)?, Never>?>(nil)
     let target = folder.path("target")
     let started = Task { () -> (any Error)? in
       do {
-        try await store.extract(to: target) { _ in
+        try await store.extract(to: FilePath(target)) { _ in
           while task.withLock({ $0 == nil }) {}
           task.withLock { $0!.cancel() }
         }
@@ -234,16 +235,16 @@ import Testing
     let folder = TemporaryFolder()
     let files = variedFiles()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", files), as: "P")
-    var options = ExtractOptions()
+    try await store.install(folder: FilePath(folder.makeFolder("source", files)), as: "P")
+    var options = Store.ExtractOptions()
     options.threadCount = threadCount
-    let result = try await store.extract(to: folder.path("target"), options: options)
+    let result = try await store.extract(to: FilePath(folder.path("target")), options: options)
     #expect(result.fileCount == files.count && result.folderCount == 16)
     for (path, bytes) in files { #expect(folder.contents("target/" + path) == bytes, "\(path)") }
   }
 
   private func expect(
-    _ code: PackStoreError.Code, _ body: () async throws -> ExtractResult,
+    _ code: PackStoreError.Code, _ body: () async throws -> Store.ExtractResult,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async {
     await #expect(sourceLocation: sourceLocation) { try await body() } throws: { ($0 as? PackStoreError)?.code == code }
@@ -267,7 +268,7 @@ import Testing
 extension Store.Options {
   fileprivate static func cached(in folder: String) -> Self {
     var options = createIfMissing
-    options.cache = .init(folder: folder, byteBudget: 1 << 20)
+    options.cache = .init(folder: FilePath(folder), byteBudget: 1 << 20)
     return options
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Testing
 
 #if canImport(Glibc)

@@ -9,18 +9,18 @@ import Testing
 
   private static func commit(_ store: Store, _ folder: borrowing TemporaryFolder, _ text: String) throws {
     try folder.makeFolder("source \(text)", ["f": text])
-    try store.write { try $0.install(folder: folder.path("source \(text)"), as: "P") }
+    try store.write { try $0.install(folder: FilePath(folder.path("source \(text)")), as: "P") }
   }
 
   @Test func oneStoreSeesWhatAnotherCommits() throws {
     let folder = TemporaryFolder()
-    let writer = try folder.store(), reader = try Store(at: folder.path("store"), options: .readOnly)
-    #expect(try reader.generation == Generation(rawValue: 1))
+    let writer = try folder.store(), reader = try Store(at: FilePath(folder.path("store")), options: .readOnly)
+    #expect(try reader.newestGeneration() == Store.Generation(rawValue: 1))
     for round in 2...6 {
       try Self.commit(writer, folder, "\(round)")
-      #expect(try reader.generation == Generation(rawValue: UInt64(round)))
-      #expect(try reader.refresh() == Generation(rawValue: UInt64(round)))
-      #expect(try reader.makeSnapshot().generation == Generation(rawValue: UInt64(round)))
+      #expect(try reader.newestGeneration() == Store.Generation(rawValue: UInt64(round)))
+      #expect(try reader.refresh() == Store.Generation(rawValue: UInt64(round)))
+      #expect(try reader.makeSnapshot().generation == Store.Generation(rawValue: UInt64(round)))
       #expect(try reader.contents(of: "f") == Data("\(round)".utf8))
     }
   }
@@ -30,21 +30,21 @@ import Testing
     try Self.commit(store, folder, "a")
     for _ in 0..<2 {
       var iterator = store.generations(every: Self.never).makeAsyncIterator()
-      #expect(try await iterator.next() == Generation(rawValue: 2))
+      #expect(try await iterator.next() == Store.Generation(rawValue: 2))
     }
   }
 
   /// A commit wakes those who wait, though they look but once an hour: of this store, and of others of the directory.
   @Test func commitsOfThisProcessAreSeenAtOnce() async throws {
-    let folder = TemporaryFolder(), store = try folder.store(), other = try Store(at: folder.path("store"))
+    let folder = TemporaryFolder(), store = try folder.store(), other = try Store(at: FilePath(folder.path("store")))
     let started = AsyncStream<Void>.makeStream()
     let watchers = [store, store, other].map { store in
       Task {
-        var seen: [Generation] = []
+        var seen: [Store.Generation] = []
         for try await generation in store.generations(every: Self.never) {
           seen.append(generation)
           if seen.count == 1 { started.continuation.yield() }
-          if generation >= Generation(rawValue: 4) { break }
+          if generation >= Store.Generation(rawValue: 4) { break }
         }
         return seen
       }
@@ -54,7 +54,7 @@ import Testing
     for text in ["a", "b", "c"] { try Self.commit(store, folder, text) }
     for watcher in watchers {
       let seen = try await watcher.value
-      #expect(seen.first == Generation(rawValue: 1) && seen.last == Generation(rawValue: 4))
+      #expect(seen.first == Store.Generation(rawValue: 1) && seen.last == Store.Generation(rawValue: 4))
       #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
     }
   }
@@ -63,9 +63,9 @@ import Testing
   @Test func onlyTheNewestIsBuffered() async throws {
     let folder = TemporaryFolder(), store = try folder.store()
     var iterator = store.generations(every: Self.never).makeAsyncIterator()
-    #expect(try await iterator.next() == Generation(rawValue: 1))
+    #expect(try await iterator.next() == Store.Generation(rawValue: 1))
     for text in ["a", "b", "c"] { try Self.commit(store, folder, text) }
-    #expect(try await iterator.next() == Generation(rawValue: 4))
+    #expect(try await iterator.next() == Store.Generation(rawValue: 4))
   }
 
   @Test func endsWhenTheTaskIsCancelled() async throws {

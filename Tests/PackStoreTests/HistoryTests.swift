@@ -8,7 +8,7 @@ import Testing
     let store = try folder.store()
     for number in versions {
       let source = try folder.makeFolder("source", ["a": "\(number)"])
-      try await store.install(folder: source, as: "P")
+      try await store.install(folder: FilePath(source), as: "P")
     }
     return store
   }
@@ -23,19 +23,19 @@ import Testing
     #expect(snapshot.pack("P")?.isHeld == true)
     #expect(snapshot.versions(of: "P").map(\.number) == [2, 3])
     let source = try folder.makeFolder("source", ["a": "4"])
-    await #expect(throws: PackStoreError.self) { _ = try await store.install(folder: source, as: "P") }
+    await #expect(throws: PackStoreError.self) { _ = try await store.install(folder: FilePath(source), as: "P") }
     try await store.write { try $0.unpin("P") }
-    let next = try await store.install(folder: source, as: "P")
+    let next = try await store.install(folder: FilePath(source), as: "P")
     #expect(next.version.number == 4)
   }
 
   @Test func heldIsAnErrorOfItsOwn() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.store(in: folder, versions: 1...2)
-    try await store.write { _ = try $0.rollBack("P", to: 2) }
+    try await store.write { _ = try $0.rollBack("P", toVersion: 2) }
     let source = try folder.makeFolder("source", ["a": "3"])
     do {
-      try await store.install(folder: source, as: "P")
+      try await store.install(folder: FilePath(source), as: "P")
       Issue.record("a held pack moved")
     } catch let error as PackStoreError {
       #expect(error.code == .held)
@@ -49,7 +49,7 @@ import Testing
     try await store.write { try $0.pin("P", version: 1) }
     for number in 2...4 {
       let source = try folder.makeFolder("source", ["a": "\(number)"])
-      try await store.install(folder: source, as: "P")
+      try await store.install(folder: FilePath(source), as: "P")
     }
     let versions = try store.makeSnapshot().versions(of: "P")
     #expect(versions.map(\.number) == [4, 3, 1])
@@ -78,7 +78,7 @@ import Testing
     let store = try await Self.store(in: folder, versions: 1...1)
     for version in [nil, 0, 7] as [UInt64?] {
       await #expect(throws: PackStoreError.self) {
-        try await store.write { transaction in _ = try transaction.rollBack("P", to: version) }
+        try await store.write { transaction in _ = try transaction.rollBack("P", toVersion: version) }
       }
     }
     #expect(try store.makeSnapshot().pack("P")?.isHeld == false)

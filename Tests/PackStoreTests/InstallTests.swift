@@ -9,7 +9,7 @@ import Testing
     let files = variedFiles()
     let source = try folder.makeFolder("source", files)
     let store = try folder.store()
-    let result = try await store.install(folder: source, as: "Varied")
+    let result = try await store.install(folder: FilePath(source), as: "Varied")
     #expect(!result.isUnchanged)
     #expect("\(result.version)" == "Varied@1")
     #expect(result.version.fileCount == files.count)
@@ -18,16 +18,16 @@ import Testing
     #expect(result.notices.isEmpty)
     for (path, bytes) in files { #expect(try store.contents(of: path) == bytes, "\(path)") }
 
-    let reopened = try Store(at: folder.path("store"), options: .existing)
-    for (path, bytes) in files { #expect(try reopened.contents(of: path, in: "Varied") == bytes, "\(path)") }
+    let reopened = try Store(at: FilePath(folder.path("store")), options: .existing)
+    for (path, bytes) in files { #expect(try reopened.contents(of: path, pack: "Varied") == bytes, "\(path)") }
   }
 
   @Test func unchangedFolderMakesNoVersion() async throws {
     let folder = TemporaryFolder()
     let source = try folder.makeFolder("source", ["a": "1"])
     let store = try folder.store()
-    let first = try await store.install(folder: source, as: "P")
-    let second = try await store.install(folder: source, as: "P")
+    let first = try await store.install(folder: FilePath(source), as: "P")
+    let second = try await store.install(folder: FilePath(source), as: "P")
     #expect(second.isUnchanged)
     #expect(second.version == first.version)
     #expect(second.newChunkCount == 0)
@@ -36,7 +36,9 @@ import Testing
   @Test func versionsAreKept() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    for number in 1...3 { try await store.install(folder: folder.makeFolder("source", ["a": "\(number)"]), as: "P") }
+    for number in 1...3 {
+      try await store.install(folder: FilePath(folder.makeFolder("source", ["a": "\(number)"])), as: "P")
+    }
     let snapshot = try store.makeSnapshot()
     #expect(snapshot.versions(of: "P").map(\.number) == [3, 2])
     #expect(snapshot.pack("P")?.keptVersionCount == 2)
@@ -56,43 +58,43 @@ import Testing
     ]
     let source = try folder.makeFolder("source", files)
     let store = try folder.store()
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.mappedPaths = ["Levels/**/*.bin", "*.mesh", "none.bin"]
-    let result = try await store.install(folder: source, as: "P", options: options)
+    let result = try await store.install(folder: FilePath(source), as: "P", options: options)
     #expect(result.mappedCount == 1 && result.mappedNewByteCount == 200_000 && result.relaidCount == 0)
     #expect(result.notices.map(\.kind) == [.unusedPattern])
     #expect(result.notices.map(\.path) == ["*.mesh"])
     let snapshot = try store.makeSnapshot()
     let mesh = try snapshot.asset("Levels/1/mesh.bin")
     #expect(mesh.isMapped && mesh.isContiguous)
-    let storage = try mesh.storage
+    let storage = try mesh.storage()
     #expect(storage.isMapped && storage.extentCount == 1 && storage.storedByteCount == 200_000)
     #expect(storage.rawFrameCount == storage.frameCount && storage.frameCount > 1)
-    let notes = try snapshot.asset("Levels/1/notes").storage
+    let notes = try snapshot.asset("Levels/1/notes").storage()
     #expect(!notes.isMapped && !notes.isContiguous && notes.rawFrameCount == 0 && notes.storedByteCount < 100_000)
     #expect(try snapshot.entries(in: "Levels/1").map(\.isMapped) == [true, false])
     await #expect(throws: PackStoreError.self) {
       options.mappedPaths = ["ok", "[bad"]
-      try await store.install(folder: source, as: "P", options: options)
+      try await store.install(folder: FilePath(source), as: "P", options: options)
     }
   }
 
   @Test func equalFoldersHaveEqualCatalogs() async throws {
     let folder = TemporaryFolder()
     let files = variedFiles()
-    let one = try await folder.store("one").install(folder: folder.makeFolder("a", files), as: "P")
-    let two = try await folder.store("two").install(folder: folder.makeFolder("b", files), as: "Q")
+    let one = try await folder.store("one").install(folder: FilePath(folder.makeFolder("a", files)), as: "P")
+    let two = try await folder.store("two").install(folder: FilePath(folder.makeFolder("b", files)), as: "Q")
     #expect(one.version.catalog == two.version.catalog)
   }
 
   @Test func explicitVersionAndPriority() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.version = 41
     options.priority = -7
-    try await store.install(folder: folder.makeFolder("source", ["a": "1"]), as: "P", options: options)
-    let update = try await store.install(folder: folder.makeFolder("source", ["a": "2"]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["a": "1"])), as: "P", options: options)
+    let update = try await store.install(folder: FilePath(folder.makeFolder("source", ["a": "2"])), as: "P")
     #expect(update.version.number == 42)
     #expect(try store.packs().map(\.priority) == [-7])
   }
@@ -103,8 +105,8 @@ import Testing
     let (one, two) = (try folder.makeFolder("1", ["a": "1"]), try folder.makeFolder("2", ["b": "2"]))
     let before = try store.makeSnapshot()
     let names = try await store.write { transaction in
-      try transaction.install(folder: one, as: "One")
-      try transaction.install(folder: two, as: "Two")
+      try transaction.install(folder: FilePath(one), as: "One")
+      try transaction.install(folder: FilePath(two), as: "Two")
       return transaction.packs.map(\.id.name).sorted()
     }
     #expect(names == ["One", "Two"])
@@ -121,12 +123,12 @@ import Testing
     let source = try folder.makeFolder("source", ["a": "1"])
     await #expect(throws: Stop.self) {
       try await store.write { transaction in
-        try transaction.install(folder: source, as: "P")
+        try transaction.install(folder: FilePath(source), as: "P")
         throw Stop()
       }
     }
     #expect(try store.packs().isEmpty)
-    #expect(try store.makeSnapshot().generation == Generation(rawValue: 1))
+    #expect(try store.makeSnapshot().generation == Store.Generation(rawValue: 1))
   }
 
   @Test func droppedTransactionLeavesNoTrace() throws {
@@ -135,11 +137,11 @@ import Testing
     let source = try folder.makeFolder("source", ["a": "1"])
     do {
       var transaction = try store.makeTransaction()
-      try transaction.install(folder: source, as: "P")
+      try transaction.install(folder: FilePath(source), as: "P")
     }
     #expect(try store.packs().isEmpty)
     var transaction = try store.makeTransaction(options: .init(durability: .atomic))
-    try transaction.install(folder: source, as: "P")
+    try transaction.install(folder: FilePath(source), as: "P")
     let generation = try transaction.commit()
     #expect(try store.makeSnapshot().generation == generation)
   }
@@ -148,14 +150,14 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     let generation = try store.makeTransaction().commit()
-    #expect(generation == Generation(rawValue: 1))
+    #expect(generation == Store.Generation(rawValue: 1))
   }
 
   @Test func removal() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
     let bytes = text(200_000, seed: 5)
-    try await store.install(folder: folder.makeFolder("source", ["a": bytes]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["a": bytes])), as: "P")
     let snapshot = try store.makeSnapshot()
     try await store.remove("P")
     #expect(try store.packs().isEmpty)
@@ -174,8 +176,9 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     let source = try folder.makeFolder("source", variedFiles().merging(["big": noise(40_000_000, seed: 9)]) { $1 })
-    let reports = Mutex<[InstallProgress]>([])
-    let result = try await store.install(folder: source, as: "P") { progress in reports.withLock { $0.append(progress) }
+    let reports = Mutex<[Store.InstallProgress]>([])
+    let result = try await store.install(folder: FilePath(source), as: "P") { progress in
+      reports.withLock { $0.append(progress) }
     }
     let all = reports.withLock { $0 }
     #expect(all.count >= 3)
@@ -199,7 +202,7 @@ import Testing
     let calls = Mutex(0)
     let started = Task { () -> (any Error)? in
       do {
-        try await store.install(folder: source, as: "P") { progress in
+        try await store.install(folder: FilePath(source), as: "P") { progress in
           guard progress.phase == .store else { return }
           calls.withLock { $0 += 1 }
           while task.withLock({ $0 == nil }) {}
@@ -214,7 +217,7 @@ import Testing
     #expect(await started.value is CancellationError)
     #expect(calls.withLock { $0 } == 1)
     #expect(try store.packs().isEmpty)
-    try await store.install(folder: source, as: "P")
+    try await store.install(folder: FilePath(source), as: "P")
     #expect(try store.packs().count == 1)
   }
 
@@ -224,7 +227,7 @@ import Testing
     let source = try folder.makeFolder("source", ["a": "1"])
     let task = Task {
       while !Task.isCancelled { await Task.yield() }  // nothing of the core runs yet
-      _ = try await store.install(folder: source, as: "P")
+      _ = try await store.install(folder: FilePath(source), as: "P")
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -236,7 +239,9 @@ import Testing
     for index in 0..<4 { try folder.makeFolder("\(index)", ["a": "\(index)"]) }
     let root = folder.path
     try await withThrowingTaskGroup { group in
-      for index in 0..<4 { group.addTask { _ = try await store.install(folder: "\(root)/\(index)", as: "P") } }
+      for index in 0..<4 {
+        group.addTask { _ = try await store.install(folder: FilePath("\(root)/\(index)"), as: "P") }
+      }
       try await group.waitForAll()
     }
     #expect(try store.packs().first?.version.number == 4)
@@ -250,8 +255,8 @@ import Testing
     try folder.makeFolder("2", ["a": "2"])
     var first = try store.makeTransaction()
     var second = try store.makeTransaction()
-    try first.install(folder: folder.path("1"), as: "P")
-    try second.install(folder: folder.path("2"), as: "P")
+    try first.install(folder: FilePath(folder.path("1")), as: "P")
+    try second.install(folder: FilePath(folder.path("2")), as: "P")
     try first.commit()
     do {
       try second.commit()
@@ -267,8 +272,8 @@ import Testing
     let store = try folder.store()
     let bytes = noise(40_000_000, seed: 1)
     let source = try folder.makeFolder("source", ["a": bytes])
-    var phases: [InstallProgress.Phase] = []
-    try store.write { try $0.install(folder: source, as: "P") { phases.append($0.phase) } }
+    var phases: [Store.InstallProgress.Phase] = []
+    try store.write { try $0.install(folder: FilePath(source), as: "P") { phases.append($0.phase) } }
     #expect(try store.contents(of: "a") == bytes)
     #expect(!phases.isEmpty)
   }
@@ -278,21 +283,21 @@ import Testing
     let store = try folder.store()
     let source = try folder.makeFolder("source", ["a": "1"])
     let isMain = Mutex(false)
-    try await store.install(folder: source, as: "P") { _ in
+    try await store.install(folder: FilePath(source), as: "P") { _ in
       if Thread.isMainThread { isMain.withLock { $0 = true } }
     }
     #expect(!isMain.withLock { $0 })
   }
 
-  @Test(arguments: InstallOptions.Layout.allCases)
-  func layouts(_ layout: InstallOptions.Layout) async throws {
+  @Test(arguments: Store.InstallOptions.Layout.allCases)
+  func layouts(_ layout: Store.InstallOptions.Layout) async throws {
     let folder = TemporaryFolder()
     let files = variedFiles()
     let store = try folder.store()
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.layout = layout
     options.level = 1
-    try await store.install(folder: folder.makeFolder("source", files), as: "P", options: options)
+    try await store.install(folder: FilePath(folder.makeFolder("source", files)), as: "P", options: options)
     for (path, bytes) in files { #expect(try store.contents(of: path) == bytes, "\(path)") }
   }
 
@@ -302,12 +307,12 @@ import Testing
     for size in [-1, 0, 1, 1 << 40] {
       var storeOptions = Store.Options.createIfMissing
       storeOptions.averageChunkByteCount = size
-      expectInvalid { try Store(at: folder.path("bad"), options: storeOptions) }
+      expectInvalid { try Store(at: FilePath(folder.path("bad")), options: storeOptions) }
 
-      var options = InstallOptions()
+      var options = Store.InstallOptions()
       options.frameByteCount = size
       let store = try folder.store()
-      expectInvalid { try store.write { try $0.install(folder: source, as: "P", options: options) } }
+      expectInvalid { try store.write { try $0.install(folder: FilePath(source), as: "P", options: options) } }
     }
   }
 

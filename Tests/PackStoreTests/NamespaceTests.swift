@@ -7,10 +7,12 @@ import Testing
   private static func makeStore(_ folder: borrowing TemporaryFolder) async throws -> Store {
     let store = try folder.store()
     try await store.install(
-      folder: folder.makeFolder("1", ["shared": "one", "Only/One": "1", "Folder/a": "a", "clash": "file", "é": "x"]),
+      folder: FilePath(
+        folder.makeFolder("1", ["shared": "one", "Only/One": "1", "Folder/a": "a", "clash": "file", "é": "x"])),
       as: "One")
     try await store.install(
-      folder: folder.makeFolder("2", ["shared": "two", "Only/Two": "2", "Folder/b/c": "c", "clash/inside": "folder"]),
+      folder: FilePath(
+        folder.makeFolder("2", ["shared": "two", "Only/Two": "2", "Folder/b/c": "c", "clash/inside": "folder"])),
       as: "Two")
     return store
   }
@@ -19,16 +21,16 @@ import Testing
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
     #expect(try store.contents(of: "shared") == Data("one".utf8))
-    #expect(try store.contents(of: "shared", in: "Two") == Data("two".utf8))
+    #expect(try store.contents(of: "shared", pack: "Two") == Data("two".utf8))
     #expect(try store.contents(of: "Only/Two") == Data("2".utf8))
-    #expect(throws: PackStoreError.self) { try store.contents(of: "Only/Two", in: "One") }
+    #expect(throws: PackStoreError.self) { try store.contents(of: "Only/Two", pack: "One") }
     #expect(try store.packs().map(\.id) == ["One", "Two"])
   }
 
   @Test func higherPriorityWins() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
-    try await store.setPriority(of: "Two", to: 1)
+    try await store.setPriority(1, of: "Two")
     #expect(try store.contents(of: "shared") == Data("two".utf8))
     #expect(try store.packs().map(\.id) == ["Two", "One"])
     #expect(try store.contents(of: "clash/inside") == Data("folder".utf8))
@@ -48,7 +50,7 @@ import Testing
     #expect(only.map(\.path) == ["Only/One", "Only/Two"])
     #expect(only.map(\.name) == ["One", "Two"])
     #expect(only.map(\.byteCount) == [1, 1])
-    #expect(try store.entries(in: "Only", of: "Two").map(\.path) == ["Only/Two"])
+    #expect(try store.entries(in: "Only", pack: "Two").map(\.path) == ["Only/Two"])
     #expect { try store.entries(in: "None") } throws: { ($0 as? PackStoreError)?.code == .notFound }
   }
 
@@ -68,7 +70,7 @@ import Testing
     try store.read { snapshot in
       var texts: [String] = []
       var cursor = try snapshot.cursor(in: "Only")
-      while let asset = try cursor.next() { texts.append(String(decoding: try asset.contents, as: UTF8.self)) }
+      while let asset = try cursor.next() { texts.append(String(decoding: try asset.contents(), as: UTF8.self)) }
       #expect(texts == ["1", "2"])
       #expect(try cursor.next() == nil)
 

@@ -6,28 +6,28 @@ import Testing
 @Suite struct OriginTests {
   @Test func productsHaveNames() throws {
     for name in ["default", "a", "0", "a.b-c_d", String(repeating: "x", count: 64)] {
-      #expect(try Product(name).name == name)
+      #expect(try Store.Product(name).name == name)
     }
     for name in ["", "A", "-a", ".a", "_a", "a b", "a/b", "ä", String(repeating: "x", count: 65)] {
-      #expect(throws: PackStoreError.self, "\(name)") { try Product(name) }
+      #expect(throws: PackStoreError.self, "\(name)") { try Store.Product(name) }
     }
   }
 
   @Test func idsTellOriginsApart() throws {
     let one = SiteKey().publicKey, two = SiteKey().publicKey
-    let origins: [Origin] = [
-      .local, .unknown, .unsigned(.standard), .unsigned(try Product("other")), .signed(one, .standard),
-      .signed(two, .standard), .signed(one, try Product("other")),
+    let origins: [Store.Origin] = [
+      .local, .unknown, .unsigned(.standard), .unsigned(try Store.Product("other")), .signed(one, .standard),
+      .signed(two, .standard), .signed(one, try Store.Product("other")),
     ]
     #expect(Set(origins.map(\.id)).count == origins.count)
     #expect(origins[0].id == "local" && origins[1].id == "unknown")
     #expect(origins.dropFirst(2).allSatisfy { $0.id.utf8.count == 16 })
-    for origin in origins { #expect(Origin(origin.core) == origin) }
+    for origin in origins { #expect(Store.Origin(origin.core) == origin) }
   }
 
   @Test func everyByteOfADeltasSignatureCounts() throws {
     let key = SiteKey(), header = Digest256(hashing: [1, 2, 3])
-    let signature = try DeltaSignature(of: header, by: key, product: try Product("levels"), sequence: 17)
+    let signature = try DeltaSignature(of: header, by: key, product: try Store.Product("levels"), sequence: 17)
     let bytes = signature.bytes
     let read = try #require(DeltaSignature(bytes))
     #expect(bytes.count == DeltaSignature.byteCount && read == signature && read.isOf(header))

@@ -12,7 +12,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder.path("source/void"), withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path("source/tool"))
     let store = try folder.store()
-    try await store.install(folder: source, as: "P")
+    try await store.install(folder: FilePath(source), as: "P")
     return store
   }
 
@@ -28,7 +28,7 @@ import Testing
       #expect(!packed.isExecutable && !packed.isContiguous)
       #expect(try snapshot.asset("tool").isExecutable)
       #expect(try snapshot.asset("link").kind == .link)
-      #expect(try snapshot.asset("link").linkTarget == "packed")
+      #expect(try snapshot.asset("link").linkTarget() == "packed")
       #expect(try snapshot.asset("void").kind == .folder)
       #expect(try snapshot.contains("raw"))
       #expect(try !snapshot.contains("war"))
@@ -51,7 +51,7 @@ import Testing
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
     let snapshot = try store.makeSnapshot()
-    let bytes = try snapshot.asset("raw").bytes
+    let bytes = try snapshot.asset("raw").bytes()
     try await store.remove("P")
     #expect(bytes.withUnsafeBytes { Data($0) } == noise(300_000, seed: 1))
   }
@@ -75,7 +75,7 @@ import Testing
       for _ in 0..<50 {
         let start = Int.random(in: 0...whole.count, using: &generator)
         let range = start..<Int.random(in: start...min(whole.count, start + 400_000), using: &generator)
-        #expect(try asset.contents(in: range) == whole[range])
+        #expect(try asset.contents(range: range) == whole[range])
 
         var array = [UInt8](repeating: 0, count: range.count + 3)
         var span = array.mutableSpan
@@ -113,7 +113,7 @@ import Testing
   func rangesThatLeaveTheFile(_ range: Range<Int>) async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
-    #expect { try store.read { try $0.asset("packed").contents(in: range) } } throws: {
+    #expect { try store.read { try $0.asset("packed").contents(range: range) } } throws: {
       ($0 as? PackStoreError)?.code == .invalidArgument
     }
   }
@@ -123,7 +123,7 @@ import Testing
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
     #expect { try store.contents(of: path) } throws: { ($0 as? PackStoreError)?.code == .wrongKind }
-    #expect { try store.read { try $0.asset("raw").linkTarget } } throws: {
+    #expect { try store.read { try $0.asset("raw").linkTarget() } } throws: {
       ($0 as? PackStoreError)?.code == .wrongKind
     }
   }
@@ -158,11 +158,11 @@ import Testing
       try folder.makeFolder(
         "\(index)", ["a": bytes, "b/c": bytes.prefix(10), "raw": noise(70_000, seed: UInt64(index))])
     }
-    try await store.install(folder: folder.path("0"), as: "P")
+    try await store.install(folder: FilePath(folder.path("0")), as: "P")
     try await withThrowingTaskGroup { group in
       for _ in 0..<4 {
         group.addTask {
-          var last = Generation(rawValue: 0)
+          var last = Store.Generation(rawValue: 0)
           while last.rawValue < UInt64(versions.count) + 1 {
             let snapshot = try store.makeSnapshot()
             #expect(snapshot.generation >= last)
@@ -178,7 +178,7 @@ import Testing
         }
       }
       for index in 1..<versions.count {
-        try await store.install(folder: folder.path("\(index)"), as: "P", durability: .atomic)
+        try await store.install(folder: FilePath(folder.path("\(index)")), as: "P", durability: .atomic)
       }
       try await group.waitForAll()
     }
@@ -191,13 +191,13 @@ import Testing
     let store = try folder.store()
     let versions = (0..<6).map { text(150_000, seed: UInt64($0)) }
     for (index, bytes) in versions.enumerated() { try folder.makeFolder("\(index)", ["a": bytes]) }
-    try await store.install(folder: folder.path("0"), as: "P")
+    try await store.install(folder: FilePath(folder.path("0")), as: "P")
     let first = try store.makeSnapshot()
-    try await store.install(folder: folder.path("1"), as: "P")
+    try await store.install(folder: FilePath(folder.path("1")), as: "P")
     let second = try store.makeSnapshot()
-    try await store.install(folder: folder.path("2"), as: "P")
+    try await store.install(folder: FilePath(folder.path("2")), as: "P")
     let third = try store.makeSnapshot()
-    for index in 3..<6 { try await store.install(folder: folder.path("\(index)"), as: "P") }
+    for index in 3..<6 { try await store.install(folder: FilePath(folder.path("\(index)")), as: "P") }
     #expect(try first.contents(of: "a") == versions[0])
     #expect(try second.contents(of: "a") == versions[1])
     #expect(try third.contents(of: "a") == versions[2])
@@ -208,7 +208,7 @@ import Testing
     let folder = TemporaryFolder()
     let files = variedFiles()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", files), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", files)), as: "P")
     let paths = files.keys.sorted()
     let snapshot = try store.makeSnapshot()
     let failures = paths.indices.map { _ in ManagedFlag() }
@@ -225,7 +225,9 @@ import Testing
     let root = folder.path
     try await withThrowingTaskGroup { group in
       for index in 0..<6 {
-        group.addTask { _ = try await store.install(folder: "\(root)/\(index)", as: PackID(validating: "P\(index)")) }
+        group.addTask {
+          _ = try await store.install(folder: FilePath("\(root)/\(index)"), as: PackID(validating: "P\(index)"))
+        }
       }
       try await group.waitForAll()
     }

@@ -7,11 +7,11 @@ import Testing
 @Suite struct ReportTests {
   @Test func heldGenerations() async throws {
     let folder = TemporaryFolder(), store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", ["a": noise(100_000, seed: 1)]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["a": noise(100_000, seed: 1)])), as: "P")
     #expect(try store.makeSnapshot().heldGenerations().generations.isEmpty)
     let held = try store.makeSnapshot(), generation = held.generation
     for seed in 2...6 as ClosedRange<UInt64> {
-      try await store.install(folder: folder.makeFolder("source", ["a": noise(100_000, seed: seed)]), as: "P")
+      try await store.install(folder: FilePath(folder.makeFolder("source", ["a": noise(100_000, seed: seed)])), as: "P")
     }
     let holds = try store.makeSnapshot().heldGenerations()
     #expect(holds.generations.map(\.generation) == [generation] && !holds.hasMore)
@@ -27,8 +27,10 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     let shared = noise(500_000, seed: 1)
-    try await store.install(folder: folder.makeFolder("1", ["s": shared, "a": noise(100_000, seed: 2)]), as: "One")
-    try await store.install(folder: folder.makeFolder("2", ["s": shared, "b": noise(200_000, seed: 3)]), as: "Two")
+    try await store.install(
+      folder: FilePath(folder.makeFolder("1", ["s": shared, "a": noise(100_000, seed: 2)])), as: "One")
+    try await store.install(
+      folder: FilePath(folder.makeFolder("2", ["s": shared, "b": noise(200_000, seed: 3)])), as: "Two")
     let statistics = try await store.statistics()
     #expect(statistics.all.fileCount == 4)
     #expect(statistics.all.byteCount == 1_300_000)
@@ -45,16 +47,18 @@ import Testing
     let store = try folder.store()
     let moved = noise(50_000, seed: 1)
     try await store.install(
-      folder: folder.makeFolder(
-        "1", ["same": Data("s".utf8), "old": Data("o".utf8), "edit": Data("1".utf8), "from": moved]),
+      folder: FilePath(
+        folder.makeFolder(
+          "1", ["same": Data("s".utf8), "old": Data("o".utf8), "edit": Data("1".utf8), "from": moved])),
       as: "P")
     try await store.install(
-      folder: folder.makeFolder(
-        "2", ["same": Data("s".utf8), "new": Data("n".utf8), "edit": Data("12".utf8), "to": moved]), as: "P"
+      folder: FilePath(
+        folder.makeFolder(
+          "2", ["same": Data("s".utf8), "new": Data("n".utf8), "edit": Data("12".utf8), "to": moved])), as: "P"
     )
     let snapshot = try store.makeSnapshot()
     let versions = snapshot.versions(of: "P")
-    var found: [Difference] = []
+    var found: [Snapshot.Difference] = []
     let totals = try snapshot.compare(versions[1], with: versions[0]) { found.append($0) }
     #expect(found.map(\.path) == ["edit", "new", "old", "to"])
     #expect(found.map(\.change) == [.changed, .added, .removed, .moved])
@@ -69,8 +73,8 @@ import Testing
     struct Enough: Error {}
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("1", ["a": "1", "b": "1"]), as: "P")
-    try await store.install(folder: folder.makeFolder("2", ["a": "2", "b": "2"]), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("1", ["a": "1", "b": "1"])), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("2", ["a": "2", "b": "2"])), as: "P")
     let snapshot = try store.makeSnapshot()
     let versions = snapshot.versions(of: "P")
     var count = 0
@@ -87,7 +91,7 @@ import Testing
   func verification(deep: Bool) async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    try await store.install(folder: folder.makeFolder("source", variedFiles()), as: "P")
+    try await store.install(folder: FilePath(folder.makeFolder("source", variedFiles())), as: "P")
     let fractions = Mutex<[Double]>([])
     let result = try await store.verify(deep: deep) { progress in fractions.withLock { $0.append(progress.fraction) } }
     #expect(result.isSound && result.faults.isEmpty)
@@ -102,7 +106,7 @@ import Testing
     let bytes = text(2_000_000, seed: 1)
     do {
       let store = try folder.store()
-      try await store.install(folder: folder.makeFolder("source", ["a": bytes]), as: "P")
+      try await store.install(folder: FilePath(folder.makeFolder("source", ["a": bytes])), as: "P")
     }
     let segments = try FileManager.default.contentsOfDirectory(atPath: folder.path("store/segments"))
     let largest = try #require(
@@ -125,7 +129,7 @@ import Testing
     #expect(
       result.faults.allSatisfy { !$0.description.contains("Store.verify") }, "who verifies need not be told to")
     let target = folder.path("target")
-    await #expect(throws: PackStoreError.self) { try await store.extract(to: target) }
+    await #expect(throws: PackStoreError.self) { try await store.extract(to: FilePath(target)) }
     let half = folder.contents("target/a")
     #expect(half == nil, "half a file must not look like one")
   }
@@ -135,26 +139,28 @@ import Testing
     let folder = TemporaryFolder()
     let bytes = noise(400_000, seed: 2)
     for name in ["store", "other"] {
-      let store = try Store(at: folder.path(name))
-      try await store.install(folder: folder.makeFolder("source", ["a": bytes, "b": text(1_000, seed: 1)]), as: "P")
+      let store = try Store(at: FilePath(folder.path(name)))
+      try await store.install(
+        folder: FilePath(folder.makeFolder("source", ["a": bytes, "b": text(1_000, seed: 1)])), as: "P")
     }
-    let whole = try await Store.repair(at: folder.path("store"))
+    let whole = try await Store.repair(at: FilePath(folder.path("store")))
     #expect(whole.wasWhole && whole.isWhole && whole.generation == nil)
     for segment in try FileManager.default.contentsOfDirectory(atPath: folder.path("store/segments")) {
       try FileManager.default.removeItem(atPath: folder.path("store/segments/" + segment))
     }
-    let phases = Mutex<Set<RepairProgress.Phase>>([])
-    let dry = try await Store.repair(at: folder.path("store"), isDryRun: true)
+    let phases = Mutex<Set<Store.RepairProgress.Phase>>([])
+    let dry = try await Store.repair(at: FilePath(folder.path("store")), isDryRun: true)
     #expect(!dry.isWhole && dry.generation == nil && dry.lostPackCount == 1)
     #expect(dry.losses.contains { $0.description == "P" })
-    let result = try await Store.repair(at: folder.path("store"), from: [folder.path("other")]) { progress in
+    let result = try await Store.repair(at: FilePath(folder.path("store")), from: [FilePath(folder.path("other"))]) {
+      progress in
       phases.withLock { _ = $0.insert(progress.phase) }
     }
     #expect(result.isWhole && !result.wasWhole && result.generation != nil && result.faultCount > 0)
     #expect(Set(result.healings.map(\.asset)) == ["a", "b"])
     #expect(result.healings.allSatisfy { $0.origin == folder.path("other") && $0.pack == "P" && $0.version == 1 })
     #expect(phases.withLock { $0.contains(.check) })
-    let store = try Store(at: folder.path("store"))
+    let store = try Store(at: FilePath(folder.path("store")))
     #expect(try store.contents(of: "a") == Data(bytes))
     #expect(try await store.verify(deep: true).isSound)
   }
@@ -164,14 +170,14 @@ import Testing
     let folder = TemporaryFolder()
     do {
       let store = try folder.store()
-      try await store.install(folder: folder.makeFolder("source", ["a": noise(10_000, seed: 3)]), as: "P")
+      try await store.install(folder: FilePath(folder.makeFolder("source", ["a": noise(10_000, seed: 3)])), as: "P")
     }
     let before = try FileManager.default.subpathsOfDirectory(atPath: folder.path("store")).sorted()
     let bytes = folder.contents("store/CONTROL")
     let control = try #require(bytes)
     try FileManager.default.removeItem(atPath: folder.path("store/CONTROL"))
     let path = folder.path("store")
-    #expect { try Store(at: path) } throws: { ($0 as? PackStoreError)?.code == .corrupt }
+    #expect { try Store(at: FilePath(path)) } throws: { ($0 as? PackStoreError)?.code == .corrupt }
     try control.write(to: URL(fileURLWithPath: folder.path("store/CONTROL")))
     #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path("store")).sorted() == before)
     #expect(try folder.store().contents(of: "a").count == 10_000)

@@ -1,6 +1,5 @@
 import Foundation
 import PackStore
-import SystemPackage
 import Testing
 
 /// Files as sequences of buffers.
@@ -13,7 +12,7 @@ import Testing
     let store = try folder.store()
     try folder.makeFolder("source", files)
     try folder.makeLink("source/link", to: "raw")
-    try await store.install(folder: folder.path("source"), as: "P")
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
     return store
   }
 
@@ -86,9 +85,9 @@ import Testing
     var first = try #require(try await iterator.next())
     try folder.makeFolder("next", ["packed": "another version"])
     let next = folder.path("next")
-    try await store.write(options: .init(keptVersionCount: 1)) { try $0.install(folder: next, as: "P") }
+    try await store.write(options: .init(keptVersionCount: 1)) { try $0.install(folder: FilePath(next), as: "P") }
     try await store.remove("P")
-    try await store.install(folder: folder.path("next"), as: "Q")
+    try await store.install(folder: FilePath(folder.path("next")), as: "Q")
     #expect(try store.packs().map(\.id) == ["Q"])
     while let buffer = try await iterator.next() { first += buffer }
     #expect(first == Self.files["packed"])
@@ -103,7 +102,7 @@ import Testing
     let folder = TemporaryFolder(), bytes = noise(4_000_000, seed: 9)
     let store = try folder.store()
     try folder.makeFolder("source", ["raw": bytes])
-    try await store.install(folder: folder.path("source"), as: "P")
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
     let segment = try Self.segment(holding: bytes.prefix(5_000), in: folder.path("store"))
     let start = try #require(try Data(contentsOf: segment).firstRange(of: bytes.prefix(5_000))).lowerBound
     var iterator = try store.stream(of: "raw", bufferByteCount: 500_000).makeAsyncIterator()
@@ -164,7 +163,7 @@ import Testing
     let folder = TemporaryFolder(), bytes = noise(2_000_000, seed: 12)
     let store = try folder.store()
     try folder.makeFolder("source", ["raw": bytes])
-    try await store.install(folder: folder.path("source"), as: "P")
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
     let segment = try Self.segment(holding: bytes.prefix(5_000), in: folder.path("store"))
     var iterator = try store.stream(of: "raw", bufferByteCount: 100_000).makeAsyncIterator(), got = Data()
     got += try #require(try await iterator.next())

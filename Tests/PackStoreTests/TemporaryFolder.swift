@@ -17,7 +17,7 @@ struct TemporaryFolder: ~Copyable, Sendable {
   func path(_ relative: String) -> String { path + "/" + relative }
 
   /// A new store in the folder.
-  func store(_ name: String = "store") throws -> Store { try Store(at: path(name)) }
+  func store(_ name: String = "store") throws -> Store { try Store(at: FilePath(path(name))) }
 
   /// Writes a folder of files; paths say where, values what.
   @discardableResult

@@ -5,7 +5,7 @@ extension PackStoreContestant: SwappingContestant {
   static let swappedPack = "Swapped"
 
   func openForSwaps(of pack: DataSet, in workspace: String, safety: SwapSafety) throws -> any AssetSwapper {
-    try PackStoreSwapper(Store(at: Self.store(in: workspace)), pack, safety)
+    try PackStoreSwapper(Store(at: FilePath(Self.store(in: workspace))), pack, safety)
   }
 }
 
@@ -28,7 +28,7 @@ final class PackStoreSwapper: AssetSwapper {
 
   private func install(_ whenStaged: () -> Void) throws {
     try store.write(options: options) {
-      _ = try $0.install(folder: folder, as: PackID(validating: PackStoreContestant.swappedPack))
+      _ = try $0.install(folder: FilePath(folder), as: PackID(validating: PackStoreContestant.swappedPack))
       whenStaged()
     }
   }

@@ -16,7 +16,7 @@ struct PackStoreContestant: Contestant {
 
   let name: String
   let interface: Interface
-  let layout: InstallOptions.Layout
+  let layout: Store.InstallOptions.Layout
 
   var form: String? { "PackStore, \(layout) layout" }
 
@@ -35,10 +35,12 @@ struct PackStoreContestant: Contestant {
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
     var storeOptions = Store.Options.createIfMissing
     storeOptions.threadCount = threadCount
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.layout = layout
-    let store = try Store(at: Self.store(in: workspace), options: storeOptions)
-    try store.write { [options] in _ = try $0.install(folder: dataSet.folder, as: "Benchmark", options: options) }
+    let store = try Store(at: FilePath(Self.store(in: workspace)), options: storeOptions)
+    try store.write { [options] in
+      _ = try $0.install(folder: FilePath(dataSet.folder), as: "Benchmark", options: options)
+    }
   }
 
   func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader {
@@ -57,7 +59,7 @@ extension Store.Options {
   fileprivate static func forReading(_ store: String, threadCount: Int) -> Self {
     var options = Self.readOnly
     options.threadCount = threadCount
-    options.cache = .init(folder: store + ".cache", byteBudget: 1 << 40)
+    options.cache = .init(folder: FilePath(store + ".cache"), byteBudget: 1 << 40)
     return options
   }
 }
@@ -67,12 +69,12 @@ private final class PackStoreReader: AssetReader {
   private let snapshot: Snapshot
 
   init(_ path: String, threadCount: Int) throws {
-    snapshot = try Store(at: path, options: .forReading(path, threadCount: threadCount)).makeSnapshot()
+    snapshot = try Store(at: FilePath(path), options: .forReading(path, threadCount: threadCount)).makeSnapshot()
   }
 
   /// What an object keeps lends no assets, a parameter does.
   @inline(__always)
-  private func reading<Result>(_ body: (borrowing Snapshot) throws -> Result) rethrows -> Result { try body(snapshot) }
+  private func reading<Result>(_ body: (Snapshot) throws -> Result) rethrows -> Result { try body(snapshot) }
 
   func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
     try reading { try $0.asset(path.string).read(into: memory) }
@@ -83,11 +85,11 @@ private final class PackStoreReader: AssetReader {
   }
 
   func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    try reading { try $0.asset(path.string).bytes.withUnsafeBytes(body) }
+    try reading { try $0.asset(path.string).bytes().withUnsafeBytes(body) }
   }
 
   func withContents(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    try reading { try $0.asset(path.string).contents.withUnsafeBytes(body) }
+    try reading { try $0.asset(path.string).contents().withUnsafeBytes(body) }
   }
 
   func lookUp(_ paths: AssetPaths) throws -> Int {
@@ -116,7 +118,7 @@ private final class PackStoreReader: AssetReader {
     }
   }
 
-  func extract(to target: String) throws { try snapshot.extract(to: target) }
+  func extract(to target: String) throws { try snapshot.extract(to: FilePath(target)) }
 
   func close() {}
 }

@@ -52,14 +52,14 @@ extension SweepResult {
   private static func store(_ tree: Corpus.Tree, _ point: SweepPoint, at path: String) throws -> Timing {
     var storeOptions = Store.Options.createIfMissing
     storeOptions.averageChunkByteCount = point.chunkAverage
-    var options = InstallOptions()
+    var options = Store.InstallOptions()
     options.level = point.level
     options.frameByteCount = point.frameSize
     options.sharedFrameByteCount = point.sharedFrameSize
     return try Timing.ofProcess {
-      let store = try Store(at: path, options: storeOptions)
+      let store = try Store(at: FilePath(path), options: storeOptions)
       let install: (inout Transaction) throws -> Void = { [options] in
-        _ = try $0.install(folder: tree.path, as: "Sweep", options: options)
+        _ = try $0.install(folder: FilePath(tree.path), as: "Sweep", options: options)
       }
       try store.write(options: .init(durability: .atomic), install)
     }.timing
@@ -70,7 +70,7 @@ extension SweepResult {
   ) {
     var options = Store.Options.readOnly
     options.threadCount = 1
-    let store = try Store(at: path, options: options)
+    let store = try Store(at: FilePath(path), options: options)
     let buffer = Buffer(byteCount: tree.files.map(\.byteCount).max() ?? 0)
     let snapshot = try store.makeSnapshot()
 
@@ -84,7 +84,7 @@ extension SweepResult {
     return (all.timing, all.result, try readAtRandom(snapshot, into: buffer.bytes))
   }
 
-  private static func readAtRandom(_ snapshot: borrowing Snapshot, into buffer: UnsafeMutableRawBufferPointer) throws
+  private static func readAtRandom(_ snapshot: Snapshot, into buffer: UnsafeMutableRawBufferPointer) throws
     -> Timing
   {
     let readLimit = 4_000

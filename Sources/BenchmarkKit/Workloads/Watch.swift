@@ -29,13 +29,13 @@ struct Watch: Workload {
     let dataSet = try session.dataSets.names(1_000)
     let path = PackStoreContestant.store(in: try session.forms.form(PackStoreContestant.c, dataSet).folder)
     let mapped = try WatchedStore(path, isMapped: true), read = try WatchedStore(path, isMapped: false)
-    let store = try Store(at: path, options: .readOnly)
+    let store = try Store(at: FilePath(path), options: .readOnly)
     report(
       compare(
         session, "Is there a newer generation?",
         [
           turn("mapped, C", mapped.newestGeneration),
-          turn("mapped, Swift") { try store.generation.rawValue },
+          turn("mapped, Swift") { try store.newestGeneration().rawValue },
           turn("read, C", read.newestGeneration),
           turn("pread of 16 bytes", isLimit: true, mapped.readSomeBytes),
         ]))

@@ -1,52 +1,55 @@
+public import PackStore
 import Synchronization
 
-/// Lets somebody else hold a pull up and let it go on. Everything that was fetched stays.
-///
-/// While a pull is paused its connections stay open as long as the server is patient.
-public final class PullPause: Sendable {
-  private struct State {
-    var isPaused = false
-    var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
-    var next = 0
-  }
-  private let state = Mutex(State())
-
-  public init() {}
-
-  public var isPaused: Bool { state.withLock { $0.isPaused } }
-
-  /// Bytes that are under way may still come; then nothing does.
-  public func pause() { state.withLock { $0.isPaused = true } }
-
-  public func resume() {
-    let waiting = state.withLock { state in
-      state.isPaused = false
-      defer { state.waiting = [:] }
-      return state.waiting.values
+extension Store {
+  /// Lets somebody else hold a pull up and let it go on. Everything that was fetched stays.
+  ///
+  /// While a pull is paused its connections stay open as long as the server is patient.
+  public final class PullPause: Sendable {
+    private struct State {
+      var isPaused = false
+      var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+      var next = 0
     }
-    for continuation in waiting { continuation.resume() }
-  }
+    private let state = Mutex(State())
 
-  /// Returns when it is not paused.
-  package func pass() async throws {
-    guard isPaused else { return }
-    let id = state.withLock { state in
-      state.next += 1
-      return state.next
-    }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let outcome: Result<Void, any Error>? = state.withLock { state in
-          // Cancelled before it was in the list: the handler did not find it.
-          if Task.isCancelled { return .failure(CancellationError()) }
-          if !state.isPaused { return .success(()) }
-          state.waiting[id] = continuation
-          return nil
-        }
-        if let outcome { continuation.resume(with: outcome) }
+    public init() {}
+
+    public var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Bytes that are under way may still come; then nothing does.
+    public func pause() { state.withLock { $0.isPaused = true } }
+
+    public func resume() {
+      let waiting = state.withLock { state in
+        state.isPaused = false
+        defer { state.waiting = [:] }
+        return state.waiting.values
       }
-    } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+      for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when it is not paused.
+    package func pass() async throws {
+      guard isPaused else { return }
+      let id = state.withLock { state in
+        state.next += 1
+        return state.next
+      }
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let outcome: Result<Void, any Error>? = state.withLock { state in
+            // Cancelled before it was in the list: the handler did not find it.
+            if Task.isCancelled { return .failure(CancellationError()) }
+            if !state.isPaused { return .success(()) }
+            state.waiting[id] = continuation
+            return nil
+          }
+          if let outcome { continuation.resume(with: outcome) }
+        }
+      } onCancel: {
+        state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+      }
     }
   }
 }
@@ -86,10 +89,10 @@ package final class RateLimit: Sendable {
 
 /// What holds transfers up on purpose.
 package struct Pace: Sendable {
-  package var pause: PullPause?
+  package var pause: Store.PullPause?
   package var limit: RateLimit?
 
-  package init(pause: PullPause? = nil, limit: RateLimit? = nil) {
+  package init(pause: Store.PullPause? = nil, limit: RateLimit? = nil) {
     self.pause = pause
     self.limit = limit
   }

@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 /// A file without a name, which is gone when nobody has it any more.
 final class Spool {

@@ -2,6 +2,7 @@
   import AsyncHTTPClient
   import NIOCore
   import NIOHTTP1
+  package import PackStore
   import Synchronization
 
   /// A site on a web server.
@@ -16,7 +17,7 @@
       package var connectLimit: Duration = .seconds(15)
       /// How many connections there are at most.
       package var connectionCount = 6
-      package var limits = PullOptions.NetworkLimits()
+      package var limits = Store.PullOptions.NetworkLimits()
       /// Whether an address is one that servers anywhere may redirect to. Tests have their own idea.
       package var isPublic: @Sendable (IPAddress) -> Bool = { $0.isPublic }
       package var retry = RetryPolicy()

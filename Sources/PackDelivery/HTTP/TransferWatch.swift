@@ -1,4 +1,5 @@
 #if Delivery
+  import PackStore
   import Synchronization
 
   /// What a transfer waits for, as it says itself.
@@ -102,7 +103,7 @@
     private let answerTicks: Int
     let floor: RateFloor
 
-    init(stallLimit: Duration, _ limits: PullOptions.NetworkLimits, _ clock: TransferClock) {
+    init(stallLimit: Duration, _ limits: Store.PullOptions.NetworkLimits, _ clock: TransferClock) {
       let tick = max(min(.seconds(1), stallLimit, limits.answerLimit, limits.slowLimit), .milliseconds(1))
       func ticks(_ limit: Duration) -> Int { Int(min(max((limit / tick).rounded(.up), 1), 1e15)) }
       self.clock = clock

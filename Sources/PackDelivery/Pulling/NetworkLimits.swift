@@ -1,4 +1,6 @@
-extension PullOptions {
+public import PackStore
+
+extension Store.PullOptions {
   /// What a server, or a network in between, may cost before it is given up. Folders and archives have no such limits.
   ///
   /// Time counts while the pull waits for the network, not while it is paused or keeps to a rate of its own.
@@ -30,11 +32,24 @@ extension PullOptions {
     /// change to such an address. What the user named may always be private, and redirect to private addresses.
     public var allowsPrivateRedirects = false
 
-    public init() {}
+    public init(
+      answerLimit: Duration = .seconds(30), minimumByteRate: Int = 1024, slowLimit: Duration = .seconds(60),
+      rootLimit: Duration = .seconds(120), metadataByteLimit: Int = 64 << 20, metadataShare: Double = 0.05,
+      redirectLimit: Int = 5, allowsPrivateRedirects: Bool = false
+    ) {
+      self.answerLimit = answerLimit
+      self.minimumByteRate = minimumByteRate
+      self.slowLimit = slowLimit
+      self.rootLimit = rootLimit
+      self.metadataByteLimit = metadataByteLimit
+      self.metadataShare = metadataShare
+      self.redirectLimit = redirectLimit
+      self.allowsPrivateRedirects = allowsPrivateRedirects
+    }
   }
 }
 
-extension PullOptions.NetworkLimits {
+extension Store.PullOptions.NetworkLimits {
   /// How many bytes of metadata a version of this size may take.
   func metadataByteLimit(versionByteCount: UInt64) -> Int {
     let share = metadataShare > 0 ? Double(versionByteCount) * min(metadataShare, 1) : 0  // and 0 for what is no number

@@ -1,58 +1,82 @@
 public import PackStore
 
-/// How versions are pulled.
-public struct PullOptions: Sendable {
-  /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that was pinned at first contact; without any, the one
-  /// that is found is pinned.
-  public var trustedKey: SitePublicKey?
+extension Store {
+  /// How versions are pulled.
+  public struct PullOptions: Sendable {
+    /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that was pinned at first contact; without any, the one
+    /// that is found is pinned.
+    public var trustedKey: SitePublicKey?
 
-  /// Takes over packs of another origin: those that are named, or the one of an archive. Their history goes then.
-  public var adopts = false
+    /// Takes over packs of another origin: those that are named, or the one of an archive. Their history goes then.
+    public var adopts = false
 
-  /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an archive.
-  public var allowsDowngrade = false
+    /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an archive.
+    public var allowsDowngrade = false
 
-  /// How old the site's root may be; by default as old as it is, unless it has expired.
-  public var maximumAge: Duration?
+    /// How old the site's root may be; by default as old as it is, unless it has expired.
+    public var maximumAge: Duration?
 
-  /// Takes a site that is not signed, from a folder or archive only.
-  public var allowsUnsigned = false
+    /// Takes a site that is not signed, from a folder or archive only.
+    public var allowsUnsigned = false
 
-  /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB without
-  /// asking. It costs more work here.
-  public var usesDeltas = true
+    /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB without
+    /// asking. It costs more work here.
+    public var usesDeltas = true
 
-  /// How fast bytes may come, in bytes per second.
-  public var byteRateLimit: Int?
+    /// How fast bytes may come, in bytes per second.
+    public var byteRateLimit: Int?
 
-  /// Holds the pull up and lets it go on.
-  public var pause: PullPause?
+    /// Holds the pull up and lets it go on.
+    public var pause: PullPause?
 
-  /// A transfer in which no byte came for this long is tried again.
-  public var stallLimit: Duration = .seconds(20)
+    /// A transfer in which no byte came for this long is tried again.
+    public var stallLimit: Duration = .seconds(20)
 
-  /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered at
-  /// all.
-  public var attemptLimit = 8
+    /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered at
+    /// all.
+    public var attemptLimit = 8
 
-  /// What a server, or a network in between, may cost before it is given up.
-  public var limits = NetworkLimits()
+    /// What a server, or a network in between, may cost before it is given up.
+    public var limits = NetworkLimits()
 
-  public var durability: Durability = .durable
+    public var durability: Durability = .durable
 
-  /// Waits at the commit while another writer holds the lock, and while another process pulls the same version; otherwise
-  /// that is `busy`.
-  public var waitsForWriters = true
+    /// Waits at the commit while another writer holds the lock, and while another process pulls the same version; otherwise
+    /// that is `busy`.
+    public var waitsForWriters = true
 
-  /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
-  public var keptVersionCount: Int?
+    /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
+    public var keptVersionCount: Int?
 
-  /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file with
-  /// the certificates to trust in place of the system's. By default the process's.
-  public var environment: [String: String]?
+    /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file with
+    /// the certificates to trust in place of the system's. By default the process's.
+    public var environment: [String: String]?
 
-  /// Other time than the world's, for tests.
-  package var clock = TransferClock.system
+    /// Other time than the world's, for tests.
+    package var clock = TransferClock.system
 
-  public init() {}
+    public init(
+      trustedKey: SitePublicKey? = nil, adopts: Bool = false, allowsDowngrade: Bool = false,
+      maximumAge: Duration? = nil, allowsUnsigned: Bool = false, usesDeltas: Bool = true, byteRateLimit: Int? = nil,
+      pause: PullPause? = nil, stallLimit: Duration = .seconds(20), attemptLimit: Int = 8,
+      limits: NetworkLimits = NetworkLimits(), durability: Durability = .durable, waitsForWriters: Bool = true,
+      keptVersionCount: Int? = nil, environment: [String: String]? = nil
+    ) {
+      self.trustedKey = trustedKey
+      self.adopts = adopts
+      self.allowsDowngrade = allowsDowngrade
+      self.maximumAge = maximumAge
+      self.allowsUnsigned = allowsUnsigned
+      self.usesDeltas = usesDeltas
+      self.byteRateLimit = byteRateLimit
+      self.pause = pause
+      self.stallLimit = stallLimit
+      self.attemptLimit = attemptLimit
+      self.limits = limits
+      self.durability = durability
+      self.waitsForWriters = waitsForWriters
+      self.keptVersionCount = keptVersionCount
+      self.environment = environment
+    }
+  }
 }

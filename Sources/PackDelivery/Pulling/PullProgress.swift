@@ -1,53 +1,55 @@
 public import PackStore
 
-/// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the site or
-/// the pack changed meanwhile.
-public struct PullProgress: Hashable, Sendable {
-  public var phase: Phase
+extension Store {
+  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the site or
+  /// the pack changed meanwhile.
+  public struct PullProgress: Hashable, Sendable {
+    public var phase: Phase
 
-  /// The pack that is being fetched, or made.
-  public var pack: PackID?
+    /// The pack that is being fetched, or made.
+    public var pack: PackID?
 
-  /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull. While a
-  /// delta is applied, bytes of assets.
-  public var byteCount = 0
+    /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull. While a
+    /// delta is applied, bytes of assets.
+    public var byteCount = 0
 
-  /// 0 as long as it is not known.
-  public var totalByteCount = 0
+    /// 0 as long as it is not known.
+    public var totalByteCount = 0
 
-  /// New chunks that are there.
-  public var chunkCount = 0
+    /// New chunks that are there.
+    public var chunkCount = 0
 
-  /// 0 as long as it is not known.
-  public var totalChunkCount = 0
+    /// 0 as long as it is not known.
+    public var totalChunkCount = 0
 
-  /// Over the last few seconds; nil as long as that cannot be said.
-  public var bytesPerSecond: Double?
+    /// Over the last few seconds; nil as long as that cannot be said.
+    public var bytesPerSecond: Double?
 
-  /// At this rate; nil as long as that cannot be said.
-  public var timeLeft: Duration? {
-    guard let bytesPerSecond, bytesPerSecond >= 1, totalByteCount >= byteCount else { return nil }
-    return .seconds(Double(totalByteCount - byteCount) / bytesPerSecond)
+    /// At this rate; nil as long as that cannot be said.
+    public var timeLeft: Duration? {
+      guard let bytesPerSecond, bytesPerSecond >= 1, totalByteCount >= byteCount else { return nil }
+      return .seconds(Double(totalByteCount - byteCount) / bytesPerSecond)
+    }
+
+    public enum Phase: Int, Comparable, Sendable {
+      /// Reading the site's root.
+      case connect
+      /// Another process is at the same version.
+      case wait
+      /// Finding out what is new.
+      case plan
+      /// Fetching it.
+      case fetch
+      /// Making a version of a delta that was fetched.
+      case apply
+      /// Making it durable.
+      case commit
+
+      public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    public init(phase: Phase) { self.phase = phase }
   }
-
-  public enum Phase: Int, Comparable, Sendable {
-    /// Reading the site's root.
-    case connect
-    /// Another process is at the same version.
-    case wait
-    /// Finding out what is new.
-    case plan
-    /// Fetching it.
-    case fetch
-    /// Making a version of a delta that was fetched.
-    case apply
-    /// Making it durable.
-    case commit
-
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-  }
-
-  public init(phase: Phase) { self.phase = phase }
 }
 
 /// Bytes per second, with a memory of about three seconds.

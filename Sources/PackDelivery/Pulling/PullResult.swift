@@ -6,100 +6,117 @@ public import PackStore
   public import Foundation
 #endif
 
-/// What a pull did, or would do.
-public struct PullResult: Hashable, Sendable {
-  /// In order of names.
-  public internal(set) var packs: [PulledPack] = []
+extension Store {
+  /// What a pull did, or would do.
+  public struct PullResult: Hashable, Codable, Sendable {
+    /// In order of names.
+    public internal(set) var packs: [PullResult.Pack] = []
 
-  /// Who signed the site; nil: nobody.
-  public internal(set) var key: SitePublicKey?
+    /// Who signed the site; nil: nobody.
+    public internal(set) var key: SitePublicKey?
 
-  /// The key was pinned now: nobody vouched for it. Compare it with what the publisher says.
-  public internal(set) var isFirstContact = false
+    /// The key was pinned now: nobody vouched for it. Compare it with what the publisher says.
+    public internal(set) var isFirstContact = false
 
-  /// By whose word packs were changed.
-  public internal(set) var origin = Origin.local
+    /// By whose word packs were changed.
+    public internal(set) var origin = Origin.local
 
-  /// When the site's root was made.
-  public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
+    /// When the site's root was made.
+    public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
 
-  /// How old the root is; negative when it is ahead of this machine's clock.
-  public internal(set) var age = Duration.zero
+    /// How old the root is; negative when it is ahead of this machine's clock.
+    public internal(set) var age = Duration.zero
 
-  /// When the root expires; nil: never.
-  public internal(set) var expiresAt: Date?
+    /// When the root expires; nil: never.
+    public internal(set) var expiresAt: Date?
 
-  /// The root is older than one that was seen at this place: a mirror lags. Nothing was changed.
-  public internal(set) var isStale = false
+    /// The root is older than one that was seen at this place: a mirror lags. Nothing was changed.
+    public internal(set) var isStale = false
 
-  /// What came over the wire in all, roots and manifests included, in bytes.
-  public internal(set) var wireByteCount = 0
+    /// What came over the wire in all, roots and manifests included, in bytes.
+    public internal(set) var wireByteCount = 0
 
-  public internal(set) var requestCount = 0
+    public internal(set) var requestCount = 0
+  }
 }
 
-/// What became of one pack.
-public struct PulledPack: Hashable, Sendable {
-  public let pack: PackID
+extension Store.PullResult {
+  /// What became of one pack.
+  public struct Pack: Hashable, Codable, Sendable {
+    public let pack: PackID
 
-  public internal(set) var outcome: Outcome
+    public internal(set) var outcome: Outcome
 
-  /// The version before; nil: the store did not have the pack.
-  public internal(set) var from: UInt64?
+    /// The version before; nil: the store did not have the pack.
+    public internal(set) var from: UInt64?
 
-  /// The version that shows now, or that the site offers where it was not taken; nil: the site has none.
-  public internal(set) var to: UInt64?
+    /// The version that shows now, or that the site offers where it was not taken; nil: the site has none.
+    public internal(set) var to: UInt64?
 
-  /// What came over the wire of tables, catalog and layout, in bytes.
-  public internal(set) var metadataByteCount = 0
+    /// What came over the wire of tables, catalog and layout, in bytes.
+    public internal(set) var metadataByteCount = 0
 
-  /// What came over the wire of frames, in bytes.
-  public internal(set) var frameByteCount = 0
+    /// What came over the wire of frames, in bytes.
+    public internal(set) var frameByteCount = 0
 
-  /// What came over the wire of a delta, in bytes.
-  public internal(set) var deltaByteCount = 0
+    /// What came over the wire of a delta, in bytes.
+    public internal(set) var deltaByteCount = 0
 
-  /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no
-  /// delta that is of use.
-  public internal(set) var deltaFrom: UInt64?
+    /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no
+    /// delta that is of use.
+    public internal(set) var deltaFrom: UInt64?
 
-  public internal(set) var requestCount = 0
+    public internal(set) var requestCount = 0
 
-  /// Bytes of frames, or of the delta, that an interrupted pull had left.
-  public internal(set) var resumedByteCount = 0
+    /// Bytes of frames, or of the delta, that an interrupted pull had left.
+    public internal(set) var resumedByteCount = 0
 
-  /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For a dry
-  /// run, what would be fetched is ``remainingByteCount``.
-  public internal(set) var totalByteCount = 0
+    /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For a dry
+    /// run, what would be fetched is ``remainingByteCount``.
+    public internal(set) var totalByteCount = 0
 
-  /// New chunks; for a dry run 0 where a delta would be taken.
-  public internal(set) var newChunkCount = 0
+    /// New chunks; for a dry run 0 where a delta would be taken.
+    public internal(set) var newChunkCount = 0
 
-  /// Bytes that were written to segments; 0 for a dry run.
-  public internal(set) var newStoredByteCount = 0
+    /// Bytes that were written to segments; 0 for a dry run.
+    public internal(set) var newStoredByteCount = 0
 
-  /// What a pull would fetch yet.
-  public internal(set) var remainingByteCount = 0
+    /// What a pull would fetch yet.
+    public internal(set) var remainingByteCount = 0
 
-  public enum Outcome: String, Hashable, Sendable {
-    /// Another version shows now.
-    case updated
-    /// The store has what the site offers.
-    case unchanged
-    /// The pack is held at its version since a rollback, and was left there.
-    case held
-    /// The site has no such pack any more; it was left alone.
-    case absent
-    /// The pack is of another origin, and was left alone.
-    case otherOrigin
-    /// What the site says is older than what was taken before; the pack was left alone.
-    case stale
+    public enum Outcome: String, CaseIterable, Codable, Sendable {
+      /// Another version shows now.
+      case updated
+      /// The store has what the site offers.
+      case unchanged
+      /// The pack is held at its version since a rollback, and was left there.
+      case held
+      /// The site has no such pack any more; it was left alone.
+      case absent
+      /// The pack is of another origin, and was left alone.
+      case otherOrigin
+      /// What the site says is older than what was taken before; the pack was left alone.
+      case stale
+    }
+
+    init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {
+      self.pack = pack
+      self.outcome = outcome
+      self.from = from
+      self.to = to
+    }
   }
+}
 
-  init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {
-    self.pack = pack
-    self.outcome = outcome
-    self.from = from
-    self.to = to
+extension Store.PullResult: CustomStringConvertible {
+  /// What became of each pack, and what it cost.
+  public var description: String {
+    let outcomes = packs.map(\.description).joined(separator: ", ")
+    return "\(outcomes): \(wireByteCount) bytes in \(requestCount) requests"
   }
+}
+
+extension Store.PullResult.Pack: CustomStringConvertible {
+  /// `Tutorial@3 updated`.
+  public var description: String { "\(pack)" + (to.map { "@\($0)" } ?? "") + " \(outcome)" }
 }

@@ -1,5 +1,4 @@
 import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -15,14 +14,14 @@ final class Puller {
   private let store: Store
   private let source: any SiteSource
   private let packs: [PackID]?
-  private let options: PullOptions
+  private let options: Store.PullOptions
   private let isPlan: Bool
-  private let report: (@Sendable (PullProgress) -> Void)?
+  private let report: (@Sendable (Store.PullProgress) -> Void)?
 
   /// By whose word packs are changed, once the root is known.
   private var provenance = Provenance(.unknown, .root, sequence: 0)
-  private var result = PullResult()
-  private var progress = PullProgress(phase: .connect)
+  private var result = Store.PullResult()
+  private var progress = Store.PullProgress(phase: .connect)
   private var rate = RateMeter()
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
@@ -34,8 +33,8 @@ final class Puller {
   private var hasReadRootAgain = false
 
   init(
-    into store: Store, from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool,
-    report: (@Sendable (PullProgress) -> Void)?
+    into store: Store, from source: any SiteSource, packs: [PackID]?, options: Store.PullOptions, isPlan: Bool,
+    report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
     self.store = store
     self.source = source
@@ -46,7 +45,7 @@ final class Puller {
   }
 
   /// Reads the root once more when the site turns out to have changed.
-  func run() async throws -> PullResult {
+  func run() async throws -> Store.PullResult {
     // The commit would be refused. To say it first leaves no trace of another site in the folder.
     guard try isPlan || !store.makeSnapshot().isSite else {
       throw PackStoreError(.isSite, "a site cannot pull: only publications change it", file: store.path.string)
@@ -95,7 +94,7 @@ final class Puller {
   /// Whether nothing of the archive's origin was ever taken here, and nobody vouched for its key.
   private func isFirstArchive(of root: SignedSiteRoot) throws -> Bool {
     guard source.isArchive, root.publicKey != nil, options.trustedKey == nil else { return false }
-    let origin = Origin(of: root)
+    let origin = Store.Origin(of: root)
     return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }
 
@@ -118,10 +117,10 @@ final class Puller {
   // MARK: - Packs
 
   /// Pulls what a root names, in one commit. Begins anew while other processes are in the way.
-  private func pull(_ root: SignedSiteRoot) async throws -> PullResult {
+  private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
     let chosen = try choose(root.root)
     if result.isStale { return try leaveAlone(chosen) }
-    let origin = Origin(of: root)
+    let origin = Store.Origin(of: root)
     result.origin = origin
     let isNamed = packs != nil || source.isArchive
     provenance = Provenance(
@@ -147,10 +146,10 @@ final class Puller {
   }
 
   /// What is said of packs when the root is older than one that was seen.
-  private func leaveAlone(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) throws -> PullResult {
+  private func leaveAlone(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) throws -> Store.PullResult {
     var result = self.result
     result.packs = try chosen.map { pack, offer in
-      PulledPack(pack, .stale, from: try version(of: pack)?.number, to: offer?.versions[0].number)
+      Store.PullResult.Pack(pack, .stale, from: try version(of: pack)?.number, to: offer?.versions[0].number)
     }
     return result
   }
@@ -172,7 +171,7 @@ final class Puller {
   }
 
   /// One transaction: all packs or none.
-  private func pullOnce(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) async throws -> PullResult {
+  private func pullOnce(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) async throws -> Store.PullResult {
     let transaction = try store.makeTransaction(
       options: .init(
         durability: options.durability, waitsForWriters: options.waitsForWriters,
@@ -180,7 +179,7 @@ final class Puller {
     var deliveries: [Delivery] = []
     // Before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
-    var packs: [PulledPack] = []
+    var packs: [Store.PullResult.Pack] = []
     for (pack, offer) in chosen {
       var pulled = try await pull(pack, offer, into: transaction, &deliveries)
       pulled.take(costs[pack])
@@ -199,12 +198,12 @@ final class Puller {
   /// Stages what the site offers of a pack. Its delivery, if there is one, is the caller's to close.
   private func pull(
     _ pack: PackID, _ offer: SiteRoot.Pack?, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
-  ) async throws -> PulledPack {
+  ) async throws -> Store.PullResult.Pack {
     let before = transaction.packs.first { $0.id == pack }
     let current = before.flatMap { $0.isRemoved ? nil : $0.version }
-    guard let offer else { return PulledPack(pack, .absent, from: current?.number, to: nil) }
+    guard let offer else { return Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil) }
     let version = offer.versions[0]
-    var pulled = PulledPack(pack, .unchanged, from: current?.number, to: version.number)
+    var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
     let isSame = current?.number == version.number && current?.catalog == version.catalog
     if isSame, before?.origin == provenance.origin { return pulled }
     // The core would say so as well, after the manifest has come.
@@ -294,7 +293,7 @@ final class Puller {
 
   /// Brings what a version takes here, in the cheapest way.
   private func fetch(
-    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout PulledPack
+    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack
   ) async throws {
     rate = RateMeter()
     progress.pack = manifest.pack
@@ -359,7 +358,7 @@ final class Puller {
     try await fetcher.run()
   }
 
-  private func stage(_ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout PulledPack) throws {
+  private func stage(_ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack) throws {
     do {
       let staged = try delivery.stage()
       pulled.newChunkCount = staged.newChunkCount
@@ -378,8 +377,8 @@ final class Puller {
 
   // MARK: - Progress
 
-  private func show(_ phase: PullProgress.Phase) {
-    progress = PullProgress(phase: phase)
+  private func show(_ phase: Store.PullProgress.Phase) {
+    progress = Store.PullProgress(phase: phase)
     report?(progress)
   }
 
@@ -395,8 +394,8 @@ final class Puller {
   }
 
   /// How far a delta was applied.
-  private func show(_ applied: InstallProgress, _ pack: PackID) {
-    progress = PullProgress(phase: .apply)
+  private func show(_ applied: Store.InstallProgress, _ pack: PackID) {
+    progress = Store.PullProgress(phase: .apply)
     progress.pack = pack
     progress.byteCount = applied.byteCount
     progress.totalByteCount = applied.totalByteCount
@@ -415,7 +414,7 @@ private struct PackCost {
   init(firstRound: Int) { self.firstRound = firstRound }
 }
 
-extension PulledPack {
+extension Store.PullResult.Pack {
   fileprivate mutating func take(_ cost: PackCost?) {
     guard let cost else { return }
     metadataByteCount = cost.tally.metadataByteCount
@@ -426,7 +425,7 @@ extension PulledPack {
   }
 }
 
-extension Origin {
+extension Store.Origin {
   /// What the packs of a site are.
   fileprivate init(of root: SignedSiteRoot) {
     let product = root.root.product

@@ -1,10 +1,9 @@
 public import PackStore
-import SystemPackage
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  public import FoundationEssentials
 #else
-  import Foundation
+  public import Foundation
 #endif
 
 extension Store {
@@ -30,7 +29,16 @@ extension Store {
     try await pull(from: site, packs: packs, options: options, isPlan: false, progress: progress)
   }
 
-  /// Says what ``pull(from:packs:options:progress:)`` would fetch. Fetches the metadata that it takes to know that, and
+  /// The same from a site at a URL.
+  @discardableResult
+  public func pull(
+    from site: URL, packs: [PackID]? = nil, options: PullOptions = .init(),
+    progress: (@Sendable (PullProgress) -> Void)? = nil
+  ) async throws -> PullResult {
+    try await pull(from: site.absoluteString, packs: packs, options: options, progress: progress)
+  }
+
+  /// Says what ``pull(from:packs:options:progress:)-(String,_,_,_)`` would fetch. Fetches the metadata that it takes to know that, and
   /// keeps it for a pull; no version is made, and no key is pinned.
   public func planPull(
     from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
@@ -81,7 +89,7 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
 }
 
 /// The source that a URL or path means.
-private func makeSource(_ site: String, _ options: PullOptions) throws -> any SiteSource {
+private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "no site is named", at: "''") }
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)

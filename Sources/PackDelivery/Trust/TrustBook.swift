@@ -4,7 +4,7 @@ package import PackStore
 package struct RootClaims: Hashable, Sendable {
   /// Nil: the root is not signed.
   package var key: SitePublicKey?
-  package var product: Product
+  package var product: Store.Product
   package var sequence: UInt64
   /// In nanoseconds since 1970.
   package var madeAt: Int64
@@ -14,7 +14,7 @@ package struct RootClaims: Hashable, Sendable {
   package var digest: Digest256
 
   package init(
-    key: SitePublicKey?, product: Product = .standard, sequence: UInt64, madeAt: Int64 = 0, expiresAt: Int64?,
+    key: SitePublicKey?, product: Store.Product = .standard, sequence: UInt64, madeAt: Int64 = 0, expiresAt: Int64?,
     digest: Digest256
   ) {
     self.key = key
@@ -76,7 +76,7 @@ package enum RootPlace: Hashable, Sendable {
 package struct TrustBook: Hashable, Sendable {
   package struct Place: Hashable, Sendable {
     package var key: SitePublicKey
-    package var product: Product
+    package var product: Store.Product
     /// The highest that was seen.
     package var sequence: UInt64
     /// Of the root with that sequence.
@@ -84,7 +84,7 @@ package struct TrustBook: Hashable, Sendable {
     /// The latest of all roots that were taken, in nanoseconds since 1970.
     package var madeAt: Int64
 
-    package var origin: Origin { .signed(key, product) }
+    package var origin: Store.Origin { .signed(key, product) }
   }
 
   package private(set) var places: [String: Place] = [:]
@@ -173,7 +173,7 @@ package struct TrustBook: Hashable, Sendable {
   ///
   /// - Returns: how many there were.
   @discardableResult
-  package mutating func forget(_ origin: Origin) -> Int {
+  package mutating func forget(_ origin: Store.Origin) -> Int {
     let before = places.count
     places = places.filter { $0.value.origin != origin }
     return before - places.count
@@ -237,7 +237,7 @@ extension TrustBook {
 extension TrustBook.Place {
   fileprivate init?(_ fields: ArraySlice<Substring>) {
     let fields = Array(fields)
-    guard fields.count == 5, let key = SitePublicKey(String(fields[0])), let product = try? Product(fields[1]),
+    guard fields.count == 5, let key = SitePublicKey(String(fields[0])), let product = try? Store.Product(fields[1]),
       let sequence = UInt64(fields[2]), let digest = Digest256(hex: fields[3]), let madeAt = Int64(fields[4])
     else { return nil }
     self.init(key: key, product: product, sequence: sequence, digest: digest, madeAt: madeAt)

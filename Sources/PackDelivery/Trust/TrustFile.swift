@@ -1,5 +1,4 @@
-import PackStore
-package import SystemPackage
+package import PackStore
 
 /// Where a store keeps its ``TrustBook``: the file `trust` in its folder.
 package struct TrustFile: Sendable {

@@ -1,24 +1,34 @@
 import CPackStore
-public import SystemPackage
 
-/// How what a delta brings is stored.
-public struct ApplyOptions: Hashable, Sendable {
-  /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority.
-  public var priority: Int32?
+extension Store {
+  /// How what a delta brings is stored.
+  public struct ApplyOptions: Hashable, Sendable {
+    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority.
+    public var priority: Int32?
 
-  /// Takes over a pack of another origin. Its history goes then.
-  public var adopts = false
+    /// Takes over a pack of another origin. Its history goes then.
+    public var adopts = false
 
-  /// Takes a version that is lower than the one that was accepted last.
-  public var allowsDowngrade = false
+    /// Takes a version that is lower than the one that was accepted last.
+    public var allowsDowngrade = false
 
-  /// The zstd level of the new chunks, 1 to 22. Nil: 3, or 4 with the sequential layout.
-  public var level: Int32?
+    /// The zstd level of the new chunks, 1 to 22. Nil: 3, or 4 with the sequential layout.
+    public var level: Int32?
 
-  /// How the assets are read later.
-  public var layout: InstallOptions.Layout = .random
+    /// How the assets are read later.
+    public var layout: InstallOptions.Layout = .random
 
-  public init() {}
+    public init(
+      priority: Int32? = nil, adopts: Bool = false, allowsDowngrade: Bool = false, level: Int32? = nil,
+      layout: InstallOptions.Layout = .random
+    ) {
+      self.priority = priority
+      self.adopts = adopts
+      self.allowsDowngrade = allowsDowngrade
+      self.level = level
+      self.layout = layout
+    }
+  }
 }
 
 extension Transaction {
@@ -33,9 +43,9 @@ extension Transaction {
   ///   `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
   public mutating func apply(
-    _ delta: DeltaFile, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
-    progress: ((InstallProgress) -> Void)? = nil
-  ) throws -> InstallResult {
+    _ delta: DeltaFile, trusting trust: DeltaFile.Trust, options: Store.ApplyOptions = .init(),
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
     try delta.check(trust)
     try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
@@ -47,13 +57,13 @@ extension Transaction {
     } catch {
       throw delta.explain(error)
     }
-    return InstallResult(result, of: delta.info.pack, notices: [])
+    return Store.InstallResult(result, of: delta.info.pack, notices: [])
   }
 }
 
 /// Lends the core's form of what to apply. Stops when the surrounding task is cancelled.
 private func withRequest<Result>(
-  _ delta: DeltaFile, _ options: ApplyOptions, _ observer: inout InstallObserver,
+  _ delta: DeltaFile, _ options: Store.ApplyOptions, _ observer: inout InstallObserver,
   _ body: (UnsafePointer<pks_apply_request>) -> Result
 ) -> Result {
   var request = pks_apply_request()
@@ -63,7 +73,7 @@ private func withRequest<Result>(
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
     return !Task.isCancelled
   }
   let digest = delta.info.headerDigest.bytes
@@ -77,35 +87,5 @@ private func withRequest<Result>(
         return body(&request)
       }
     }
-  }
-}
-
-extension Store {
-  /// Applies a delta: the version that it leads to becomes the pack's current version.
-  ///
-  /// - Parameters:
-  ///   - trust: whose delta is taken.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
-  /// - Throws: what ``DeltaFile/init(_:)-(FilePath)``, ``Transaction/apply(_:trusting:options:progress:)`` and
-  ///   ``Transaction/commit()`` throw. A cancelled task stops at the next progress, with `CancellationError`, and leaves the store
-  ///   as it was.
-  @discardableResult
-  public func apply(
-    delta file: FilePath, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
-    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws -> InstallResult {
-    try await change(options: .init(durability: durability)) { transaction in
-      try transaction.apply(DeltaFile(file), trusting: trust, options: options, progress: progress)
-    }
-  }
-
-  /// Applies a delta: the version that it leads to becomes the pack's current version.
-  @discardableResult
-  public func apply(
-    delta file: String, trusting trust: DeltaTrust, options: ApplyOptions = .init(),
-    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
-  ) async throws -> InstallResult {
-    try await apply(
-      delta: FilePath(file), trusting: trust, options: options, durability: durability, progress: progress)
   }
 }

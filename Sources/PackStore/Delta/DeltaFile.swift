@@ -1,5 +1,4 @@
 import CPackStore
-public import SystemPackage
 
 /// A delta as a file: what it says of itself, and who signed it.
 ///
@@ -8,13 +7,13 @@ public final class DeltaFile: Sendable {
   private let file: InputFile
   private let path: FilePath
 
-  public let info: DeltaInfo
+  public let info: Info
 
   /// Who signed it, if that is true. Nil when nobody did.
   public var signer: SitePublicKey? { signature?.publicKey }
 
   /// By whose word its version comes.
-  public var origin: Origin { signature.map { .signed($0.publicKey, $0.product) } ?? .unsigned(.standard) }
+  public var origin: Store.Origin { signature.map { .signed($0.publicKey, $0.product) } ?? .unsigned(.standard) }
 
   private let signature: DeltaSignature?
 
@@ -29,11 +28,8 @@ public final class DeltaFile: Sendable {
     self.path = path
   }
 
-  /// Opens a delta and checks its header and its signature.
-  public convenience init(_ path: String) throws { try self.init(FilePath(path)) }
-
   /// Refuses what nobody who is trusted signed.
-  func check(_ trust: DeltaTrust) throws {
+  func check(_ trust: Trust) throws {
     let isTrusted =
       switch trust {
       case .anyone: true
@@ -47,7 +43,7 @@ public final class DeltaFile: Sendable {
     throw error
   }
 
-  func provenance(_ options: ApplyOptions) -> Provenance {
+  func provenance(_ options: Store.ApplyOptions) -> Provenance {
     Provenance(
       origin, .delta, sequence: signature?.sequence ?? 0, adopts: options.adopts,
       allowsDowngrade: options.allowsDowngrade)
@@ -99,7 +95,7 @@ extension DeltaFile {
     }
   }
 
-  private static func inspect(_ file: InputFile, _ path: FilePath) throws -> DeltaInfo {
+  private static func inspect(_ file: InputFile, _ path: FilePath) throws -> Info {
     var info = pks_delta_info()
     do {
       try PackStore.check { error in
@@ -107,7 +103,7 @@ extension DeltaFile {
           withUnsafePointer(to: source) { pks_delta_inspect(&info, $0, sha256, error) }
         }
       }
-      return try DeltaInfo(info)
+      return try Info(info)
     } catch {
       throw explain(error, path)
     }
@@ -115,7 +111,7 @@ extension DeltaFile {
 
   /// The signature that follows the delta. What follows is a signature of its header, or nothing.
   private static func signature(
-    _ file: InputFile, _ path: FilePath, _ info: DeltaInfo
+    _ file: InputFile, _ path: FilePath, _ info: Info
   ) throws -> DeltaSignature? {
     let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCount + 2)
     guard !last.isEmpty else {

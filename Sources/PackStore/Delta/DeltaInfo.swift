@@ -1,59 +1,61 @@
 import CPackStore
 
-/// What a delta says of itself: which version of a pack it turns into which.
-public struct DeltaInfo: Hashable, Sendable {
-  public let pack: PackID
+extension DeltaFile {
+  /// What a delta says of itself: which version of a pack it turns into which.
+  public struct Info: Hashable, Codable, Sendable {
+    public let pack: PackID
 
-  /// The number of the version that must be there.
-  public let fromVersion: UInt64
+    /// The number of the version that must be there.
+    public let fromVersion: UInt64
 
-  /// The number of the version that comes of it.
-  public let toVersion: UInt64
+    /// The number of the version that comes of it.
+    public let toVersion: UInt64
 
-  /// The content of the version that must be there.
-  public let fromCatalog: CatalogID
+    /// The content of the version that must be there.
+    public let fromCatalog: CatalogID
 
-  /// The content of the version that comes of it.
-  public let toCatalog: CatalogID
+    /// The content of the version that comes of it.
+    public let toCatalog: CatalogID
 
-  public let fileCount: Int
-  public let linkCount: Int
-  public let folderCount: Int
+    public let fileCount: Int
+    public let linkCount: Int
+    public let folderCount: Int
 
-  /// The sum of the sizes of the files that come of it, in bytes.
-  public let assetByteCount: Int
+    /// The sum of the sizes of the files that come of it, in bytes.
+    public let assetByteCount: Int
 
-  /// Bytes of assets that the delta brings; the rest is there.
-  public let newByteCount: Int
+    /// Bytes of assets that the delta brings; the rest is there.
+    public let newByteCount: Int
 
-  /// Bytes of the delta, without a signature.
-  public let byteCount: Int
+    /// Bytes of the delta, without a signature.
+    public let byteCount: Int
 
-  /// How many bytes at the beginning of the file are its header, which says what all others have to be.
-  package let headerByteCount: Int
+    /// How many bytes at the beginning of the file are its header, which says what all others have to be.
+    package let headerByteCount: Int
 
-  /// The SHA-256 of the header: the delta's name on a site.
-  package let headerDigest: Digest256
+    /// The SHA-256 of the header: the delta's name on a site.
+    package let headerDigest: Digest256
 
-  init(_ info: pks_delta_info) throws {
-    pack = try PackID(
-      validating: withUnsafeBytes(of: info.pack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
-    fromVersion = info.from_version
-    toVersion = info.to_version
-    fromCatalog = CatalogID(digest: withUnsafeBytes(of: info.from_catalog) { Digest256(copying: $0) })
-    toCatalog = CatalogID(digest: withUnsafeBytes(of: info.to_catalog) { Digest256(copying: $0) })
-    fileCount = Int(clamping: info.file_count)
-    linkCount = Int(clamping: info.link_count)
-    folderCount = Int(clamping: info.folder_count)
-    assetByteCount = Int(clamping: info.logical_bytes)
-    newByteCount = Int(clamping: info.new_bytes)
-    byteCount = Int(clamping: info.length)
-    headerByteCount = Int(info.header_length)
-    headerDigest = withUnsafeBytes(of: info.header_digest) { Digest256(copying: $0) }
+    init(_ info: pks_delta_info) throws {
+      pack = try PackID(
+        validating: withUnsafeBytes(of: info.pack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+      fromVersion = info.from_version
+      toVersion = info.to_version
+      fromCatalog = CatalogID(digest: withUnsafeBytes(of: info.from_catalog) { Digest256(copying: $0) })
+      toCatalog = CatalogID(digest: withUnsafeBytes(of: info.to_catalog) { Digest256(copying: $0) })
+      fileCount = Int(clamping: info.file_count)
+      linkCount = Int(clamping: info.link_count)
+      folderCount = Int(clamping: info.folder_count)
+      assetByteCount = Int(clamping: info.logical_bytes)
+      newByteCount = Int(clamping: info.new_bytes)
+      byteCount = Int(clamping: info.length)
+      headerByteCount = Int(info.header_length)
+      headerDigest = withUnsafeBytes(of: info.header_digest) { Digest256(copying: $0) }
+    }
   }
 }
 
-extension DeltaInfo: CustomStringConvertible {
+extension DeltaFile.Info: CustomStringConvertible {
   /// `Tutorial@3 to 4`.
   public var description: String { "\(pack)@\(fromVersion) to \(toVersion)" }
 }

@@ -7,16 +7,16 @@ package struct DeltaSignature: Hashable, Sendable {
 
   /// Bytes of a signature in a file.
   package static let byteCount =
-    magic.count + SitePublicKey.byteCount + 8 + Product.byteCountLimit + SiteKey.signatureByteCount
+    magic.count + SitePublicKey.byteCount + 8 + Store.Product.byteCountLimit + SiteKey.signatureByteCount
 
   package let publicKey: SitePublicKey
   package let sequence: UInt64
-  package let product: Product
+  package let product: Store.Product
   private let signature: [UInt8]
 
   /// Signs a delta by the SHA-256 of its header.
   package init(
-    of header: Digest256, by key: SiteKey, product: Product, sequence: UInt64
+    of header: Digest256, by key: SiteKey, product: Store.Product, sequence: UInt64
   ) throws {
     publicKey = key.publicKey
     self.sequence = sequence
@@ -29,11 +29,11 @@ package struct DeltaSignature: Hashable, Sendable {
     var reader = ByteReader(bytes[...], file: "")
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic),
       (try? reader.take(Self.magic.count)) != nil, let key = try? SitePublicKey(reader.take(SitePublicKey.byteCount)),
-      let sequence = try? reader.integer(UInt64.self), let name = try? reader.take(Product.byteCountLimit)
+      let sequence = try? reader.integer(UInt64.self), let name = try? reader.take(Store.Product.byteCountLimit)
     else { return nil }
     let letters = name.prefix { $0 != 0 }
     guard name.dropFirst(letters.count).allSatisfy({ $0 == 0 }),
-      let product = try? Product(String(decoding: letters, as: UTF8.self))
+      let product = try? Store.Product(String(decoding: letters, as: UTF8.self))
     else { return nil }
     publicKey = key
     self.sequence = sequence
@@ -48,16 +48,16 @@ package struct DeltaSignature: Hashable, Sendable {
     publicKey.verifies(signature, of: Self.message(header, publicKey, sequence, product))
   }
 
-  private static func fields(_ key: SitePublicKey, _ sequence: UInt64, _ product: Product) -> [UInt8] {
+  private static func fields(_ key: SitePublicKey, _ sequence: UInt64, _ product: Store.Product) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(key.bytes)
     writer.append(sequence)
     writer.append(product.name.utf8)
-    writer.append([UInt8](repeating: 0, count: Product.byteCountLimit - product.name.utf8.count))
+    writer.append([UInt8](repeating: 0, count: Store.Product.byteCountLimit - product.name.utf8.count))
     return writer.bytes
   }
 
   private static func message(
-    _ header: Digest256, _ key: SitePublicKey, _ sequence: UInt64, _ product: Product
+    _ header: Digest256, _ key: SitePublicKey, _ sequence: UInt64, _ product: Store.Product
   ) -> [UInt8] { signedMagic + header.bytes + fields(key, sequence, product) }
 }

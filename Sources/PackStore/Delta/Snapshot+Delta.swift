@@ -1,5 +1,4 @@
 import CPackStore
-import SystemPackage
 
 /// What the core tells while it builds a delta: the `context` of its callbacks.
 private struct DeltaBuilder {
@@ -20,7 +19,7 @@ extension Snapshot {
   package func buildDelta(
     of pack: PackID, from: UInt64, to: UInt64, level: Int32?,
     write: (UInt64, UnsafeRawBufferPointer) throws -> Void, progress: ((Int, Int) -> Void)? = nil
-  ) throws -> DeltaInfo {
+  ) throws -> DeltaFile.Info {
     try Task.checkCancellation()
     var info = pks_delta_info(), failure: (any Error)?
     do {
@@ -34,7 +33,7 @@ extension Snapshot {
     } catch {
       throw failure ?? error
     }
-    return try DeltaInfo(info)
+    return try DeltaFile.Info(info)
   }
 }
 

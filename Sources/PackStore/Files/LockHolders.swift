@@ -1,5 +1,3 @@
-import SystemPackage
-
 /// Bytes of a file that a process has locked.
 struct LockHolder {
   let process: Int

@@ -57,12 +57,12 @@ package struct ByteReader {
   }
 
   /// The name of a product: its length, then its bytes.
-  package mutating func product() throws -> Product {
+  package mutating func product() throws -> Store.Product {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
-    guard byteCount <= Product.byteCountLimit else { throw corrupt("no product can have the name", at: begin) }
+    guard byteCount <= Store.Product.byteCountLimit else { throw corrupt("no product can have the name", at: begin) }
     let name = String(decoding: try take(byteCount), as: UTF8.self)
-    do { return try Product(name) } catch { throw corrupt("no product can have the name", at: begin) }
+    do { return try Store.Product(name) } catch { throw corrupt("no product can have the name", at: begin) }
   }
 
   /// The first 12 bytes of a file: what it is, and its format.

@@ -43,3 +43,8 @@ extension SitePublicKey: LosslessStringConvertible {
   /// Base64 of the 32 bytes.
   public var description: String { Data(bytes).base64EncodedString() }
 }
+
+extension SitePublicKey: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { SitePublicKey($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

@@ -22,13 +22,13 @@ package struct SiteRoot: Hashable, Sendable {
   package var site: SiteID
 
   /// What all packs of the site belong to.
-  package var product: Product
+  package var product: Store.Product
 
   /// In order of their names.
   package var packs: [Pack]
 
   package init(
-    sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Product, packs: [Pack]
+    sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Store.Product, packs: [Pack]
   ) {
     self.sequence = sequence
     self.madeAt = madeAt

@@ -184,7 +184,7 @@
       server = try await FaultServer(site.files[0], time: time, host: Self.host)
       privateServer = try await FaultServer(site.files[1], time: time)
       server.state.withLock { $0.secondLength = .microseconds(100) }
-      let store = try Store(at: "\(folder.path)/before")
+      let store = try Store(at: FilePath("\(folder.path)/before"))
       let outcome = await pull(into: store, .root)
       #expect(outcome.name == "pulled", "\(outcome)")
       server.state.withLock { $0.files = site.files[1] }
@@ -202,7 +202,7 @@
       let number = stores.next()
       if number > 0 { try FileManager.default.removeItem(atPath: "\(folder.path)/\(number - 1)") }
       try FileManager.default.copyItem(atPath: "\(folder.path)/before", toPath: "\(folder.path)/\(number)")
-      return try Store(at: "\(folder.path)/\(number)")
+      return try Store(at: FilePath("\(folder.path)/\(number)"))
     }
 
     /// Lets requests of a kind be answered as the row says, and counts them. Only what is asked for so is in the folder
@@ -232,7 +232,7 @@
       var http = HTTPSource.Options()
       http.clock = time.clock()
       http.isPublic = { "\($0)" == Self.host }
-      var options = PullOptions()
+      var options = Store.PullOptions()
       options.clock = time.clock()
       options.environment = [:]
       options.durability = .atomic

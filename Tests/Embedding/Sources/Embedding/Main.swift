@@ -20,11 +20,11 @@ enum Main {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch (arguments.first, arguments.count) {
     case ("install", 4):
-      let store = try Store(at: arguments[1])
-      let result = try await store.install(folder: arguments[2], as: PackID(validating: arguments[3]))
+      let store = try Store(at: FilePath(arguments[1]))
+      let result = try await store.install(folder: FilePath(arguments[2]), as: PackID(validating: arguments[3]))
       print("\(result.version): \(result.version.fileCount) files, \(result.newChunkCount) new chunks")
     case ("read", 3):
-      let store = try Store(at: arguments[1], options: .readOnly)
+      let store = try Store(at: FilePath(arguments[1]), options: .readOnly)
       FileHandle.standardOutput.write(try store.contents(of: arguments[2]))
     default:
       print("usage: embedding install STORE FOLDER PACK | embedding read STORE PATH")

@@ -1,5 +1,5 @@
 // Stands in for swift-system where decoders are fuzzed.
-public struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
+public struct Errno: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   public let rawValue: Int32
 
   public static let tooManySymbolicLinkLevels = Errno(rawValue: 40)

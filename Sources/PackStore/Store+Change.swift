@@ -1,0 +1,117 @@
+/// One change, one commit, staged again when another writer changed the same pack meanwhile. Each is the method of
+/// ``Transaction`` of the same name, and throws what that and ``Transaction/commit()`` throw. A cancelled task ends it with
+/// `CancellationError` and leaves the store as it was.
+///
+/// For several changes in one commit, see ``change(options:_:)``.
+extension Store {
+  /// Installs a folder as the next version of a pack: chunks, deduplicates, compresses and commits it.
+  ///
+  /// A folder whose content is the current version's makes no new version. Private memory stays bounded whatever the
+  /// folder holds.
+  ///
+  /// - Parameter progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  @discardableResult
+  public func install(
+    folder: FilePath, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
+    progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.install(folder: folder, as: pack, options: options, progress: progress)
+    }
+  }
+
+  /// Makes a version of another store, or of this one, the pack's current version here.
+  ///
+  /// - Parameter progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  @discardableResult
+  public func copy(
+    _ pack: PackID, version: UInt64? = nil, from source: Snapshot, options: CopyOptions = .init(),
+    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.copy(pack, version: version, from: source, options: options, progress: progress)
+    }
+  }
+
+  /// Applies a delta: the version that it leads to becomes the pack's current version.
+  ///
+  /// - Parameters:
+  ///   - trust: whose delta is taken.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  /// - Throws: also what ``DeltaFile/init(_:)`` throws.
+  @discardableResult
+  public func apply(
+    delta file: FilePath, trusting trust: DeltaFile.Trust, options: ApplyOptions = .init(),
+    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.apply(DeltaFile(file), trusting: trust, options: options, progress: progress)
+    }
+  }
+
+  /// Removes a pack, and its history unless that is kept. Snapshots that show it go on showing it.
+  public func remove(_ pack: PackID, keepsHistory: Bool = false, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { try $0.remove(pack, keepsHistory: keepsHistory) }
+  }
+
+  /// Makes a kept version of a pack its current one again, by default the one before, and holds the pack there until
+  /// ``unpin(_:durability:)``.
+  @discardableResult
+  public func rollBack(
+    _ pack: PackID, toVersion version: UInt64? = nil, durability: Durability = .durable
+  ) async throws -> PackVersion {
+    try await change(options: .init(durability: durability)) { try $0.rollBack(pack, toVersion: version) }
+  }
+
+  /// Drops all versions of a pack but the `count` that were current last, and those that are pinned.
+  public func trim(_ pack: PackID, keeping count: Int, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { try $0.trim(pack, keeping: count) }
+  }
+
+  /// Keeps a version, whatever the number of versions to keep.
+  public func pin(_ pack: PackID, version: UInt64, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { try $0.pin(pack, version: version) }
+  }
+
+  /// Pins no version of the pack any more, and lets the pack move again after a rollback.
+  public func unpin(_ pack: PackID, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { try $0.unpin(pack) }
+  }
+
+  /// Says which pack wins when several have the same path: the one of higher priority.
+  public func setPriority(_ priority: Int32, of pack: PackID, durability: Durability = .durable) async throws {
+    try await change(options: .init(durability: durability)) { try $0.setPriority(priority, of: pack) }
+  }
+
+  /// Stages changes and commits them as one atomic switch, on a thread that may block, and stages them again where another
+  /// writer changed the same pack between staging and commit.
+  ///
+  ///     try await store.change { transaction in
+  ///       try transaction.install(folder: "Assets/Level1", as: "Level1")
+  ///       try transaction.remove("Tutorial")
+  ///     }
+  ///
+  /// What was stored the first time is found again, so that another round costs little. Where `body` should run once at
+  /// most, see ``write(options:_:)-(_,(Transaction)->Result)``.
+  ///
+  /// - Parameter body: called once for each round, five times at most. It decides by what the transaction shows, not by
+  ///   what was read before.
+  /// - Throws: what `body` throws, and nothing has happened; what ``Transaction/commit()`` throws, `conflict` after the
+  ///   last round; `CancellationError`.
+  @discardableResult
+  public func change<Result: Sendable>(
+    options: Transaction.Options = .init(), _ body: @Sendable (inout Transaction) throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.run {
+      for _ in 1..<Self.changeRoundCount {
+        do {
+          return try self.write(options: options, body)
+        } catch let error as PackStoreError where error.code == .conflict {}
+      }
+      return try self.write(options: options, body)
+    }
+  }
+
+  /// How often a change is staged before a conflict is an error.
+  package static let changeRoundCount = 5
+}

@@ -1,0 +1,20 @@
+// Names and digests are coded as the text that they show, and checked when they are decoded.
+
+extension Decoder {
+  /// Reads a text and makes a value of it.
+  ///
+  /// - Throws: `DecodingError` where `make` throws or returns nil.
+  func value<Value>(_ make: (String) throws -> Value?) throws -> Value {
+    let container = try singleValueContainer()
+    let text = try container.decode(String.self)
+    if let value = try? make(text) { return value }
+    throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is no \(Value.self)")
+  }
+}
+
+extension Encoder {
+  func encode(text: String) throws {
+    var container = singleValueContainer()
+    try container.encode(text)
+  }
+}
