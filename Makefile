@@ -34,9 +34,10 @@ release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release --product packstore
 	$(SWIFT) build -c release --product packstore-bench
 
-demo: setup  ## Store a real folder, publish it, change it, update a device, and show what was saved.
-	$(SWIFT) build -c release --product packstore
-	@Scripts/demo $(BUILD)/release/packstore
+demo:  ## Store a real folder, publish it, change it, update a device, and show what was saved.
+	@Scripts/setup libzstd-dev libxxhash-dev
+	@Scripts/build-demo $(BUILD)/demo
+	@Scripts/demo $(BUILD)/demo/release/packstore
 
 test: build lint  ## Run all tests.
 	@Scripts/run-tests $(BUILD)

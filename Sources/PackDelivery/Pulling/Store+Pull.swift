@@ -109,6 +109,9 @@ private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.environment = options.environment ?? processEnvironment()
     return try HTTPSource(site, options: http)
   #else
-    throw DeliveryError(.invalidLocation, "this program was built without HTTP (the trait Delivery)", at: site)
+    throw DeliveryError(
+      .invalidLocation,
+      "this program was built without HTTP, which the trait Delivery of PackStore adds; 'make release' builds packstore with it",
+      at: site)
   #endif
 }
