@@ -1,6 +1,7 @@
 # The two commands of the README set up a fresh Debian machine with Swift by themselves: `make demo` and `make test`.
 
 SWIFT ?= swift
+PREFIX ?= /usr/local
 BUILD := .build
 BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
@@ -14,7 +15,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release setup format lint bench bench-update sanitize coverage torture fuzz golden clean help
+.PHONY: demo test build release install setup format lint bench bench-update sanitize coverage torture fuzz golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -41,6 +42,10 @@ demo:  ## Store a real folder, publish it, change it, update a device, and show 
 
 test: build lint  ## Run all tests.
 	@Scripts/run-tests $(BUILD)
+
+install: release  ## Install the program, the static library of the core, its headers and packstore.pc: PREFIX=/usr/local.
+	Scripts/build-core $(BUILD)/core
+	Scripts/install $(BUILD)/core $(PREFIX) $(BUILD)/release/packstore
 
 format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)

@@ -40,7 +40,7 @@ public struct PackVersion: Hashable, Codable, Sendable {
   /// It is kept whatever the number of versions to keep.
   public let isPinned: Bool
 
-  init(_ version: pks_version, of pack: PackID) {
+  init(_ version: pks_pack_version, of pack: PackID) {
     self.pack = pack
     number = version.number
     catalog = CatalogID(digest: withUnsafeBytes(of: version.catalog) { Digest256(copying: $0) })

@@ -103,7 +103,7 @@ extension Snapshot {
   public func asset(_ path: String, pack: PackID? = nil) throws -> Asset {
     let scope = try scope(pack)
     var asset = pks_asset()
-    try check { error in path.withPath { pks_find(&asset, pointer, $0, $1, scope, error) } }
+    try check { error in path.withPath { pks_snapshot_find(&asset, pointer, $0, $1, scope, error) } }
     return Asset(asset, at: path, lentBy: self)
   }
 

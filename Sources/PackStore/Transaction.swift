@@ -59,7 +59,7 @@ public struct Transaction: ~Copyable {
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
-    var now = pks_version()
+    var now = pks_pack_version()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
     try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) }
     return PackVersion(now, of: pack)

@@ -100,7 +100,7 @@ static void take_packs(sim_served *served, const pks_snapshot *snapshot) {
     line *line = add_line(served, "pack", pack.name, strlen(pack.name));
     line->content = mix_number((uint64_t)(int64_t)pack.priority, i);
     for (uint32_t version = 0; version < pack.version_count; version++) {
-      pks_version kept = pks_snapshot_version(snapshot, i, version);
+      pks_pack_version kept = pks_snapshot_version(snapshot, i, version);
       line->content = mix(mix_number(line->content, kept.number), kept.catalog, sizeof kept.catalog);
       line->content = mix_number(line->content, (uint64_t)kept.committed_at_ns);
       line->content = mix_number(line->content, kept.file_count + kept.link_count + kept.folder_count);
@@ -145,14 +145,14 @@ static void take_finds(sim_served *served, const pks_snapshot *snapshot, const s
     pks_asset asset;
     pks_error error;
     line *line = add_line(served, "find", path, strlen(path));
-    line->status = pks_find(&asset, snapshot, path, strlen(path), PKS_ANY_PACK, &error);
+    line->status = pks_snapshot_find(&asset, snapshot, path, strlen(path), PKS_ANY_PACK, &error);
     if (line->status) { continue; }
     line->content = describe(&asset);
     line->status = read_all(&asset, &line->content, &error);
   }
   pks_asset asset;
   line *line = add_line(served, "find", "what is not there", 17);
-  line->status = pks_find(&asset, snapshot, "what/is not there", 17, PKS_ANY_PACK, NULL);
+  line->status = pks_snapshot_find(&asset, snapshot, "what/is not there", 17, PKS_ANY_PACK, NULL);
   end_section(served, "finds", PKS_OK);
 }
 

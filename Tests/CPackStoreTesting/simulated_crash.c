@@ -489,12 +489,12 @@ static void build_below(const construction *work, sim__id id, sim__id parent) {
   made->modified_ns = node->modified_ns;
   made->parent = parent;
   made->target = sim__text_retain(node->target);
-  if (node->kind == PKS__KIND_FILE) {
+  if (node->kind == PKS_VFS_KIND_FILE) {
     made->live = work->file_of[id] != NULL ? build_image(work->file_of[id], node) : sim__image_retain(node->durable);
     made->durable = sim__image_retain(made->live);
     made->stale = sim__image_retain(node->stale);
   }
-  if (node->kind != PKS__KIND_FOLDER) { return; }
+  if (node->kind != PKS_VFS_KIND_FOLDER) { return; }
 
   build_names(work, node, id, made);
   size_t kept = 0;
@@ -502,7 +502,7 @@ static void build_below(const construction *work, sim__id id, sim__id parent) {
     sim__entry entry = made->entries[i];
     // A folder has one parent: of a move that survived in both, the first one met is taken.
     bool twice = entry.live != SIM__NONE && work->to->nodes[entry.live] != NULL
-      && work->to->nodes[entry.live]->kind == PKS__KIND_FOLDER;
+      && work->to->nodes[entry.live]->kind == PKS_VFS_KIND_FOLDER;
     if (entry.live == SIM__NONE || twice) {
       sim__text_release(entry.name);
       continue;
@@ -587,7 +587,7 @@ sim_disk *sim_sample(sim_disk *disk, uint64_t budget, uint64_t seed, uint64_t in
 
 void sim__sync_some(sim_disk *disk, sim__id id) {
   sim__node *node = sim__node_of(disk, id);
-  if (node->kind == PKS__KIND_FOLDER) {
+  if (node->kind == PKS_VFS_KIND_FOLDER) {
     folder_plan plan = plan_folder(node, id, "");
     for (size_t c = 0; c < plan.component_count; c++) { choose_names(&plan, &plan.components[c], SOME, &disk->random); }
     sim__sync_folder(disk, id, plan.survives);

@@ -26,7 +26,7 @@ void sim__changed(sim_disk *disk) {
   disk->plan = NULL;
 }
 
-sim__id sim__node_new(sim_disk *disk, pks__file_kind kind) {
+sim__id sim__node_new(sim_disk *disk, pks_vfs_kind kind) {
   sim__id id = SIM__ROOT;
   while (id < disk->node_count && disk->nodes[id] != NULL) { id++; }
   while (disk->node_count <= id) {
@@ -36,7 +36,7 @@ sim__id sim__node_new(sim_disk *disk, pks__file_kind kind) {
   sim__node *node = sim__allocate(sizeof *node);
   node->kind = kind;
   node->modified_ns = disk->clock_ns;
-  if (kind == PKS__KIND_FILE) {
+  if (kind == PKS_VFS_KIND_FILE) {
     node->live = sim__image_new();
     node->durable = sim__image_retain(node->live);
     node->stale = sim__image_retain(node->live);
@@ -114,7 +114,7 @@ sim_disk *sim_new(uint64_t seed) {
   sim_disk *disk = sim__new_like(NULL);
   disk->seed = disk->random = seed;
   disk->clock_ns = 1700000000 * (int64_t)1000000000;
-  sim__id root = sim__node_new(disk, PKS__KIND_FOLDER);
+  sim__id root = sim__node_new(disk, PKS_VFS_KIND_FOLDER);
   sim__node_of(disk, root)->holders = 1;
   sim__node_of(disk, root)->parent = root;
   return disk;
@@ -154,7 +154,7 @@ static sim__node *node_clone(const sim__node *node) {
   copy->area = NULL;
   copy->area_bytes = 0;
   copy->maps = copy->writable_maps = 0;
-  if (node->kind == PKS__KIND_FILE) {
+  if (node->kind == PKS_VFS_KIND_FILE) {
     copy->live = sim__image_retain(node->live);
     copy->durable = sim__image_retain(node->durable);
     copy->stale = sim__image_retain(node->stale);
@@ -303,7 +303,7 @@ void sim__name_move(sim_disk *disk, sim__id from, const char *from_name, sim__id
   }
   set_live(disk, target, new, moved);
   set_live(disk, source, old, SIM__NONE);
-  if (sim__node_of(disk, moved)->kind == PKS__KIND_FOLDER) { sim__node_of(disk, moved)->parent = to; }
+  if (sim__node_of(disk, moved)->kind == PKS_VFS_KIND_FOLDER) { sim__node_of(disk, moved)->parent = to; }
 }
 
 void sim__sync_folder(sim_disk *disk, sim__id id, const bool *survives) {
@@ -337,7 +337,7 @@ int sim__resolve(sim_disk *disk, sim__id start, const char *path, bool follow_la
   const char *rest = text;
   for (int links = 0;;) {
     rest += strspn(rest, "/");
-    if (sim__node_of(disk, folder)->kind != PKS__KIND_FOLDER) { return ENOTDIR; }
+    if (sim__node_of(disk, folder)->kind != PKS_VFS_KIND_FOLDER) { return ENOTDIR; }
     size_t length = strcspn(rest, "/");
     if (length == 0) {
       *out = (sim__place){.node = folder};
@@ -356,7 +356,7 @@ int sim__resolve(sim_disk *disk, sim__id start, const char *path, bool follow_la
     const sim__entry *entry = sim__find(sim__node_of(disk, folder), part, length, NULL);
     sim__id child = entry != NULL ? entry->live : SIM__NONE;
     bool last = rest[strspn(rest, "/")] == '\0';
-    if (child != SIM__NONE && sim__node_of(disk, child)->kind == PKS__KIND_LINK && (!last || follow_last || *rest == '/')) {
+    if (child != SIM__NONE && sim__node_of(disk, child)->kind == PKS_VFS_KIND_LINK && (!last || follow_last || *rest == '/')) {
       if (++links > LINKS_FOLLOWED) { return ELOOP; }
       int total = snprintf(longer, sizeof longer, "%s/%s", sim__node_of(disk, child)->target->bytes, rest);
       if (total < 0 || total > SIM__PATH_MAX) { return ENAMETOOLONG; }
@@ -373,7 +373,7 @@ int sim__resolve(sim_disk *disk, sim__id start, const char *path, bool follow_la
       memcpy(out->name, part, length);
       out->name[length] = '\0';
       if (child == SIM__NONE) { return ENOENT; }
-      return *rest == '/' && sim__node_of(disk, child)->kind != PKS__KIND_FOLDER ? ENOTDIR : 0;
+      return *rest == '/' && sim__node_of(disk, child)->kind != PKS_VFS_KIND_FOLDER ? ENOTDIR : 0;
     }
     if (child == SIM__NONE) { return ENOENT; }
     folder = child;
@@ -554,7 +554,7 @@ uint64_t sim_used_bytes(const sim_disk *disk) {
   uint64_t used = 0;
   for (sim__id id = SIM__ROOT; id < disk->node_count; id++) {
     const sim__node *node = disk->nodes[id];
-    if (node != NULL && node->kind == PKS__KIND_FILE && node->live_names + node->holders > 0) {
+    if (node != NULL && node->kind == PKS_VFS_KIND_FILE && node->live_names + node->holders > 0) {
       used += sectors_up(node->live->size);
     }
   }
@@ -603,7 +603,7 @@ static sim__id parent_made(sim_disk *disk, const char *path, const char **name) 
   return folder;
 }
 
-static sim__id put_node(sim_disk *disk, const char *path, pks__file_kind kind) {
+static sim__id put_node(sim_disk *disk, const char *path, pks_vfs_kind kind) {
   const char *name = NULL;
   sim__id folder = parent_made(disk, path, &name);
   sim__entry *entry = sim__find(sim__node_of(disk, folder), name, strlen(name), NULL);
@@ -622,16 +622,16 @@ static sim__id put_node(sim_disk *disk, const char *path, pks__file_kind kind) {
 void sim_put_folder(sim_disk *disk, const char *path) {
   sim__id there = node_at(disk, path, true);
   if (there == SIM__ROOT) { return; }
-  if (there != SIM__NONE && sim__node_of(disk, there)->kind == PKS__KIND_FOLDER) {
+  if (there != SIM__NONE && sim__node_of(disk, there)->kind == PKS_VFS_KIND_FOLDER) {
     sim__sync_folder(disk, sim__node_of(disk, there)->parent, NULL);
     return;
   }
-  (void)put_node(disk, path, PKS__KIND_FOLDER);
+  (void)put_node(disk, path, PKS_VFS_KIND_FOLDER);
 }
 
 void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t byte_count) {
   sim__harvest(disk);
-  sim__node *file = sim__node_of(disk, put_node(disk, path, PKS__KIND_FILE));
+  sim__node *file = sim__node_of(disk, put_node(disk, path, PKS_VFS_KIND_FILE));
   sim__image_release(file->live);
   sim__image_release(file->durable);
   file->live = sim__image_new();
@@ -645,14 +645,14 @@ void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t by
 }
 
 void sim_put_link(sim_disk *disk, const char *path, const char *target) {
-  sim__node *link = sim__node_of(disk, put_node(disk, path, PKS__KIND_LINK));
+  sim__node *link = sim__node_of(disk, put_node(disk, path, PKS_VFS_KIND_LINK));
   sim__text_release(link->target);
   link->target = sim__text_new(target, strlen(target));
 }
 
 int sim_set_executable(sim_disk *disk, const char *path, bool executable) {
   sim__id id = node_at(disk, path, true);
-  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FILE) { return ENOENT; }
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS_VFS_KIND_FILE) { return ENOENT; }
   sim__node_of(disk, id)->executable = executable;
   return 0;
 }
@@ -671,7 +671,7 @@ int sim_remove(sim_disk *disk, const char *path) {
 int sim_corrupt(sim_disk *disk, const char *path, uint64_t offset, uint8_t mask) {
   sim__harvest(disk);
   sim__id id = node_at(disk, path, true);
-  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FILE) { return ENOENT; }
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS_VFS_KIND_FILE) { return ENOENT; }
   sim__node *file = sim__node_of(disk, id);
   if (offset >= file->live->size) { return EINVAL; }
   bool same = file->durable == file->live;
@@ -698,7 +698,7 @@ int sim_corrupt(sim_disk *disk, const char *path, uint64_t offset, uint8_t mask)
 void *sim_read_file(sim_disk *disk, const char *path, size_t *byte_count) {
   sim__harvest(disk);
   sim__id id = node_at(disk, path, true);
-  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FILE) { return NULL; }
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS_VFS_KIND_FILE) { return NULL; }
   const sim__image *image = sim__node_of(disk, id)->live;
   void *bytes = sim__allocate((size_t)image->size);
   sim__image_read(image, 0, bytes, (size_t)image->size);
@@ -714,13 +714,13 @@ static void list_below(sim_disk *disk, sim__id folder, const char *above, sim__b
     if (node->entries[i].live == SIM__NONE) { continue; }
     const sim__node *child = sim__node_of(disk, node->entries[i].live);
     const char *name = node->entries[i].name->bytes;
-    if (child->kind == PKS__KIND_FOLDER) {
+    if (child->kind == PKS_VFS_KIND_FOLDER) {
       sim__builder path = {0};
       sim__build(&path, "%s%s/", above, name);
       sim__build(out, "%s\n", path.bytes);
       list_below(disk, node->entries[i].live, path.bytes, out);
       free(path.bytes);
-    } else if (child->kind == PKS__KIND_LINK) {
+    } else if (child->kind == PKS_VFS_KIND_LINK) {
       sim__build(out, "%s%s -> %s\n", above, name, child->target->bytes);
     } else {
       sim__build(out, "%s%s\n", above, name);
@@ -730,7 +730,7 @@ static void list_below(sim_disk *disk, sim__id folder, const char *above, sim__b
 
 char *sim_list(sim_disk *disk, const char *folder) {
   sim__id id = node_at(disk, folder, true);
-  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FOLDER) { return NULL; }
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS_VFS_KIND_FOLDER) { return NULL; }
   sim__builder out = {0};
   sim__build(&out, "%s", "");
   list_below(disk, id, "", &out);
@@ -766,11 +766,11 @@ static uint64_t fingerprint_below(sim_disk *disk, const sim__node *folder, uint6
     const sim__node *child = sim__node_of(disk, folder->entries[i].live);
     hash = mix(hash, folder->entries[i].name->bytes, folder->entries[i].name->length + 1);
     uint64_t facts[2] = {
-      (uint64_t)child->kind * 2 + child->executable, child->kind == PKS__KIND_FILE ? child->live->size : 0};
+      (uint64_t)child->kind * 2 + child->executable, child->kind == PKS_VFS_KIND_FILE ? child->live->size : 0};
     hash = mix(hash, facts, sizeof facts);
-    if (child->kind == PKS__KIND_LINK) { hash = mix(hash, child->target->bytes, child->target->length + 1); }
-    if (child->kind == PKS__KIND_FOLDER) { hash = mix(fingerprint_below(disk, child, hash), "/", 1); }
-    for (size_t p = 0; child->kind == PKS__KIND_FILE && p < child->live->page_count; p++) {
+    if (child->kind == PKS_VFS_KIND_LINK) { hash = mix(hash, child->target->bytes, child->target->length + 1); }
+    if (child->kind == PKS_VFS_KIND_FOLDER) { hash = mix(fingerprint_below(disk, child, hash), "/", 1); }
+    for (size_t p = 0; child->kind == PKS_VFS_KIND_FILE && p < child->live->page_count; p++) {
       uint64_t sum = page_sum(child->live->pages[p] != NULL ? child->live->pages[p] : &zeros);
       hash = mix(hash, &sum, sizeof sum);
     }
@@ -783,7 +783,7 @@ uint64_t sim_fingerprint(sim_disk *disk) { return sim_fingerprint_of(disk, "/");
 uint64_t sim_fingerprint_of(sim_disk *disk, const char *folder) {
   sim__harvest(disk);
   sim__id id = node_at(disk, folder, true);
-  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS__KIND_FOLDER) { return 0; }
+  if (id == SIM__NONE || sim__node_of(disk, id)->kind != PKS_VFS_KIND_FOLDER) { return 0; }
   return fingerprint_below(disk, sim__node_of(disk, id), 0);
 }
 

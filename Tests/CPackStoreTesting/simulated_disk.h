@@ -99,7 +99,7 @@ typedef struct sim__name_op {  ///< gives one name, or two at once, new meanings
 } sim__name_op;
 
 typedef struct sim__node {
-  pks__file_kind kind;
+  pks_vfs_kind kind;
   bool executable;
   bool lost;
   uint32_t live_names, kept_names, holders;  ///< kept: by durable names and logs
@@ -148,7 +148,7 @@ typedef struct sim__map {
 } sim__map;
 
 typedef struct sim__lock {
-  pks__file handle;
+  pks_vfs_file handle;
   sim__id node;
   uint64_t start, end;
   bool exclusive;
@@ -205,7 +205,7 @@ struct sim_disk {
 static inline sim__node *sim__node_of(const sim_disk *disk, sim__id id) { return disk->nodes[id]; }
 
 sim_disk *sim__new_like(const sim_disk *disk);  ///< settings copied, no nodes
-sim__id sim__node_new(sim_disk *disk, pks__file_kind kind);
+sim__id sim__node_new(sim_disk *disk, pks_vfs_kind kind);
 void sim__drop_if_unused(sim_disk *disk, sim__id id);
 void sim__changed(sim_disk *disk);  ///< forgets the plan
 

@@ -13,7 +13,7 @@ static const uint64_t free_without_limit = (uint64_t)1 << 40;
 
 // MARK: Handles
 
-static sim__handle *handle_of(sim__process *process, pks__file file) {
+static sim__handle *handle_of(sim__process *process, pks_vfs_file file) {
   sim_disk *disk = process->disk;
   if (file >= 0 && (size_t)file < disk->handle_count && disk->handles[file].owner == process) {
     return &disk->handles[file];
@@ -22,7 +22,7 @@ static sim__handle *handle_of(sim__process *process, pks__file file) {
 }
 
 /// NULL only for a killed process, whose calls fail anyway.
-static sim__handle *require_handle(sim__process *process, pks__file file) {
+static sim__handle *require_handle(sim__process *process, pks_vfs_file file) {
   sim__handle *handle = handle_of(process, file);
   if (handle == NULL && !process->killed) { sim__misuse("a handle that is not open"); }
   return handle;
@@ -44,7 +44,7 @@ static const char *full_path(sim__process *process, const sim__handle *folder, c
   return out;
 }
 
-static pks__file handle_new(sim__process *process, sim__id node, bool readable, bool writable, const char *path) {
+static pks_vfs_file handle_new(sim__process *process, sim__id node, bool readable, bool writable, const char *path) {
   sim_disk *disk = process->disk;
   size_t index = 0;
   while (index < disk->handle_count && disk->handles[index].owner != NULL) { index++; }
@@ -59,10 +59,10 @@ static pks__file handle_new(sim__process *process, sim__id node, bool readable, 
     .writable = writable,
     .path = sim__text_new(path, strlen(path))};
   sim__node_of(disk, node)->holders++;
-  return (pks__file)index;
+  return (pks_vfs_file)index;
 }
 
-static void handle_free(sim_disk *disk, pks__file file) {
+static void handle_free(sim_disk *disk, pks_vfs_file file) {
   sim__handle *handle = &disk->handles[file];
   size_t kept = 0;
   for (size_t i = 0; i < disk->lock_count; i++) {
@@ -90,7 +90,7 @@ static int may_create(const sim_disk *disk, const sim__place *place) {
   return sim_used_bytes(disk) >= disk->capacity ? ENOSPC : 0;
 }
 
-static sim__id create(sim_disk *disk, const sim__place *place, pks__file_kind kind) {
+static sim__id create(sim_disk *disk, const sim__place *place, pks_vfs_kind kind) {
   sim__id id = sim__node_new(disk, kind);
   sim__node_of(disk, id)->parent = place->parent;
   sim__name_add(disk, place->parent, place->name, id);
@@ -101,7 +101,7 @@ static sim__id create(sim_disk *disk, const sim__place *place, pks__file_kind ki
 
 static void fail_sync(sim_disk *disk, sim__id id) {
   sim__node *node = sim__node_of(disk, id);
-  bool folder = node->kind == PKS__KIND_FOLDER;
+  bool folder = node->kind == PKS_VFS_KIND_FOLDER;
   if (disk->failed_sync == SIM_FAILED_SYNC_RANDOM) {
     sim__sync_some(disk, id);
   } else if (folder) {
@@ -119,7 +119,7 @@ static void fail_sync(sim_disk *disk, sim__id id) {
 
 static int sync_node(const void *site, sim__process *process, sim__id id, const char *path) {
   sim_disk *disk = process->disk;
-  bool folder = id != SIM__NONE && sim__node_of(disk, id)->kind == PKS__KIND_FOLDER;
+  bool folder = id != SIM__NONE && sim__node_of(disk, id)->kind == PKS_VFS_KIND_FOLDER;
   sim_call call = folder ? SIM_CALL_SYNC_FOLDER : SIM_CALL_SYNC_FILE;
   sim__verdict verdict = sim__enter_from(site, process, call, true, path, NULL);
   if (verdict.injected) {
@@ -134,7 +134,7 @@ static int sync_node(const void *site, sim__process *process, sim__id id, const 
   return sim__traced(process, verdict.error, "sync %s%s", path, verdict.lies ? " (ignored)" : "");
 }
 
-static int do_sync(void *context, pks__file file) {
+static int do_sync(void *context, pks_vfs_file file) {
   const sim__handle *handle = require_handle(context, file);
   return sync_node(__builtin_return_address(0), context, handle != NULL ? handle->node : SIM__NONE, path_of(handle));
 }
@@ -143,10 +143,10 @@ static int do_sync(void *context, pks__file file) {
 
 /// With `create` it makes the root's own name durable, as nobody else can, which is one more mutating call: a `sync` of
 /// the parent.
-static int do_open_root(void *context, const char *path, bool create_it, pks__file *out) {
+static int do_open_root(void *context, const char *path, bool create_it, pks_vfs_file *out) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
   sim__place place;
   int error = sim__resolve(disk, SIM__ROOT, path, true, &place);
   bool creates = create_it && error == ENOENT && place.parent != SIM__NONE;
@@ -156,9 +156,9 @@ static int do_open_root(void *context, const char *path, bool create_it, pks__fi
     error = verdict.error;
   } else if (creates) {
     error = may_create(disk, &place);
-    if (error == 0) { place.node = create(disk, &place, PKS__KIND_FOLDER); }
+    if (error == 0) { place.node = create(disk, &place, PKS_VFS_KIND_FOLDER); }
   }
-  if (error == 0 && sim__node_of(disk, place.node)->kind != PKS__KIND_FOLDER) { error = ENOTDIR; }
+  if (error == 0 && sim__node_of(disk, place.node)->kind != PKS_VFS_KIND_FOLDER) { error = ENOTDIR; }
   (void)sim__traced(process, error, "open_root %s%s", full, creates ? " (new)" : "");
   if (error == 0 && create_it) {
     sim__text *above = sim__text_new(full, strlen(full));
@@ -173,46 +173,46 @@ static int do_open_root(void *context, const char *path, bool create_it, pks__fi
   return error;
 }
 
-static int check_open(const sim__node *node, pks__open_mode mode) {
-  if (mode == PKS__OPEN_CREATE) { return EEXIST; }
-  if (mode == PKS__OPEN_FOLDER || mode == PKS__OPEN_FOLDER_FOLLOW) {
-    return node->kind == PKS__KIND_FOLDER ? 0 : ENOTDIR;
+static int check_open(const sim__node *node, pks_vfs_open_mode mode) {
+  if (mode == PKS_VFS_OPEN_CREATE) { return EEXIST; }
+  if (mode == PKS_VFS_OPEN_FOLDER || mode == PKS_VFS_OPEN_FOLDER_FOLLOW) {
+    return node->kind == PKS_VFS_KIND_FOLDER ? 0 : ENOTDIR;
   }
-  if (node->kind == PKS__KIND_LINK) { return ELOOP; }
-  return node->kind == PKS__KIND_FOLDER ? EISDIR : 0;
+  if (node->kind == PKS_VFS_KIND_LINK) { return ELOOP; }
+  return node->kind == PKS_VFS_KIND_FOLDER ? EISDIR : 0;
 }
 
-static int do_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
+static int do_open(void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out) {
   static const char *const modes[] = {
-    [PKS__OPEN_READ] = "read",
-    [PKS__OPEN_READ_FOLLOW] = "read-follow",
-    [PKS__OPEN_READ_WRITE] = "read-write",
-    [PKS__OPEN_CREATE] = "create",
-    [PKS__OPEN_OR_CREATE] = "open-or-create",
-    [PKS__OPEN_LOCK] = "lock",
-    [PKS__OPEN_SHARED_LOCK] = "shared-lock",
-    [PKS__OPEN_FOLDER] = "folder",
-    [PKS__OPEN_FOLDER_FOLLOW] = "folder-follow",
+    [PKS_VFS_OPEN_READ] = "read",
+    [PKS_VFS_OPEN_READ_FOLLOW] = "read-follow",
+    [PKS_VFS_OPEN_READ_WRITE] = "read-write",
+    [PKS_VFS_OPEN_CREATE] = "create",
+    [PKS_VFS_OPEN_OR_CREATE] = "open-or-create",
+    [PKS_VFS_OPEN_LOCK] = "lock",
+    [PKS_VFS_OPEN_SHARED_LOCK] = "shared-lock",
+    [PKS_VFS_OPEN_FOLDER] = "folder",
+    [PKS_VFS_OPEN_FOLDER_FOLLOW] = "folder-follow",
   };
   sim__process *process = context;
   sim_disk *disk = process->disk;
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
   const sim__handle *above = require_handle(process, folder);
   if (above == NULL) { return EIO; }
   sim__place place = {0};
-  bool follows = mode == PKS__OPEN_READ_FOLLOW || mode == PKS__OPEN_FOLDER_FOLLOW;
+  bool follows = mode == PKS_VFS_OPEN_READ_FOLLOW || mode == PKS_VFS_OPEN_FOLDER_FOLLOW;
   int error = resolve_below(process, above, path, follows, &place);
-  bool opens_or_creates = mode == PKS__OPEN_OR_CREATE || mode == PKS__OPEN_LOCK;
-  bool may_make = mode == PKS__OPEN_CREATE || opens_or_creates || mode == PKS__OPEN_SHARED_LOCK;
+  bool opens_or_creates = mode == PKS_VFS_OPEN_OR_CREATE || mode == PKS_VFS_OPEN_LOCK;
+  bool may_make = mode == PKS_VFS_OPEN_CREATE || opens_or_creates || mode == PKS_VFS_OPEN_SHARED_LOCK;
   bool creates = may_make && error == ENOENT && place.parent != SIM__NONE;
-  bool writable = mode == PKS__OPEN_READ_WRITE || mode == PKS__OPEN_CREATE || opens_or_creates;
+  bool writable = mode == PKS_VFS_OPEN_READ_WRITE || mode == PKS_VFS_OPEN_CREATE || opens_or_creates;
   const char *full = full_path(process, above, path, disk->path);
   sim__verdict verdict = sim__enter(process, SIM_CALL_OPEN, creates, full, NULL);
   if (verdict.error != 0) {
     error = verdict.error;
   } else if (creates) {
     error = may_create(disk, &place);
-    if (error == 0) { place.node = create(disk, &place, PKS__KIND_FILE); }
+    if (error == 0) { place.node = create(disk, &place, PKS_VFS_KIND_FILE); }
   } else if (error == 0) {
     error = check_open(sim__node_of(disk, place.node), mode);
     if (error == 0 && writable && disk->read_only) { error = EROFS; }
@@ -223,7 +223,7 @@ static int do_open(void *context, pks__file folder, const char *path, pks__open_
   );
 }
 
-static void do_close(void *context, pks__file file) {
+static void do_close(void *context, pks_vfs_file file) {
   sim__process *process = context;
   const sim__handle *handle = require_handle(process, file);
   if (handle == NULL) { return; }
@@ -233,15 +233,15 @@ static void do_close(void *context, pks__file file) {
 
 // MARK: Looking
 
-static void fill_info(const sim__node *node, sim__id id, pks__file_info *out) {
-  *out = (pks__file_info
+static void fill_info(const sim__node *node, sim__id id, pks_vfs_info *out) {
+  *out = (pks_vfs_info
   ){.kind = node->kind, .executable = node->executable, .device = 1, .inode = id, .modified_ns = node->modified_ns};
-  if (node->kind == PKS__KIND_FILE) { out->size = node->live->size; }
-  if (node->kind == PKS__KIND_LINK) { out->size = node->target->length; }
-  out->stored = node->kind == PKS__KIND_FILE ? pks__align_up(out->size, SIM__SECTOR) : 0;
+  if (node->kind == PKS_VFS_KIND_FILE) { out->size = node->live->size; }
+  if (node->kind == PKS_VFS_KIND_LINK) { out->size = node->target->length; }
+  out->stored = node->kind == PKS_VFS_KIND_FILE ? pks__align_up(out->size, SIM__SECTOR) : 0;
 }
 
-static int do_info(void *context, pks__file folder, const char *path, bool follow, pks__file_info *out) {
+static int do_info(void *context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out) {
   sim__process *process = context;
   const sim__handle *above = require_handle(process, folder);
   if (above == NULL) { return EIO; }
@@ -253,7 +253,7 @@ static int do_info(void *context, pks__file folder, const char *path, bool follo
   return sim__traced(process, error, "info %s", full);
 }
 
-static int do_info_of(void *context, pks__file file, pks__file_info *out) {
+static int do_info_of(void *context, pks_vfs_file file, pks_vfs_info *out) {
   sim__process *process = context;
   const sim__handle *handle = require_handle(process, file);
   int error = sim__enter(process, SIM_CALL_INFO, false, path_of(handle), NULL).error;
@@ -261,7 +261,9 @@ static int do_info_of(void *context, pks__file file, pks__file_info *out) {
   return sim__traced(process, error, "info_of %s", path_of(handle));
 }
 
-static int do_read_link(void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length) {
+static int do_read_link(
+  void *context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length
+) {
   sim__process *process = context;
   const sim__handle *above = require_handle(process, folder);
   if (above == NULL) { return EIO; }
@@ -269,7 +271,7 @@ static int do_read_link(void *context, pks__file folder, const char *path, char 
   int error = sim__enter(process, SIM_CALL_READ_LINK, false, full, NULL).error;
   sim__place place;
   if (error == 0) { error = resolve_below(process, above, path, false, &place); }
-  if (error == 0 && sim__node_of(process->disk, place.node)->kind != PKS__KIND_LINK) { error = EINVAL; }
+  if (error == 0 && sim__node_of(process->disk, place.node)->kind != PKS_VFS_KIND_LINK) { error = EINVAL; }
   if (error == 0) {
     const sim__text *target = sim__node_of(process->disk, place.node)->target;
     if (target->length >= capacity) {
@@ -284,19 +286,19 @@ static int do_read_link(void *context, pks__file folder, const char *path, char 
 
 /// Entries come in an order that depends on seed and folder, and that nobody may rely on; the visitor may change the
 /// folder.
-static int do_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
+static int do_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, folder);
   int error = sim__enter(process, SIM_CALL_LIST, false, path_of(handle), NULL).error;
-  if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS__KIND_FOLDER) { error = ENOTDIR; }
+  if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS_VFS_KIND_FOLDER) { error = ENOTDIR; }
   (void)sim__traced(process, error, "list %s", path_of(handle));
   if (error != 0) { return error; }
 
   const sim__node *node = sim__node_of(disk, handle->node);
   struct {
     sim__text *name;
-    pks__file_kind kind;
+    pks_vfs_kind kind;
   } *items = sim__allocate(node->entry_count * sizeof *items);
   uint64_t random = disk->seed ^ handle->node;
   size_t count = 0;
@@ -305,7 +307,7 @@ static int do_list(void *context, pks__file folder, pks__list_visitor *visit, vo
     size_t place = (size_t)(sim_next_random(&random) % (count + 1));
     items[count++] = items[place];
     items[place].name = sim__text_retain(node->entries[i].name);
-    items[place].kind = disk->vague_lists ? PKS__KIND_OTHER : sim__node_of(disk, node->entries[i].live)->kind;
+    items[place].kind = disk->vague_lists ? PKS_VFS_KIND_OTHER : sim__node_of(disk, node->entries[i].live)->kind;
   }
   bool going = true;
   for (size_t i = 0; i < count; i++) {
@@ -325,7 +327,7 @@ static bool wrong_place(const sim_disk *disk, uint64_t *random, sim__id *file, u
     uint64_t chosen = pass == 0 || sectors == 0 ? UINT64_MAX : sim_next_random(random) % sectors;
     for (sim__id id = SIM__ROOT; id < disk->node_count; id++) {
       const sim__node *node = sim__node_of(disk, id);
-      if (node == NULL || node->kind != PKS__KIND_FILE || node->live_names == 0) { continue; }
+      if (node == NULL || node->kind != PKS_VFS_KIND_FILE || node->live_names == 0) { continue; }
       uint64_t count = pks__align_up(node->live->size, SIM__SECTOR) / SIM__SECTOR;
       if (pass == 0) {
         sectors += count;
@@ -365,14 +367,14 @@ static void distort(
   }
 }
 
-static int do_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+static int do_read_at(void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
   sim__process *process = context;
   const sim__handle *handle = require_handle(process, file);
   *got = 0;
   sim__verdict verdict = sim__enter(process, SIM_CALL_READ, false, path_of(handle), NULL);
   int error = verdict.error;
   if (error == 0 && !pks__range_fits(offset, byte_count, INT64_MAX)) { error = EOVERFLOW; }
-  if (error == 0 && sim__node_of(process->disk, handle->node)->kind != PKS__KIND_FILE) { error = EISDIR; }
+  if (error == 0 && sim__node_of(process->disk, handle->node)->kind != PKS_VFS_KIND_FILE) { error = EISDIR; }
   if (error == 0) {
     const sim__image *image = sim__node_of(process->disk, handle->node)->live;
     if (offset < image->size) { *got = (size_t)pks__min64(byte_count, image->size - offset); }
@@ -417,7 +419,7 @@ static void write_wrongly(
   sim__file_extend(disk, node, offset + byte_count);
 }
 
-static int do_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
+static int do_write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, file);
@@ -447,7 +449,7 @@ static int do_write_at(void *context, pks__file file, uint64_t offset, const voi
   return sim__traced(process, error, "write %s %llu+%zu", path_of(handle), (unsigned long long)offset, byte_count);
 }
 
-static int do_preallocate(void *context, pks__file file, uint64_t size) {
+static int do_preallocate(void *context, pks_vfs_file file, uint64_t size) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, file);
@@ -467,7 +469,7 @@ static int do_preallocate(void *context, pks__file file, uint64_t size) {
   return sim__traced(process, error, "preallocate %s %llu", path_of(handle), (unsigned long long)size);
 }
 
-static void do_advise(void *context, pks__file file, uint64_t offset, uint64_t byte_count, bool will_need) {
+static void do_advise(void *context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need) {
   (void)require_handle(context, file);
   (void)offset;
   (void)byte_count;
@@ -476,7 +478,7 @@ static void do_advise(void *context, pks__file file, uint64_t offset, uint64_t b
 
 // MARK: Names
 
-static int do_make_folder(void *context, pks__file folder, const char *path) {
+static int do_make_folder(void *context, pks_vfs_file folder, const char *path) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *above = require_handle(process, folder);
@@ -490,7 +492,7 @@ static int do_make_folder(void *context, pks__file folder, const char *path) {
       error = EEXIST;
     } else if (error == ENOENT && place.parent != SIM__NONE) {
       error = may_create(disk, &place);
-      if (error == 0) { (void)create(disk, &place, PKS__KIND_FOLDER); }
+      if (error == 0) { (void)create(disk, &place, PKS_VFS_KIND_FOLDER); }
     }
   }
   return sim__traced(process, error, "make_folder %s", full);
@@ -507,14 +509,14 @@ static int check_rename(const sim_disk *disk, const sim__place *from, const sim_
   if (is_within(disk, to->parent, from->node)) { return EINVAL; }
   if (to->node == SIM__NONE || to->node == from->node) { return 0; }
   if (is_within(disk, from->parent, to->node)) { return ENOTEMPTY; }
-  bool moves_folder = sim__node_of(disk, from->node)->kind == PKS__KIND_FOLDER;
-  bool onto_folder = sim__node_of(disk, to->node)->kind == PKS__KIND_FOLDER;
+  bool moves_folder = sim__node_of(disk, from->node)->kind == PKS_VFS_KIND_FOLDER;
+  bool onto_folder = sim__node_of(disk, to->node)->kind == PKS_VFS_KIND_FOLDER;
   if (moves_folder && !onto_folder) { return ENOTDIR; }
   if (!moves_folder && onto_folder) { return EISDIR; }
   return onto_folder && sim__live_entry_count(sim__node_of(disk, to->node)) > 0 ? ENOTEMPTY : 0;
 }
 
-static int do_rename(void *context, pks__file folder, const char *from, const char *to) {
+static int do_rename(void *context, pks_vfs_file folder, const char *from, const char *to) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *above = require_handle(process, folder);
@@ -540,7 +542,7 @@ static int do_rename(void *context, pks__file folder, const char *from, const ch
   return sim__traced(process, error, "rename %s %s", full_from, full_to);
 }
 
-static int do_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
+static int do_unlink(void *context, pks_vfs_file folder, const char *path, bool is_folder) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *above = require_handle(process, folder);
@@ -553,8 +555,8 @@ static int do_unlink(void *context, pks__file folder, const char *path, bool is_
     if (error == 0 && place.parent == SIM__NONE) { error = is_folder ? EINVAL : EISDIR; }
     if (error == 0) {
       const sim__node *node = sim__node_of(disk, place.node);
-      if (is_folder && node->kind != PKS__KIND_FOLDER) { error = ENOTDIR; }
-      if (!is_folder && node->kind == PKS__KIND_FOLDER) { error = EISDIR; }
+      if (is_folder && node->kind != PKS_VFS_KIND_FOLDER) { error = ENOTDIR; }
+      if (!is_folder && node->kind == PKS_VFS_KIND_FOLDER) { error = EISDIR; }
       if (is_folder && error == 0 && sim__live_entry_count(node) > 0) { error = ENOTEMPTY; }
     }
     if (error == 0) { sim__name_remove(disk, place.parent, place.name); }
@@ -562,7 +564,7 @@ static int do_unlink(void *context, pks__file folder, const char *path, bool is_
   return sim__traced(process, error, "unlink %s", full);
 }
 
-static int do_touch(void *context, pks__file folder, const char *path) {
+static int do_touch(void *context, pks_vfs_file folder, const char *path) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *above = require_handle(process, folder);
@@ -596,7 +598,7 @@ static uint8_t *map_wrongly(
   return copy;
 }
 
-static int do_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
+static int do_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   *out = NULL;
@@ -604,7 +606,7 @@ static int do_map(void *context, pks__file file, size_t byte_count, bool writabl
   sim__verdict verdict = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL);
   int error = verdict.error;
   if (error == 0 && byte_count == 0) { error = EINVAL; }
-  if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS__KIND_FILE) { error = EACCES; }
+  if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS_VFS_KIND_FILE) { error = EACCES; }
   if (error == 0 && writable && !handle->writable) { error = EACCES; }
   if (error == 0 && byte_count > (size_t)1 << 30) { error = ENOMEM; }
   if (error == 0 && verdict.lie != 0 && !writable) {
@@ -626,12 +628,12 @@ static int do_map(void *context, pks__file file, size_t byte_count, bool writabl
 }
 
 /// A private mapping is a copy: it sees what the file holds now.
-static int do_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+static int do_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   sim__process *process = context;
   *out = NULL;
   const sim__handle *handle = require_handle(process, file);
   int error = sim__enter(process, SIM_CALL_MAP, false, path_of(handle), NULL).error;
-  if (error == 0 && (byte_count == 0 || offset % PKS__MAP_GRAIN != 0)) { error = EINVAL; }
+  if (error == 0 && (byte_count == 0 || offset % PKS_VFS_MAP_GRAIN != 0)) { error = EINVAL; }
   if (error == 0) {
     uint8_t *copy = sim__allocate(byte_count);
     size_t got;
@@ -657,14 +659,14 @@ static bool unmap_private(sim_disk *disk, const void *address) {
   return false;
 }
 
-static int do_memory_file(void *context, const char *label, pks__file *out) {
+static int do_memory_file(void *context, const char *label, pks_vfs_file *out) {
   (void)context;
   (void)label;
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
   return ENOSYS;
 }
 
-static int do_seal(void *context, pks__file file) {
+static int do_seal(void *context, pks_vfs_file file) {
   (void)context;
   (void)file;
   return ENOSYS;
@@ -691,7 +693,7 @@ static void do_unmap(void *context, void *address, size_t byte_count) {
   sim__misuse("a mapping that is not there");
 }
 
-static bool do_map_is_live(void *context, pks__file file) {
+static bool do_map_is_live(void *context, pks_vfs_file file) {
   sim__process *process = context;
   return require_handle(process, file) != NULL;
 }
@@ -715,7 +717,7 @@ static void lock_add(sim_disk *disk, sim__lock lock) {
 }
 
 /// Takes a range out of what a handle has locked.
-static void lock_carve(sim_disk *disk, pks__file file, uint64_t start, uint64_t end) {
+static void lock_carve(sim_disk *disk, pks_vfs_file file, uint64_t start, uint64_t end) {
   size_t count = disk->lock_count;
   for (size_t i = 0; i < count;) {
     sim__lock lock = disk->locks[i];
@@ -738,26 +740,30 @@ static void lock_carve(sim_disk *disk, pks__file file, uint64_t start, uint64_t 
   }
 }
 
-static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+static int do_lock(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind) {
   static const char *const kinds[] = {"none", "shared", "exclusive"};
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, file);
   int error = sim__enter(process, SIM_CALL_LOCK, false, path_of(handle), NULL).error;
   uint64_t end = lock_end(offset, length);
-  if (error == 0 && kind == PKS__LOCK_EXCLUSIVE && !handle->writable) { error = EBADF; }
-  for (size_t i = 0; error == 0 && kind != PKS__LOCK_NONE && i < disk->lock_count; i++) {
+  if (error == 0 && kind == PKS_VFS_LOCK_EXCLUSIVE && !handle->writable) { error = EBADF; }
+  for (size_t i = 0; error == 0 && kind != PKS_VFS_LOCK_NONE && i < disk->lock_count; i++) {
     const sim__lock *other = &disk->locks[i];
     if (other->handle == file || !overlaps(other, handle->node, offset, end)) { continue; }
-    if (kind == PKS__LOCK_EXCLUSIVE || other->exclusive) { error = EAGAIN; }
+    if (kind == PKS_VFS_LOCK_EXCLUSIVE || other->exclusive) { error = EAGAIN; }
   }
   if (error == 0) {
     lock_carve(disk, file, offset, end);
-    if (kind != PKS__LOCK_NONE) {
+    if (kind != PKS_VFS_LOCK_NONE) {
       lock_add(
         disk,
         (sim__lock
-        ){.handle = file, .node = handle->node, .start = offset, .end = end, .exclusive = kind == PKS__LOCK_EXCLUSIVE}
+        ){.handle = file,
+          .node = handle->node,
+          .start = offset,
+          .end = end,
+          .exclusive = kind == PKS_VFS_LOCK_EXCLUSIVE}
       );
     }
   }
@@ -767,7 +773,7 @@ static int do_lock(void *context, pks__file file, uint64_t offset, uint64_t leng
   );
 }
 
-static int do_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+static int do_lock_held(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
   const sim__handle *handle = require_handle(process, file);
@@ -831,7 +837,7 @@ static uint64_t do_process_id(void *context) {
   return process->id;
 }
 
-static int do_free_bytes(void *context, pks__file folder, uint64_t *out) {
+static int do_free_bytes(void *context, pks_vfs_file folder, uint64_t *out) {
   sim__process *process = context;
   const sim__handle *handle = require_handle(process, folder);
   int error = sim__enter(process, SIM_CALL_FREE_BYTES, false, path_of(handle), NULL).error;
@@ -917,7 +923,7 @@ void sim_kill(const pks_vfs *vfs) {
   process->killed = true;
   (void)sim__traced(process, 0, "kill");
   for (size_t i = 0; i < disk->handle_count; i++) {
-    if (disk->handles[i].owner == process) { handle_free(disk, (pks__file)i); }
+    if (disk->handles[i].owner == process) { handle_free(disk, (pks_vfs_file)i); }
   }
   // Its mappings stay until it unmaps them, as its objects are still to be freed; nothing more is taken from them.
   for (size_t i = 0; i < disk->map_count; i++) {

@@ -139,10 +139,10 @@ extension Core {
     @Test func noWait() throws {
       let home = try TemporaryFolder(), source = try home.put(["f": .file("1")], at: "source")
       let store = try Store(home.path + "/store", create: true)
-      let vfs = pks__vfs_posix()!
-      var root: pks__file = -1, lock: pks__file = -1
+      let vfs = pks_vfs_posix()!
+      var root: pks_vfs_file = -1, lock: pks_vfs_file = -1
       #expect(vfs.pointee.open_root(vfs.pointee.context, home.path + "/store", false, &root) == 0)
-      #expect(vfs.pointee.open(vfs.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
+      #expect(vfs.pointee.open(vfs.pointee.context, root, "LOCK", PKS_VFS_OPEN_LOCK, &lock) == 0)
       defer {
         vfs.pointee.close(vfs.pointee.context, lock)
         vfs.pointee.close(vfs.pointee.context, root)

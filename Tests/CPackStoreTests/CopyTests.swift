@@ -18,8 +18,8 @@ extension Core {
       }
 
       @discardableResult
-      func add(_ folder: String, keep: UInt32 = 0, map: [String] = []) throws -> pks_version {
-        var version = pks_version()
+      func add(_ folder: String, keep: UInt32 = 0, map: [String] = []) throws -> pks_pack_version {
+        var version = pks_pack_version()
         try source.commit(keep: keep) { version = try $0.add("p", folder, map: map).version }
         return version
       }
@@ -39,7 +39,7 @@ extension Core {
       var versions: [UInt64] { get throws { try target.snapshot().versions(of: "p") } }
     }
 
-    private static func catalog(_ version: pks_version) -> [UInt8] { withUnsafeBytes(of: version.catalog, Array.init) }
+    private static func catalog(_ version: pks_pack_version) -> [UInt8] { withUnsafeBytes(of: version.catalog, Array.init) }
 
     @Test func aVersionIsWhatItWas() throws {
       let pair = try Pair()

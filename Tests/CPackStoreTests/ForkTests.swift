@@ -17,7 +17,7 @@ extension Core {
         try aborted.add("a", "/one")
         try committed.add("b", "/two")
         var asset = pks_asset()
-        try attempt { pks_find(&asset, snapshot.raw, "a/text", 6, UInt32.max, $0) }
+        try attempt { pks_snapshot_find(&asset, snapshot.raw, "a/text", 6, UInt32.max, $0) }
         var cursor: OpaquePointer?
         try attempt { pks_cursor_open(&cursor, snapshot.raw, "", 0, UInt32.max, PKS_CHILDREN, $0) }
         files = disk.list("/store")

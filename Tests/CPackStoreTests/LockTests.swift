@@ -23,9 +23,9 @@ extension Core {
     /// Another process, with one of the lock files open.
     private final class Other {
       let vfs: UnsafePointer<pks_vfs>
-      private(set) var root: pks__file = -1, file: pks__file = -1
+      private(set) var root: pks_vfs_file = -1, file: pks_vfs_file = -1
 
-      init(_ vfs: UnsafePointer<pks_vfs>, _ store: String, _ name: String, _ mode: pks__open_mode) throws {
+      init(_ vfs: UnsafePointer<pks_vfs>, _ store: String, _ name: String, _ mode: pks_vfs_open_mode) throws {
         self.vfs = vfs
         try #require(vfs.pointee.open_root(vfs.pointee.context, store, false, &root) == 0)
         try #require(vfs.pointee.open(vfs.pointee.context, root, name, mode, &file) == 0)
@@ -36,7 +36,7 @@ extension Core {
         vfs.pointee.close(vfs.pointee.context, root)
       }
 
-      func lock(_ offset: UInt64, _ length: UInt64, _ kind: pks__lock_kind) -> Int32 {
+      func lock(_ offset: UInt64, _ length: UInt64, _ kind: pks_vfs_lock_kind) -> Int32 {
         vfs.pointee.lock(vfs.pointee.context, file, offset, length, kind)
       }
     }
@@ -76,10 +76,10 @@ extension Core {
     @Test(arguments: [false, true]) func anEndedWaitCommitsNothing(isFreeByThen: Bool) throws {
       let disk = Self.disk()
       _ = try Store(disk, create: true).commit { try $0.add("p", "/one") }
-      let other = try Other(sim_start_process(disk.raw, 2)!, "/store", "LOCK", PKS__OPEN_LOCK)
-      try #require(other.lock(0, 1, PKS__LOCK_EXCLUSIVE) == 0)
+      let other = try Other(sim_start_process(disk.raw, 2)!, "/store", "LOCK", PKS_VFS_OPEN_LOCK)
+      try #require(other.lock(0, 1, PKS_VFS_LOCK_EXCLUSIVE) == 0)
       let patience = Patience { asked in
-        if asked == 3, isFreeByThen { #expect(other.lock(0, 1, PKS__LOCK_NONE) == 0) }
+        if asked == 3, isFreeByThen { #expect(other.lock(0, 1, PKS_VFS_LOCK_NONE) == 0) }
         return asked < 3
       }
       try withExtendedLifetime(patience) {
@@ -95,10 +95,10 @@ extension Core {
     @Test func aWaitGoesOnWhenTheLockIsFree() throws {
       let disk = Self.disk()
       _ = try Store(disk, create: true).commit { try $0.add("p", "/one") }
-      let other = try Other(sim_start_process(disk.raw, 2)!, "/store", "LOCK", PKS__OPEN_LOCK)
-      try #require(other.lock(0, 1, PKS__LOCK_EXCLUSIVE) == 0)
+      let other = try Other(sim_start_process(disk.raw, 2)!, "/store", "LOCK", PKS_VFS_OPEN_LOCK)
+      try #require(other.lock(0, 1, PKS_VFS_LOCK_EXCLUSIVE) == 0)
       let patience = Patience { asked in
-        if asked == 20 { #expect(other.lock(0, 1, PKS__LOCK_NONE) == 0) }
+        if asked == 20 { #expect(other.lock(0, 1, PKS_VFS_LOCK_NONE) == 0) }
         return true
       }
       try withExtendedLifetime(patience) {
@@ -117,15 +117,15 @@ extension Core {
     @Test func allGenerationsHeld() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
       let vfs = sim_start_process(disk.raw, 2)!
-      let reader = try Other(vfs, "/store", "READERS", PKS__OPEN_READ)
-      try #require(reader.lock(1, Self.beyond - 1, PKS__LOCK_SHARED) == 0)
-      #expect(reader.lock(1, 1, PKS__LOCK_EXCLUSIVE) == EBADF)
+      let reader = try Other(vfs, "/store", "READERS", PKS_VFS_OPEN_READ)
+      try #require(reader.lock(1, Self.beyond - 1, PKS_VFS_LOCK_SHARED) == 0)
+      #expect(reader.lock(1, 1, PKS_VFS_LOCK_EXCLUSIVE) == EBADF)
       for priority in 1...50 as ClosedRange<Int32> {
         try store.commit { try $0.add("p", priority % 2 == 0 ? "/one" : "/two", priority: priority) }
       }
       let held = disk.list("/store/index").filter { $0.hasSuffix(".generation") }
       #expect(held.count == 51, "none was collected")
-      try #require(reader.lock(1, Self.beyond - 1, PKS__LOCK_NONE) == 0)
+      try #require(reader.lock(1, Self.beyond - 1, PKS_VFS_LOCK_NONE) == 0)
       for priority in 1...3 as ClosedRange<Int32> { try store.commit { try $0.prioritise("p", priority) } }
       #expect(disk.list("/store/index").filter { $0.hasSuffix(".generation") }.count <= 3)
       #expect(try store.snapshot().faults(deep: true) == [])
@@ -135,9 +135,9 @@ extension Core {
     @Test func thousandsOfBytesHeld() throws {
       let disk = Self.disk(), seam = Seam(disk), store = try Store(disk, create: true)
       for priority in 1...4 as ClosedRange<Int32> { try store.commit { try $0.add("p", "/one", priority: priority) } }
-      let reader = try Other(sim_start_process(disk.raw, 2)!, "/store", "READERS", PKS__OPEN_READ)
+      let reader = try Other(sim_start_process(disk.raw, 2)!, "/store", "READERS", PKS_VFS_OPEN_READ)
       for byte in 0..<5_000 as Range<UInt64> where byte != 1 {
-        try #require(reader.lock(1 + 2 * byte, 1, PKS__LOCK_SHARED) == 0)
+        try #require(reader.lock(1 + 2 * byte, 1, PKS_VFS_LOCK_SHARED) == 0)
       }
       let generations = { disk.list("/store/index").filter { $0.hasSuffix(".generation") } }
       let watched = try Store("/store", seam: seam)
@@ -161,8 +161,8 @@ extension Core {
     @Test func repairDespiteHolds() throws {
       let disk = Self.disk()
       try Store(disk, create: true).commit { try $0.add("p", "/one") }
-      let reader = try Other(sim_start_process(disk.raw, 2)!, "/store", "READERS", PKS__OPEN_READ)
-      try #require(reader.lock(1, Self.beyond - 1, PKS__LOCK_SHARED) == 0)
+      let reader = try Other(sim_start_process(disk.raw, 2)!, "/store", "READERS", PKS_VFS_OPEN_READ)
+      try #require(reader.lock(1, Self.beyond - 1, PKS_VFS_LOCK_SHARED) == 0)
       sim_remove(disk.raw, "/store/CONTROL")
       let report = try disk.repair()
       #expect(!report.totals.has_lost)

@@ -39,7 +39,7 @@ extension Core {
 
     private static func find(_ snapshot: Snapshot, _ path: String) throws -> pks_asset {
       var asset = pks_asset()
-      try attempt { pks_find(&asset, snapshot.raw, path, path.utf8.count, .max, $0) }
+      try attempt { pks_snapshot_find(&asset, snapshot.raw, path, path.utf8.count, .max, $0) }
       return asset
     }
 

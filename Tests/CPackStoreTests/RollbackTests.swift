@@ -49,7 +49,7 @@ extension Core {
     /// A version is what it was: number, identity and date.
     @Test func theVersionStays() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
-      var first = pks_version()
+      var first = pks_pack_version()
       try store.commit { first = try $0.add("p", "/one").version }
       try store.commit { try $0.add("p", "/two") }
       try store.commit { try $0.rollBack("p") }

@@ -223,7 +223,7 @@ extension Core {
     ) throws -> Bool {
       var asset = pks_asset(), loan = pks_bytes(), byte: UInt8 = 0
       let name: Comment = "\(String(cString: path))"
-      try attempt { pks_find(&asset, snapshot.raw, path, strlen(path), .max, $0) }
+      try attempt { pks_snapshot_find(&asset, snapshot.raw, path, strlen(path), .max, $0) }
       for _ in 0..<5 {
         let offset = random.below(bytes.count + 1), length = random.below(bytes.count - offset + 1)
         var out = [UInt8](repeating: 0xee, count: length)

@@ -265,9 +265,9 @@ extension Core {
       let disk = Self.disk(), store = try Store(disk, create: true)
       let other = sim_start_process(disk.raw, 4321)!
       let holder = try Store(disk, process: other)
-      var root: pks__file = -1, lock: pks__file = -1
+      var root: pks_vfs_file = -1, lock: pks_vfs_file = -1
       #expect(other.pointee.open_root(other.pointee.context, "/store", false, &root) == 0)
-      #expect(other.pointee.open(other.pointee.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
+      #expect(other.pointee.open(other.pointee.context, root, "LOCK", PKS_VFS_OPEN_LOCK, &lock) == 0)
       var wait = pks__wait(is_refused: true, context: nil, goes_on: nil)
       try attempt { pks__lock_writer(other, lock, &wait, $0) }
       let transaction = try store.begin(noWait: true)
@@ -411,9 +411,9 @@ extension Core {
       let disk = Self.disk(), store = try Store(disk, create: true)
       for priority in 1...4 as ClosedRange<Int32> { try store.commit { try $0.add("p", "/small", priority: priority) } }
       let reader = sim_start_process(disk.raw, 2)!
-      var root: pks__file = -1, lock: pks__file = -1
+      var root: pks_vfs_file = -1, lock: pks_vfs_file = -1
       #expect(reader.pointee.open_root(reader.pointee.context, "/store", false, &root) == 0)
-      #expect(reader.pointee.open(reader.pointee.context, root, "READERS", PKS__OPEN_SHARED_LOCK, &lock) == 0)
+      #expect(reader.pointee.open(reader.pointee.context, root, "READERS", PKS_VFS_OPEN_SHARED_LOCK, &lock) == 0)
       try attempt { pks__pin_generation(reader, lock, 2, $0) }
       #expect(!disk.exists("/store/index/0000000000000002.generation"))
       let generation = try store.commit { try $0.add("q", "/one") }

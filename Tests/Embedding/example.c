@@ -39,7 +39,7 @@ static pks_status read_asset(
   const pks_snapshot *snapshot, const char *path, size_t path_length, uint8_t **out, size_t *length, pks_error *error
 ) {
   pks_asset asset;
-  pks_status status = pks_find(&asset, snapshot, path, path_length, PKS_ANY_PACK, error);
+  pks_status status = pks_snapshot_find(&asset, snapshot, path, path_length, PKS_ANY_PACK, error);
   if (status) { return status; }
   uint8_t *bytes = malloc(asset.size + 1);
   if (!bytes) { abort(); }

@@ -67,7 +67,7 @@ static void read_all(const pks_snapshot *snapshot) {
   static const char *const paths[] = {"hello.txt", "large.bin"};
   for (size_t i = 0; i < 2; i++) {
     pks_asset asset;
-    REQUIRE(!pks_find(&asset, snapshot, paths[i], strlen(paths[i]), PKS_ANY_PACK, NULL));
+    REQUIRE(!pks_snapshot_find(&asset, snapshot, paths[i], strlen(paths[i]), PKS_ANY_PACK, NULL));
     void *bytes = malloc(asset.size + 1);
     REQUIRE(bytes && !pks_asset_read(&asset, 0, bytes, asset.size, NULL));
     free(bytes);
@@ -139,7 +139,7 @@ static void use_all(inherited *in) {
   REQUIRE(pks_store_generation(&generation, in->store, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_open(&snapshot, in->store, &error) == PKS_FORKED);
   REQUIRE(strcmp(error.text, "this process was forked after the store was opened: open it anew") == 0);
-  REQUIRE(pks_find(&asset, in->snapshot, "hello.txt", 9, PKS_ANY_PACK, NULL) == PKS_FORKED);
+  REQUIRE(pks_snapshot_find(&asset, in->snapshot, "hello.txt", 9, PKS_ANY_PACK, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read(&in->asset, 0, &byte, 1, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read(&in->asset, 0, NULL, 0, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read_while(&in->asset, 0, &byte, 1, goes_on, NULL, NULL) == PKS_FORKED);
@@ -196,7 +196,7 @@ static void check_forked_child(pks_store *store) {
   uint64_t before, newest, after;
   REQUIRE(!pks_snapshot_open(&in.snapshot, store, NULL));
   read_all(in.snapshot);
-  REQUIRE(!pks_find(&in.asset, in.snapshot, "hello.txt", 9, PKS_ANY_PACK, NULL));
+  REQUIRE(!pks_snapshot_find(&in.asset, in.snapshot, "hello.txt", 9, PKS_ANY_PACK, NULL));
   REQUIRE(!pks_cursor_open(&in.cursor, in.snapshot, "", 0, PKS_ANY_PACK, PKS_CHILDREN, NULL));
   before = pks_snapshot_generation(in.snapshot);
   // The store's own hold on that generation goes, so that the snapshot's is the last one.
@@ -322,7 +322,7 @@ int main(int count, char **arguments) {
   }
   store_path = arguments[1];
   folder = arguments[2];
-  vfs = *pks__vfs_posix();
+  vfs = *pks_vfs_posix();
   if (count > 3) { vfs.fork_mark = pks__vfs_posix_count_forks; }
   alarm(120);
   pks_store *store = open_store();

@@ -33,21 +33,21 @@ uint8_t *fuzz_copy(const void *bytes, size_t byte_count) {
 
 // MARK: - One file
 
-static int open_file(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
+static int open_file(void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out) {
   (void)context, (void)folder, (void)path, (void)mode;
   *out = 3;
   return 0;
 }
 
-static void close_file(void *context, pks__file file) { (void)context, (void)file; }
+static void close_file(void *context, pks_vfs_file file) { (void)context, (void)file; }
 
-static int info_of(void *context, pks__file file, pks__file_info *out) {
+static int info_of(void *context, pks_vfs_file file, pks_vfs_info *out) {
   (void)file;
-  *out = (pks__file_info){.kind = PKS__KIND_FILE, .size = ((fuzz_file *)context)->length};
+  *out = (pks_vfs_info){.kind = PKS_VFS_KIND_FILE, .size = ((fuzz_file *)context)->length};
   return 0;
 }
 
-static int read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+static int read_at(void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
   (void)file;
   const fuzz_file *whole = context;
   *got = offset < whole->length ? pks__min_size(byte_count, whole->length - (size_t)offset) : 0;
@@ -55,7 +55,7 @@ static int read_at(void *context, pks__file file, uint64_t offset, void *out, si
   return 0;
 }
 
-static int write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
+static int write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   (void)file;
   const fuzz_file *whole = context;
   if (!pks__range_fits(offset, byte_count, whole->length)) { return EIO; }
@@ -63,12 +63,12 @@ static int write_at(void *context, pks__file file, uint64_t offset, const void *
   return 0;
 }
 
-static int sync_file(void *context, pks__file file) {
+static int sync_file(void *context, pks_vfs_file file) {
   (void)context, (void)file;
   return 0;
 }
 
-static int map_file(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
+static int map_file(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   (void)file, (void)writable;
   const fuzz_file *whole = context;
   FUZZ_ASSERT(byte_count > 0 && byte_count <= whole->length);

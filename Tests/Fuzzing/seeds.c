@@ -182,7 +182,7 @@ static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, 
   pks__frame_reader *reader;
   pks__segment *segment;
   pks__segment_id id;
-  pks__file folder;
+  pks_vfs_file folder;
   FUZZ_ASSERT(pks__segment_name_parse(strrchr(path, '/') + 1, &id));
   FUZZ_ASSERT(!vfs->open_root(vfs->context, "/store", false, &folder));
   FUZZ_ASSERT(!pks__segment_open(&segment, vfs, folder, path + strlen("/store/"), &id, NULL));

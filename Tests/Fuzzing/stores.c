@@ -151,7 +151,7 @@ static void walk(const pks_snapshot *snapshot, const char *folder, size_t length
       walk(snapshot, path, entry.asset.path_length, pack, PKS_CHILDREN);
     }
     pks_asset found;
-    if (!pks_find(&found, snapshot, path, entry.asset.path_length, pack, &error) && kind == PKS_DESCENDANTS) {
+    if (!pks_snapshot_find(&found, snapshot, path, entry.asset.path_length, pack, &error) && kind == PKS_DESCENDANTS) {
       read_asset(&found);
     }
   }
@@ -215,7 +215,7 @@ static void examine(const pks_snapshot *snapshot) {
                                       "start/below", "long",   "nothing"};
   for (size_t i = 0; i < PKS_COUNT_OF(paths); i++) {
     pks_asset asset;
-    if (!pks_find(&asset, snapshot, paths[i], strlen(paths[i]), PKS_ANY_PACK, &error)) { read_asset(&asset); }
+    if (!pks_snapshot_find(&asset, snapshot, paths[i], strlen(paths[i]), PKS_ANY_PACK, &error)) { read_asset(&asset); }
   }
   pks_stat stat;
   (void)pks_snapshot_stat(snapshot, &stat, NULL, &error);

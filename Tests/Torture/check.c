@@ -174,7 +174,7 @@ bool check_asset(
   char path[CONTENT_PATH_SIZE];
   content_path(pack, asset, path);
   uint32_t winner = state_winner(state, pack, asset);
-  pks_status status = pks_find(&found, snapshot, path, strlen(path), PKS_ANY_PACK, &error);
+  pks_status status = pks_snapshot_find(&found, snapshot, path, strlen(path), PKS_ANY_PACK, &error);
   if (winner == PACK_COUNT) {
     return status == PKS_NOT_FOUND
       || fail(checker->failure, "%s should not be there: %s", path, pks_status_name(status));

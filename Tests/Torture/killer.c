@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const pks_vfs *machine(void) { return pks__vfs_posix(); }
+static const pks_vfs *machine(void) { return pks_vfs_posix(); }
 
 static void die(killer *killer) {
   if (killer->was_killed) { atomic_store(killer->was_killed, 1); }
@@ -24,33 +24,37 @@ static bool count(killer *killer, bool is_long_write) {
   (void)count(context, false);                                                                                         \
   return machine()->call
 
-static int counted_open_root(void *context, const char *path, bool create, pks__file *out) {
+static int counted_open_root(void *context, const char *path, bool create, pks_vfs_file *out) {
   COUNTED(open_root(NULL, path, create, out));
 }
-static int counted_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
+static int counted_open(
+  void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out
+) {
   COUNTED(open(NULL, folder, path, mode, out));
 }
-static void counted_close(void *context, pks__file file) {
+static void counted_close(void *context, pks_vfs_file file) {
   (void)count(context, false);
   machine()->close(NULL, file);
 }
-static int counted_info(void *context, pks__file folder, const char *path, bool follow, pks__file_info *out) {
+static int counted_info(void *context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out) {
   COUNTED(info(NULL, folder, path, follow, out));
 }
-static int counted_info_of(void *context, pks__file file, pks__file_info *out) { COUNTED(info_of(NULL, file, out)); }
+static int counted_info_of(void *context, pks_vfs_file file, pks_vfs_info *out) { COUNTED(info_of(NULL, file, out)); }
 static int counted_read_link(
-  void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length
+  void *context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length
 ) {
   COUNTED(read_link(NULL, folder, path, out, capacity, length));
 }
-static int counted_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
+static int counted_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   COUNTED(list(NULL, folder, visit, visit_context));
 }
-static int counted_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+static int counted_read_at(
+  void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got
+) {
   COUNTED(read_at(NULL, file, offset, out, byte_count, got));
 }
 
-static int counted_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
+static int counted_write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   killer *killer = context;
   if (count(killer, byte_count > 1)) {
     size_t part = killer->part == 1 ? 1 : killer->part == 2 ? byte_count / 2 : byte_count - 1;
@@ -60,40 +64,42 @@ static int counted_write_at(void *context, pks__file file, uint64_t offset, cons
   return machine()->write_at(NULL, file, offset, bytes, byte_count);
 }
 
-static int counted_preallocate(void *context, pks__file file, uint64_t size) { COUNTED(preallocate(NULL, file, size)); }
-static int counted_sync(void *context, pks__file file) {
+static int counted_preallocate(void *context, pks_vfs_file file, uint64_t size) {
+  COUNTED(preallocate(NULL, file, size));
+}
+static int counted_sync(void *context, pks_vfs_file file) {
   killer *killer = context;
   (void)count(killer, false);
   return killer->skips_syncs ? 0 : machine()->sync(NULL, file);
 }
-static int counted_make_folder(void *context, pks__file folder, const char *path) {
+static int counted_make_folder(void *context, pks_vfs_file folder, const char *path) {
   COUNTED(make_folder(NULL, folder, path));
 }
-static int counted_rename(void *context, pks__file folder, const char *from, const char *to) {
+static int counted_rename(void *context, pks_vfs_file folder, const char *from, const char *to) {
   COUNTED(rename(NULL, folder, from, to));
 }
-static int counted_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
+static int counted_unlink(void *context, pks_vfs_file folder, const char *path, bool is_folder) {
   COUNTED(unlink(NULL, folder, path, is_folder));
 }
-static int counted_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
+static int counted_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   COUNTED(map(NULL, file, byte_count, writable, out));
 }
 static void counted_unmap(void *context, void *address, size_t byte_count) {
   (void)count(context, false);
   machine()->unmap(NULL, address, byte_count);
 }
-static int counted_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+static int counted_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   COUNTED(map_private(NULL, file, offset, byte_count, out));
 }
-static int counted_memory_file(void *context, const char *label, pks__file *out) {
+static int counted_memory_file(void *context, const char *label, pks_vfs_file *out) {
   COUNTED(memory_file(NULL, label, out));
 }
-static int counted_seal(void *context, pks__file file) { COUNTED(seal(NULL, file)); }
-static int counted_touch(void *context, pks__file folder, const char *path) { COUNTED(touch(NULL, folder, path)); }
-static int counted_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+static int counted_seal(void *context, pks_vfs_file file) { COUNTED(seal(NULL, file)); }
+static int counted_touch(void *context, pks_vfs_file folder, const char *path) { COUNTED(touch(NULL, folder, path)); }
+static int counted_lock(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind) {
   COUNTED(lock(NULL, file, offset, length, kind));
 }
-static int counted_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+static int counted_lock_held(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held) {
   COUNTED(lock_held(NULL, file, offset, length, held));
 }
 static int counted_random(void *context, void *out, size_t byte_count) { COUNTED(random(NULL, out, byte_count)); }

@@ -123,7 +123,7 @@ static bool check_folder(
 static bool check_locks(const char *store, const char *name, failure *failure) {
   char path[4096];
   (void)snprintf(path, sizeof path, "%s/%s", store, name);
-  const pks_vfs *vfs = pks__vfs_posix();
+  const pks_vfs *vfs = pks_vfs_posix();
   bool held = true;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   bool asked = file >= 0 && vfs->lock_held(NULL, file, 0, INT64_MAX, &held) == 0;

@@ -91,7 +91,7 @@ static void note_hold(reader *reader, const held_snapshot *held) {
   failure whole = reader->failure;
   (void)snprintf(path, sizeof path, "%s/" PKS__READERS_FILE, reader->part->store);
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  int error = file < 0 ? -1 : pks__vfs_posix()->lock_held(NULL, file, held->generation, 1, &is_held);
+  int error = file < 0 ? -1 : pks_vfs_posix()->lock_held(NULL, file, held->generation, 1, &is_held);
   (void)close(file);
   (void)snprintf(
     reader->failure.text, sizeof reader->failure.text, "generation %llu, its byte %s, at %llu: %s",

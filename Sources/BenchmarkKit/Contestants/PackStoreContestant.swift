@@ -184,7 +184,7 @@ private final class CoreReader: AssetReader {
   @inline(__always)
   private func find(_ path: AssetPath) throws -> pks_asset {
     var asset = pks_asset()
-    try check { pks_find(&asset, snapshot, path.utf8, path.utf8Count, .max, $0) }
+    try check { pks_snapshot_find(&asset, snapshot, path.utf8, path.utf8Count, .max, $0) }
     return asset
   }
 

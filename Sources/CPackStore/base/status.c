@@ -62,6 +62,8 @@ pks_status pks__fail_is_site(pks_error *error) {
   return pks__fail(error, PKS_IS_SITE, "the store is a site's, and only publications change it", NULL, PKS_NO_OFFSET);
 }
 
+const char *pks_library_version(void) { return PKS_LIBRARY_VERSION; }
+
 const char *pks_status_name(pks_status status) {
   switch (status) {
     case PKS_OK: return "ok";

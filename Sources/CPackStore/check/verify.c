@@ -20,10 +20,10 @@
 /// Reads a small file whole into `v->stored`.
 static pks_status read_file(pks__verification *v, const char *path) {
   const pks_vfs *vfs = v->snapshot->store->vfs;
-  pks__file file = PKS__NO_FILE;
-  pks__file_info info = {0};
+  pks_vfs_file file = PKS_VFS_NO_FILE;
+  pks_vfs_info info = {0};
   size_t got = 0;
-  int failure = pks__vfs_open(vfs, v->snapshot->store->root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, v->snapshot->store->root, path, PKS_VFS_OPEN_READ, &file);
   if (failure) { return pks__fail_system(&v->found, failure, "cannot open", path); }
   failure = pks__vfs_info_of(vfs, file, &info);
   v->stored.length = 0;
@@ -50,7 +50,7 @@ static void check_copies(pks__verification *v, const pks__control *control) {
 static pks_status check_control(pks__verification *v, pks__control *control) {
   pks_store *store = v->snapshot->store;
   v->totals.files_checked++;
-  pks__file_info info;
+  pks_vfs_info info;
   pks_status status = pks__store_read_control(store, control, &v->found);
   int failure = status ? 0 : pks__vfs_info_of(store->vfs, store->control, &info);
   if (failure) { status = pks__fail_system(&v->found, failure, "cannot examine", PKS__CONTROL_FILE); }

@@ -187,7 +187,7 @@ static pks_status check_run_rows(pks__verification *v, pks__run *run) {
 /// Whether the file is as long as it was when the snapshot mapped it.
 static pks_status check_length(pks__verification *v, const char *path, uint64_t length) {
   const pks_vfs *vfs = v->snapshot->store->vfs;
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info(vfs, v->snapshot->store->root, path, false, &info);
   if (failure || info.size < length) { v->runs_are_long = false; }
   return failure ? pks__verify_settle(v, pks__fail_system(&v->found, failure, "cannot examine", path), NULL) : PKS_OK;

@@ -10,34 +10,38 @@ static const pks_vfs *below(void *context) { return ((const pks__vfs_retry *)con
 
 // MARK: - Reading: once more after an I/O error
 
-static int patient_open_root(void *context, const char *path, bool create, pks__file *out) {
+static int patient_open_root(void *context, const char *path, bool create, pks_vfs_file *out) {
   int failure = pks__vfs_open_root(below(context), path, create, out);
   return failure == EIO ? pks__vfs_open_root(below(context), path, create, out) : failure;
 }
 
-static int patient_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
+static int patient_open(
+  void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out
+) {
   int failure = pks__vfs_open(below(context), folder, path, mode, out);
   return failure == EIO ? pks__vfs_open(below(context), folder, path, mode, out) : failure;
 }
 
-static int patient_info(void *context, pks__file folder, const char *path, bool follow, pks__file_info *out) {
+static int patient_info(void *context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out) {
   int failure = pks__vfs_info(below(context), folder, path, follow, out);
   return failure == EIO ? pks__vfs_info(below(context), folder, path, follow, out) : failure;
 }
 
-static int patient_info_of(void *context, pks__file file, pks__file_info *out) {
+static int patient_info_of(void *context, pks_vfs_file file, pks_vfs_info *out) {
   int failure = pks__vfs_info_of(below(context), file, out);
   return failure == EIO ? pks__vfs_info_of(below(context), file, out) : failure;
 }
 
 static int patient_read_link(
-  void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length
+  void *context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length
 ) {
   int failure = pks__vfs_read_link(below(context), folder, path, out, capacity, length);
   return failure == EIO ? pks__vfs_read_link(below(context), folder, path, out, capacity, length) : failure;
 }
 
-static int patient_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+static int patient_read_at(
+  void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got
+) {
   int failure = pks__vfs_read_at(below(context), file, offset, out, byte_count, got);
   return failure == EIO ? pks__vfs_read_at(below(context), file, offset, out, byte_count, got) : failure;
 }
@@ -45,7 +49,7 @@ static int patient_read_at(void *context, pks__file file, uint64_t offset, void 
 enum { READ_SIZE = 64 * 1024 };
 
 /// Reads a part of a file for nothing but to see that it can be read.
-static int try_range(void *context, pks__file file, uint64_t offset, uint64_t length) {
+static int try_range(void *context, pks_vfs_file file, uint64_t offset, uint64_t length) {
   uint8_t *buffer = pks__allocate(READ_SIZE);
   int failure = buffer ? 0 : ENOMEM;
   for (uint64_t end = offset + length; !failure && offset < end; offset += READ_SIZE) {
@@ -57,7 +61,7 @@ static int try_range(void *context, pks__file file, uint64_t offset, uint64_t le
 }
 
 /// Reads the table at the end of a file, which is all that is looked at in a mapping; without one, the end.
-static int try_table(void *context, pks__file file, uint64_t file_length) {
+static int try_table(void *context, pks_vfs_file file, uint64_t file_length) {
   pks__table_trailer trailer;
   size_t got = 0;
   if (file_length < sizeof trailer) { return try_range(context, file, 0, file_length); }
@@ -70,61 +74,61 @@ static int try_table(void *context, pks__file file, uint64_t file_length) {
   return try_range(context, file, offset, file_length - offset);
 }
 
-static int patient_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
+static int patient_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   int failure = writable ? 0 : try_table(context, file, byte_count);
   if (failure) { return failure; }
   failure = pks__vfs_map(below(context), file, byte_count, writable, out);
   return failure == EIO ? pks__vfs_map(below(context), file, byte_count, writable, out) : failure;
 }
 
-static int patient_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+static int patient_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   int failure = pks__vfs_map_private(below(context), file, offset, byte_count, out);
   return failure == EIO ? pks__vfs_map_private(below(context), file, offset, byte_count, out) : failure;
 }
 
 // MARK: - All else: once
 
-static int patient_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
+static int patient_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   return pks__vfs_list(below(context), folder, visit, visit_context);
 }
 
-static int patient_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
+static int patient_write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   return pks__vfs_write_at(below(context), file, offset, bytes, byte_count);
 }
 
-static int patient_preallocate(void *context, pks__file file, uint64_t size) {
+static int patient_preallocate(void *context, pks_vfs_file file, uint64_t size) {
   return pks__vfs_preallocate(below(context), file, size);
 }
 
-static int patient_sync(void *context, pks__file file) { return pks__vfs_sync(below(context), file); }
+static int patient_sync(void *context, pks_vfs_file file) { return pks__vfs_sync(below(context), file); }
 
-static int patient_make_folder(void *context, pks__file folder, const char *path) {
+static int patient_make_folder(void *context, pks_vfs_file folder, const char *path) {
   return pks__vfs_make_folder(below(context), folder, path);
 }
 
-static int patient_rename(void *context, pks__file folder, const char *from, const char *to) {
+static int patient_rename(void *context, pks_vfs_file folder, const char *from, const char *to) {
   return pks__vfs_rename(below(context), folder, from, to);
 }
 
-static int patient_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
+static int patient_unlink(void *context, pks_vfs_file folder, const char *path, bool is_folder) {
   return pks__vfs_unlink(below(context), folder, path, is_folder);
 }
 
-static int patient_memory_file(void *context, const char *label, pks__file *out) {
+static int patient_memory_file(void *context, const char *label, pks_vfs_file *out) {
   return pks__vfs_memory_file(below(context), label, out);
 }
 
-static int patient_seal(void *context, pks__file file) { return pks__vfs_seal(below(context), file); }
+static int patient_seal(void *context, pks_vfs_file file) { return pks__vfs_seal(below(context), file); }
 
-static int patient_touch(void *context, pks__file folder, const char *path) {
+static int patient_touch(void *context, pks_vfs_file folder, const char *path) {
   return pks__vfs_touch(below(context), folder, path);
 }
 
-static int patient_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+static int patient_lock(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind) {
   return pks__vfs_lock(below(context), file, offset, length, kind);
 }
 
-static int patient_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+static int patient_lock_held(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held) {
   return pks__vfs_lock_held(below(context), file, offset, length, held);
 }
 
@@ -136,13 +140,13 @@ static int patient_random(void *context, void *out, size_t byte_count) {
 
 static int patient_boot_id(void *context, uint8_t out[16]) { return pks__vfs_boot_id(below(context), out); }
 
-static int patient_free_bytes(void *context, pks__file folder, uint64_t *out) {
+static int patient_free_bytes(void *context, pks_vfs_file folder, uint64_t *out) {
   return pks__vfs_free_bytes(below(context), folder, out);
 }
 
-static void patient_close(void *context, pks__file file) { pks__vfs_close(below(context), file); }
+static void patient_close(void *context, pks_vfs_file file) { pks__vfs_close(below(context), file); }
 
-static void patient_advise(void *context, pks__file file, uint64_t offset, uint64_t byte_count, bool will_need) {
+static void patient_advise(void *context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need) {
   pks__vfs_advise(below(context), file, offset, byte_count, will_need);
 }
 
@@ -150,7 +154,7 @@ static void patient_unmap(void *context, void *address, size_t byte_count) {
   pks__vfs_unmap(below(context), address, byte_count);
 }
 
-static bool patient_map_is_live(void *context, pks__file file) { return pks__vfs_map_is_live(below(context), file); }
+static bool patient_map_is_live(void *context, pks_vfs_file file) { return pks__vfs_map_is_live(below(context), file); }
 
 static int patient_fork_mark(void *context, const uint32_t **out) { return pks__vfs_fork_mark(below(context), out); }
 

@@ -77,7 +77,7 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
 
 static pks_status file_exists(commit *commit, const char *path, bool *exists, pks_error *error) {
   const pks_vfs *vfs = commit->store->vfs;
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info(vfs, commit->store->root, path, false, &info);
   *exists = failure == 0;
   return failure && failure != ENOENT ? pks__fail_system(error, failure, "cannot examine", path) : PKS_OK;
@@ -170,7 +170,7 @@ static pks_status move_runs(commit *commit, const pks__generation *current, pks_
 /// Writes the generation's file under a name of the staging and moves it.
 static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_error *error) {
   pks__scratch bytes = {0};
-  pks__file_writer writer = {.file = PKS__NO_FILE};
+  pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
   char path[PKS__INDEX_NAME];
   pks__generation_path(commit->next.number, path);
   commit->next.durable = commit->sync;
@@ -380,7 +380,7 @@ static pks_status switch_generation(commit *commit, pks_snapshot *current, pks_e
 /// Whether the control file that this process has open is the one that the store has: a repair may have replaced it.
 static pks_status check_control(const pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__file_info open, named;
+  pks_vfs_info open, named;
   int failure = pks__vfs_info_of(vfs, store->control, &open);
   if (!failure) { failure = pks__vfs_info(vfs, store->root, PKS__CONTROL_FILE, false, &named); }
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
@@ -434,7 +434,7 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
 /// Makes a control file whose slots are both this one, and puts it in the place of whatever is there.
 static pks_status make_control(commit *commit, const pks__control_slot *slot, pks_error *error) {
   uint8_t bytes[PKS__CONTROL_SIZE];
-  pks__file_writer writer = {.file = PKS__NO_FILE};
+  pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
   pks__control_encode_new(slot, bytes);
   pks_status status =
     pks__file_writer_open(&writer, commit->store->vfs, commit->txn->staging.folder, PKS__CONTROL_FILE, error);

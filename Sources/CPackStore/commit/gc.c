@@ -23,7 +23,7 @@
 
 typedef struct collection {
   pks_store *store;
-  pks__file readers;
+  pks_vfs_file readers;
   bool with_segments;
   bool with_index;
   bool is_blind;       ///< damage hides what some generation needs
@@ -89,7 +89,7 @@ static pks_status keep_number(collection *collection, uint64_t number) {
     pks__generation_free(&generation);
     return status;
   }
-  status = pks__snapshot_create(&snapshot, collection->store, &generation, PKS__NO_FILE, &collection->found);
+  status = pks__snapshot_create(&snapshot, collection->store, &generation, PKS_VFS_NO_FILE, &collection->found);
   if (status) { return keep_unknown(collection, status, true); }
   status = keep_versions(collection, snapshot);
   pks__snapshot_release(snapshot);
@@ -141,9 +141,9 @@ static pks_status keep_held(collection *collection, uint64_t end, bool *any) {
 
 // MARK: - Dead files
 
-static bool note_dead(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool note_dead(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   collection *collection = context;
-  if (kind == PKS__KIND_FOLDER || pks__live_set_has(&collection->live, name, length)) { return true; }
+  if (kind == PKS_VFS_KIND_FOLDER || pks__live_set_has(&collection->live, name, length)) { return true; }
   collection->status = pks__scratch_append(&collection->dead, name, length, &collection->found);
   if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, &collection->found); }
   return collection->status == PKS_OK;
@@ -152,9 +152,9 @@ static bool note_dead(void *context, const char *name, size_t length, pks__file_
 /// Unlinks the files of a folder that are not live. A file that cannot be unlinked is tried again next time.
 static pks_status unlink_dead(collection *collection, const char *path) {
   const pks_vfs *vfs = collection->store->vfs;
-  pks__file folder = PKS__NO_FILE;
+  pks_vfs_file folder = PKS_VFS_NO_FILE;
   collection->dead.length = 0;
-  int failure = pks__vfs_open(vfs, collection->store->root, path, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, collection->store->root, path, PKS_VFS_OPEN_FOLDER, &folder);
   if (!failure) { failure = pks__vfs_list(vfs, folder, note_dead, collection); }
   for (uint64_t at = 0; !failure && !collection->status && at < collection->dead.length;) {
     const char *name = (const char *)collection->dead.bytes + at;
@@ -164,7 +164,7 @@ static pks_status unlink_dead(collection *collection, const char *path) {
     if (!kept && pks__segment_name_parse(name, &id)) { pks__store_forget_segment(collection->store, &id); }
     at += strlen(name) + 1;
   }
-  if (folder != PKS__NO_FILE) { pks__vfs_close(vfs, folder); }
+  if (folder != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, folder); }
   if (failure) { return pks__fail_system(&collection->found, failure, "cannot list", path); }
   return collection->status;
 }

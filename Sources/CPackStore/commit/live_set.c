@@ -104,7 +104,7 @@ pks_status pks__live_set_add_number(pks__live_set *needs, pks_store *store, uint
     pks__generation_free(&generation);
     return status;
   }
-  status = pks__snapshot_create(&snapshot, store, &generation, PKS__NO_FILE, error);
+  status = pks__snapshot_create(&snapshot, store, &generation, PKS_VFS_NO_FILE, error);
   if (!status) { status = pks__live_set_add_versions(needs, snapshot, error); }
   pks__snapshot_release(snapshot);
   return status;

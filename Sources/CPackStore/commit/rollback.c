@@ -48,14 +48,14 @@ static pks_status stage_version(pks_txn *txn, const char *pack, const pks__versi
   return status;
 }
 
-pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_version *now, pks_error *error) {
+pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   const pks__version *target;
   bool removed;
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = find_target(generation, pack, version, &removed, &target, error); }
   if (status) { return status; }
-  pks_version public = pks__version_public(target);
+  pks_pack_version public = pks__version_public(target);
   if (is_current(generation, pack, target)) {
     pks__staged_op change = {.kind = PKS__CHANGE_HOLD};
     (void)snprintf(change.pack, sizeof change.pack, "%s", pack);

@@ -25,9 +25,9 @@ typedef struct voucher {
 // MARK: - Writing anew
 
 /// Copies what the open file reads as to a new, synced file of the staging.
-static pks_status copy(pks__staging *staging, pks__file from, const char *path, pks_error *error) {
+static pks_status copy(pks__staging *staging, pks_vfs_file from, const char *path, pks_error *error) {
   const pks_vfs *vfs = staging->store->vfs;
-  pks__file_writer writer = {.file = PKS__NO_FILE};
+  pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
   uint8_t *bytes = pks__allocate(COPY_SIZE);
   pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
   if (!status) { status = pks__file_writer_open(&writer, vfs, staging->folder, COPY_NAME, error); }
@@ -46,8 +46,8 @@ static pks_status copy(pks__staging *staging, pks__file from, const char *path, 
 pks_status pks__write_anew(pks__staging *staging, const char *path, bool may_be_gone, pks_error *error) {
   const pks_store *store = staging->store;
   const pks_vfs *vfs = store->vfs;
-  pks__file file = PKS__NO_FILE;
-  int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_READ, &file);
+  pks_vfs_file file = PKS_VFS_NO_FILE;
+  int failure = pks__vfs_open(vfs, store->root, path, PKS_VFS_OPEN_READ, &file);
   if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   pks_status status = copy(staging, file, path, error);

@@ -79,7 +79,7 @@ pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
   return pks__generation_pack(&pks__txn_snapshot(txn)->generation, index);
 }
 
-pks_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version) {
+pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version) {
   const pks__pack_state *state = pks__generation_any_pack(&pks__txn_snapshot(txn)->generation, pack);
   PKS_ASSERT(version < state->version_count);
   return pks__version_public(&state->versions[version]);

@@ -14,10 +14,10 @@ typedef struct head {
 enum { HEAD_STORED = 8, TAIL_STORED = 8 };
 
 pks_status pks__record_log_open(
-  pks__record_log *out, const pks_vfs *vfs, pks__file file, const char *name, pks__scratch_folder *home,
+  pks__record_log *out, const pks_vfs *vfs, pks_vfs_file file, const char *name, pks__scratch_folder *home,
   pks_error *error
 ) {
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info_of(vfs, file, &info);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", name); }
   *out = (pks__record_log){.vfs = vfs, .file = file, .name = name, .present = info.size};

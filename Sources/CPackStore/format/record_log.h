@@ -15,16 +15,16 @@ enum { PKS__RECORD_MAX = 65 * 1024 * 1024 };
 
 typedef struct pks__record_log {
   const pks_vfs *vfs;
-  pks__file file;    ///< open for reading and writing; the owner's
-  const char *name;  ///< for messages, static
-  uint64_t length;   ///< up to which records count
-  uint64_t sum;      ///< of the last of them
-  uint64_t present;  ///< bytes that the file had when it was opened
+  pks_vfs_file file;  ///< open for reading and writing; the owner's
+  const char *name;   ///< for messages, static
+  uint64_t length;    ///< up to which records count
+  uint64_t sum;       ///< of the last of them
+  uint64_t present;   ///< bytes that the file had when it was opened
   pks__scratch buffer;
 } pks__record_log;
 
 pks_status pks__record_log_open(
-  pks__record_log *out, const pks_vfs *vfs, pks__file file, const char *name, pks__scratch_folder *home,
+  pks__record_log *out, const pks_vfs *vfs, pks_vfs_file file, const char *name, pks__scratch_folder *home,
   pks_error *error
 );
 void pks__record_log_close(pks__record_log *records);  ///< a zeroed one is fine

@@ -55,12 +55,12 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   return PKS_OK;
 }
 
-static pks_status map_file(pks__table *table, pks__file folder, const char *path, pks_error *error) {
+static pks_status map_file(pks__table *table, pks_vfs_file folder, const char *path, pks_error *error) {
   const pks_vfs *vfs = table->vfs;
-  pks__file file = PKS__NO_FILE;
-  int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_READ, &file);
+  pks_vfs_file file = PKS_VFS_NO_FILE;
+  int failure = pks__vfs_open(vfs, folder, path, PKS_VFS_OPEN_READ, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  pks__file_info info = {0};
+  pks_vfs_info info = {0};
   void *address = NULL;
   failure = pks__vfs_info_of(vfs, file, &info);
   if (!failure && info.size > 0) { failure = pks__vfs_map(vfs, file, (size_t)info.size, false, &address); }
@@ -85,7 +85,7 @@ static pks_status open_mapping(pks__table *table, pks__table_kind kind, pks_erro
 }
 
 pks_status pks__table_open(
-  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
 ) {
   pks__table table = {.vfs = vfs};
   (void)snprintf(table.name, sizeof table.name, "%s", path);

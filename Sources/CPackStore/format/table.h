@@ -28,7 +28,7 @@ typedef struct pks__table {
 /// Opens and maps the table at the end of `path`. CORRUPT when it is not a table of that kind, NEWER_FORMAT when of a
 /// later version.
 pks_status pks__table_open(
-  pks__table *out, const pks_vfs *vfs, pks__file folder, const char *path, pks__table_kind kind, pks_error *error
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
 );
 /// The same for a file that the caller has mapped, and keeps mapped longer than the table is open.
 pks_status pks__table_open_mapped(

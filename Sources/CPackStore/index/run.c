@@ -40,7 +40,7 @@ static bool read_header(pks__run *run, const pks__run_header *header) {
     && read_section(table, header->chunk_rows, run->chunk_count, sizeof(pks__chunk_row), &run->chunk_rows);
 }
 
-pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error) {
+pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_error *error) {
   pks__run run = {0};
   pks_status status = pks__table_open(&run.table, vfs, folder, path, PKS__TABLE_RUN, error);
   if (status) { return status; }

@@ -36,7 +36,7 @@ typedef struct pks__run {
 } pks__run;
 
 /// Opens and maps the run in the file `path`.
-pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error);
+pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_error *error);
 void pks__run_close(pks__run *run);  ///< a zeroed one is fine
 
 /// A record, decoded; names, target and extents are on loan until the run closes.

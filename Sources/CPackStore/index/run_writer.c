@@ -332,7 +332,7 @@ pks_status pks__run_writer_finish(
   pks__scratch body, tail;
   pks__scratch_init(&body, writer->home);
   pks__scratch_init(&tail, writer->home);
-  pks__file_writer file = {.file = PKS__NO_FILE};
+  pks__file_writer file = {.file = PKS_VFS_NO_FILE};
   pks_status status = lay_out(writer, &body, error);
   if (!status) { status = pks__table_finish(&body, 0, PKS__TABLE_RUN, &tail, error); }
   if (!status) { status = pks__file_writer_open(&file, writer->home->vfs, writer->home->folder, path, error); }

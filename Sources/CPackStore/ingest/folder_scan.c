@@ -12,7 +12,7 @@
 typedef struct listed {
   uint64_t name;  ///< offset in the names
   uint32_t length;
-  uint8_t kind;  ///< pks__file_kind
+  uint8_t kind;  ///< pks_vfs_kind
   bool executable;
   uint64_t size;
 } listed;
@@ -30,7 +30,7 @@ typedef struct level {
 typedef struct scan {
   pks__folder_scan *source;
   const pks_add_request *request;
-  const pks__file_info *own;
+  const pks_vfs_info *own;
   pks__scratch names, entries, levels;
   char path[PKS__PATH_MAX + 3];  ///< room for "/."
   size_t path_length;
@@ -71,7 +71,7 @@ static void pop_name(scan *scan, size_t before) {
   scan->path[before] = 0;
 }
 
-static bool visit_name(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool visit_name(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   scan *scan = context;
   listed entry = {.name = scan->names.length, .length = (uint32_t)length, .kind = (uint8_t)kind};
   scan->status = pks__scratch_append(&scan->names, name, length, scan->error);
@@ -80,7 +80,7 @@ static bool visit_name(void *context, const char *name, size_t length, pks__file
 }
 
 /// Follows the link at the present path to what it stands for. False when it is to be left out.
-static bool follow_link(scan *scan, pks__file_info *info) {
+static bool follow_link(scan *scan, pks_vfs_info *info) {
   const pks__folder_scan *source = scan->source;
   bool leads_out = false;
   int failure = 0;
@@ -100,21 +100,21 @@ static bool follow_link(scan *scan, pks__file_info *info) {
 /// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
 static bool examine(scan *scan, listed *entry) {
   const pks__folder_scan *source = scan->source;
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info(source->vfs, source->root, scan->path, false, &info);
   if (failure) {
     notice(scan, PKS_NOTICE_UNREADABLE, failure);
     return false;
   }
-  if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_FOLLOW && !follow_link(scan, &info)) {
+  if (info.kind == PKS_VFS_KIND_LINK && scan->request->links == PKS_LINKS_FOLLOW && !follow_link(scan, &info)) {
     return false;
   }
-  bool is_own = info.kind == PKS__KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
-  if (info.kind == PKS__KIND_OTHER || is_own) {
+  bool is_own = info.kind == PKS_VFS_KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
+  if (info.kind == PKS_VFS_KIND_OTHER || is_own) {
     notice(scan, is_own ? PKS_NOTICE_OWN_STORE : PKS_NOTICE_SKIPPED, 0);
     return false;
   }
-  if (info.kind == PKS__KIND_LINK && scan->request->links == PKS_LINKS_REFUSE) {
+  if (info.kind == PKS_VFS_KIND_LINK && scan->request->links == PKS_LINKS_REFUSE) {
     notice(scan, PKS_NOTICE_LINK_REFUSED, 0);
     return false;
   }
@@ -130,8 +130,8 @@ static int compare_entries(const scan *scan, const listed *a, const listed *b) {
   size_t shared = pks__min_size(a->length, b->length);
   int order = memcmp(names + a->name, names + b->name, shared);
   if (order != 0) { return order; }
-  int a_next = a->length > shared ? (unsigned char)names[a->name + shared] : a->kind == PKS__KIND_FOLDER ? '/' : -1;
-  int b_next = b->length > shared ? (unsigned char)names[b->name + shared] : b->kind == PKS__KIND_FOLDER ? '/' : -1;
+  int a_next = a->length > shared ? (unsigned char)names[a->name + shared] : a->kind == PKS_VFS_KIND_FOLDER ? '/' : -1;
+  int b_next = b->length > shared ? (unsigned char)names[b->name + shared] : b->kind == PKS_VFS_KIND_FOLDER ? '/' : -1;
   return a_next - b_next;
 }
 
@@ -209,10 +209,10 @@ static pks_status enter_folder(scan *scan) {
     .items_before = pks__entry_list_count(source->listing),
     .path_length = scan->path_length,
   };
-  pks__file folder = PKS__NO_FILE;
-  pks__file_info info = {0};
+  pks_vfs_file folder = PKS_VFS_NO_FILE;
+  pks_vfs_info info = {0};
   const char *path = scan->path_length > 0 ? scan->path : ".";
-  pks__open_mode mode = source->follows ? PKS__OPEN_FOLDER_FOLLOW : PKS__OPEN_FOLDER;
+  pks_vfs_open_mode mode = source->follows ? PKS_VFS_OPEN_FOLDER_FOLLOW : PKS_VFS_OPEN_FOLDER;
   int failure = pks__vfs_open(source->vfs, source->root, path, mode, &folder);
   if (!failure) {
     failure = pks__vfs_info_of(source->vfs, folder, &info);
@@ -274,7 +274,7 @@ static bool is_loop(const scan *scan, uint64_t device, uint64_t inode) {
 
 static pks_status visit_folder(scan *scan) {
   if (scan->request->links == PKS_LINKS_FOLLOW) {
-    pks__file_info info;
+    pks_vfs_info info;
     const pks_vfs *vfs = scan->source->vfs;
     int failure = pks__vfs_info(vfs, scan->source->root, scan->path, true, &info);
     if (failure || is_loop(scan, info.device, info.inode)) {
@@ -324,13 +324,13 @@ static pks_status visit_entry(scan *scan, const listed *entry) {
   if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { return PKS_OK; }
   pks_status status = report_scan(scan);
   if (status) { return status; }
-  if (entry->kind == PKS__KIND_FOLDER) {
+  if (entry->kind == PKS_VFS_KIND_FOLDER) {
     uint64_t depth = scan->levels.length;
     status = visit_folder(scan);
     // The folder's own level pops the name when it ends.
     if (scan->levels.length > depth) { return status; }
   } else {
-    status = add_item(scan, entry, entry->kind == PKS__KIND_LINK ? PKS__RECORD_LINK : PKS__RECORD_FILE);
+    status = add_item(scan, entry, entry->kind == PKS_VFS_KIND_LINK ? PKS__RECORD_LINK : PKS__RECORD_FILE);
   }
   pop_name(scan, before);
   return status;
@@ -379,13 +379,13 @@ static void mark_mapped(pks__folder_scan *source, const pks_add_request *request
 
 pks_status pks__folder_scan_scan(
   pks__folder_scan *out, pks__entry_list *listing, pks__scratch_folder *home, const pks_add_request *request,
-  const pks__file_info *own, pks_error *error
+  const pks_vfs_info *own, pks_error *error
 ) {
   bool follows = request->links == PKS_LINKS_FOLLOW;
-  pks__folder_scan source = {.vfs = home->vfs, .root = PKS__NO_FILE, .follows = follows, .listing = listing};
+  pks__folder_scan source = {.vfs = home->vfs, .root = PKS_VFS_NO_FILE, .follows = follows, .listing = listing};
   pks_status status = open_root(&source, request->folder, error);
   if (status) { return status; }
-  pks__file_info root = {0};
+  pks_vfs_info root = {0};
   int failure = pks__vfs_info_of(source.vfs, source.root, &root);
   if (failure) { status = pks__fail_system(error, failure, "cannot examine", request->folder); }
   if (!status && root.device == own->device && root.inode == own->inode) {
@@ -414,17 +414,17 @@ pks_status pks__folder_scan_scan(
 
 void pks__folder_scan_close(pks__folder_scan *source) {
   if (!source->vfs) { return; }
-  if (source->root != PKS__NO_FILE) { pks__vfs_close(source->vfs, source->root); }
+  if (source->root != PKS_VFS_NO_FILE) { pks__vfs_close(source->vfs, source->root); }
   *source = (pks__folder_scan){0};
 }
 
 pks_status pks__folder_scan_open(
-  const pks__folder_scan *source, const pks__item *item, pks__file *out, pks_error *error
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file *out, pks_error *error
 ) {
   char path[PKS__PATH_MAX + 1];
   memcpy(path, pks__entry_list_path(source->listing, item), item->path_length);
   path[item->path_length] = 0;
-  pks__open_mode mode = source->follows ? PKS__OPEN_READ_FOLLOW : PKS__OPEN_READ;
+  pks_vfs_open_mode mode = source->follows ? PKS_VFS_OPEN_READ_FOLLOW : PKS_VFS_OPEN_READ;
   int failure = pks__vfs_open(source->vfs, source->root, path, mode, out);
   bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
   if (failure == ENOENT || is_other) {
@@ -453,7 +453,7 @@ pks_status pks__folder_scan_failed(
 }
 
 pks_status pks__folder_scan_read(
-  const pks__folder_scan *source, const pks__item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, uint64_t offset, void *out, size_t length,
   pks_error *error
 ) {
   size_t got = 0;
@@ -465,7 +465,7 @@ pks_status pks__folder_scan_read(
 void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pks_add_request *request) {
   for (uint64_t i = 0; request->notice && i < pks__entry_list_count(source->listing); i++) {
     const pks__item *item = pks__entry_list_at(source->listing, i);
-    pks__file file = PKS__NO_FILE;
+    pks_vfs_file file = PKS_VFS_NO_FILE;
     pks_error failure;
     if (item->kind != PKS__RECORD_FILE) { continue; }
     if (pks__folder_scan_open(source, item, &file, &failure) == PKS_OK) {

@@ -10,7 +10,7 @@
 
 typedef struct pks__folder_scan {
   const pks_vfs *vfs;
-  pks__file root;
+  pks_vfs_file root;
   bool follows;              ///< links were followed
   pks__entry_list *listing;  ///< what is in it
 } pks__folder_scan;
@@ -20,7 +20,7 @@ typedef struct pks__folder_scan {
 /// REFUSED after everything was reported; NOT_FOUND, WRONG_KIND for the folder itself.
 pks_status pks__folder_scan_scan(
   pks__folder_scan *out, pks__entry_list *listing, pks__scratch_folder *home, const pks_add_request *request,
-  const pks__file_info *own, pks_error *error
+  const pks_vfs_info *own, pks_error *error
 );
 void pks__folder_scan_close(pks__folder_scan *source);  ///< a zeroed one is fine
 
@@ -29,7 +29,7 @@ pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__i
 
 /// Reads `length` bytes at `offset` of an item's open file. SOURCE_CHANGED when it has fewer.
 pks_status pks__folder_scan_read(
-  const pks__folder_scan *source, const pks__item *item, pks__file file, uint64_t offset, void *out, size_t length,
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, uint64_t offset, void *out, size_t length,
   pks_error *error
 );
 /// A call of the seam failed for the item's file.
@@ -42,7 +42,7 @@ void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pk
 
 /// Opens the file of an item for reading. Links are followed if the request said so.
 pks_status pks__folder_scan_open(
-  const pks__folder_scan *source, const pks__item *item, pks__file *out, pks_error *error
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file *out, pks_error *error
 );
 
 #endif

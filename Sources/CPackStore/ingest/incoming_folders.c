@@ -8,14 +8,14 @@
 
 #define WEEK_NS ((int64_t)7 * 24 * 60 * 60 * 1000000000)
 
-int pks__incoming_lock(pks_store *store, pks__file file, bool *taken) {
-  int failure = pks__vfs_lock(store->vfs, file, 0, 1, PKS__LOCK_EXCLUSIVE);
+int pks__incoming_lock(pks_store *store, pks_vfs_file file, bool *taken) {
+  int failure = pks__vfs_lock(store->vfs, file, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   *taken = failure == 0;
   return failure == EAGAIN ? 0 : failure;
 }
 
-bool pks__incoming_is_named(pks_store *store, pks__file file, const char *path) {
-  pks__file_info open, named;
+bool pks__incoming_is_named(pks_store *store, pks_vfs_file file, const char *path) {
+  pks_vfs_info open, named;
   const pks_vfs *vfs = store->vfs;
   return !pks__vfs_info_of(vfs, file, &open) && !pks__vfs_info(vfs, store->root, path, false, &named)
     && open.device == named.device && open.inode == named.inode;
@@ -48,7 +48,7 @@ void pks__incoming_remove(pks_store *store, const char *path) {
 static int64_t last_touched(pks_store *store, const char *path) {
   const pks_vfs *vfs = store->vfs;
   pks__name_list list;
-  pks__file_info info;
+  pks_vfs_info info;
   int64_t newest = pks__vfs_info(vfs, store->root, path, false, &info) ? INT64_MAX : info.modified_ns;
   (void)pks__name_list_read(&list, store->vfs, store->root, path, NULL);
   uint64_t at = 0;
@@ -68,14 +68,14 @@ static void sweep_folder(pks_store *store, const char *path) {
   int64_t touched = last_touched(store, path), now = pks__vfs_now_ns(vfs);
   if (touched > now - WEEK_NS) { return; }
   char journal[PKS__INCOMING_PATH];
-  pks__file file;
+  pks_vfs_file file;
   (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
-  if (pks__vfs_open(vfs, store->root, journal, PKS__OPEN_LOCK, &file)) { return; }
+  if (pks__vfs_open(vfs, store->root, journal, PKS_VFS_OPEN_LOCK, &file)) { return; }
   bool taken = false;
   if (!pks__incoming_lock(store, file, &taken) && taken && pks__incoming_is_named(store, file, journal)) {
     pks__incoming_remove(store, path);
   }
-  if (taken) { (void)pks__vfs_lock(vfs, file, 0, 1, PKS__LOCK_NONE); }
+  if (taken) { (void)pks__vfs_lock(vfs, file, 0, 1, PKS_VFS_LOCK_NONE); }
   pks__vfs_close(vfs, file);
 }
 

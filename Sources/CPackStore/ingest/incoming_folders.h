@@ -11,9 +11,9 @@
 enum { PKS__INCOMING_PATH = 2 * PKS__INDEX_NAME };  ///< room for the path of a file
 
 /// Locks a journal; `*taken` is false when another process has it. Returns an errno.
-int pks__incoming_lock(pks_store *store, pks__file journal, bool *taken);
+int pks__incoming_lock(pks_store *store, pks_vfs_file journal, bool *taken);
 /// Whether the file that is open is the one that the path leads to: its last owner may have removed it.
-bool pks__incoming_is_named(pks_store *store, pks__file file, const char *path);
+bool pks__incoming_is_named(pks_store *store, pks_vfs_file file, const char *path);
 
 /// Unlinks the files of a folder that `keeps` (may be NULL) does not want to stay; the journal last, for as long as it is
 /// there the folder has an owner. What cannot be unlinked stays.

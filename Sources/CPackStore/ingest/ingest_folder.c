@@ -76,7 +76,7 @@ static pks_status consume_source(pks__dedup_pass *pass, const pks__folder_scan *
   pks__ingest *ingest = pass->ingest;
   block_ring ring = {0};
   pks__batch_filler filler = {
-    .source = source, .chunker = &ingest->chunker, .file = PKS__NO_FILE, .carry = (const uint8_t *)""};
+    .source = source, .chunker = &ingest->chunker, .file = PKS_VFS_NO_FILE, .carry = (const uint8_t *)""};
   pks_status status = make_ring(&ring, ingest, source, error);
   if (!status) { status = fill_ring(&ring, &filler, ingest->pool, error); }
   while (!status && ring.count > 0) {
@@ -101,19 +101,19 @@ typedef struct rereader {
   const pks__ingest *ingest;
   const pks__folder_scan *source;
   const pks__item *item;  ///< whose file is open
-  pks__file file;
+  pks_vfs_file file;
 } rereader;
 
 static void close_reread(rereader *rereader) {
   const pks_vfs *vfs = rereader->source->vfs;
-  if (rereader->file != PKS__NO_FILE) { pks__vfs_close(vfs, rereader->file); }
-  rereader->file = PKS__NO_FILE;
+  if (rereader->file != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, rereader->file); }
+  rereader->file = PKS_VFS_NO_FILE;
 }
 
 static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   rereader *rereader = context;
   pks_status status = PKS_OK;
-  if (rereader->file == PKS__NO_FILE || rereader->item != want->item) {
+  if (rereader->file == PKS_VFS_NO_FILE || rereader->item != want->item) {
     close_reread(rereader);
     rereader->item = want->item;
     status = pks__folder_scan_open(rereader->source, want->item, &rereader->file, error);
@@ -132,7 +132,7 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
 
 static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error *error) {
   pks_store *store = ingest->staging->store;
-  pks__file_info own = {0};
+  pks_vfs_info own = {0};
   int failure = pks__vfs_info_of(store->vfs, store->root, &own);
   if (failure) { return pks__fail_system(error, failure, "cannot examine", "."); }
   pks_status status =
@@ -143,7 +143,7 @@ static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error 
 }
 
 static pks_status store_source(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
-  rereader rereader = {.ingest = ingest, .source = source, .file = PKS__NO_FILE};
+  rereader rereader = {.ingest = ingest, .source = source, .file = PKS_VFS_NO_FILE};
   pks__chunk_fetch fetch = {.context = &rereader, .fetch = read_again};
   pks__dedup_pass pass;
   pks_status status = pks__dedup_pass_open(&pass, ingest, &fetch, error);

@@ -11,7 +11,7 @@ enum {
 /// A way through the folder.
 typedef struct link_walk {
   const pks_vfs *vfs;
-  pks__file root;
+  pks_vfs_file root;
   char here[PKS__PATH_MAX + 1];  ///< what was walked, free of links and of `..`
   size_t here_length;
   char left[LEFT_MAX + 1];  ///< what is still to be walked
@@ -60,17 +60,17 @@ static int step(link_walk *walk) {
     walk->leads_out = walk->here_length == 0;
     leave(walk);
   } else if (length > 0 && !(length == 1 && name[0] == '.')) {
-    pks__file_info info;
+    pks_vfs_info info;
     int failure = enter(walk, name, length);
     if (!failure) { failure = pks__vfs_info(walk->vfs, walk->root, walk->here, false, &info); }
     if (failure) { return failure; }
-    if (info.kind == PKS__KIND_LINK) { return follow(walk, rest); }
+    if (info.kind == PKS_VFS_KIND_LINK) { return follow(walk, rest); }
   }
   memmove(walk->left, rest, strlen(rest) + 1);
   return 0;
 }
 
-int pks__link_leads_out(const pks_vfs *vfs, pks__file root, const char *path, bool *leads_out) {
+int pks__link_leads_out(const pks_vfs *vfs, pks_vfs_file root, const char *path, bool *leads_out) {
   link_walk walk;
   size_t length = strlen(path);
   if (length > LEFT_MAX) { return ENAMETOOLONG; }

@@ -78,7 +78,7 @@ static void hash_chunks(pks__read_batch *block) {
 /// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
 static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = block->source;
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   pks_status status = pks__folder_scan_open(source, item, &file, error);
   if (status) { return status; }
   size_t got = 0;
@@ -134,7 +134,7 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
   const pks__folder_scan *source = filler->source;
   pks_status status = pks__folder_scan_open(source, item, &filler->file, error);
   if (status) { return status; }
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info_of(source->vfs, filler->file, &info);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
   filler->offset = 0;
@@ -147,7 +147,7 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
 /// Sees after the last byte whether the file is still the one that was opened.
 static pks_status close_large(pks__batch_filler *filler, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = filler->source;
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info_of(source->vfs, filler->file, &info);
   pks__batch_filler_close(filler);
   if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
@@ -159,7 +159,7 @@ static pks_status close_large(pks__batch_filler *filler, const pks__item *item, 
 static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block, pks_error *error) {
   const pks__folder_scan *source = filler->source;
   const pks__item *item = pks__entry_list_at(source->listing, filler->next_item);
-  block->begins_file = filler->file == PKS__NO_FILE;
+  block->begins_file = filler->file == PKS_VFS_NO_FILE;
   pks_status status = block->begins_file ? open_large(filler, item, error) : PKS_OK;
   if (status) { return status; }
   block->first_item = filler->next_item;
@@ -201,6 +201,6 @@ pks_status pks__read_batch_fill(pks__batch_filler *filler, pks__read_batch *bloc
 }
 
 void pks__batch_filler_close(pks__batch_filler *filler) {
-  if (filler->file != PKS__NO_FILE) { pks__vfs_close(filler->source->vfs, filler->file); }
-  filler->file = PKS__NO_FILE;
+  if (filler->file != PKS_VFS_NO_FILE) { pks__vfs_close(filler->source->vfs, filler->file); }
+  filler->file = PKS_VFS_NO_FILE;
 }

@@ -45,8 +45,8 @@ typedef struct pks__batch_filler {
   const pks__folder_scan *source;
   const pks__chunker *chunker;
   uint64_t next_item;
-  pks__file file;   ///< of the large file under way, or PKS__NO_FILE
-  uint64_t offset;  ///< in it, of the next byte to read
+  pks_vfs_file file;  ///< of the large file under way, or PKS_VFS_NO_FILE
+  uint64_t offset;    ///< in it, of the next byte to read
   int64_t modified_ns;
   const uint8_t *carry;  ///< bytes read but not cut yet, in the block filled last
   uint32_t carry_length;

@@ -10,7 +10,7 @@
 // MARK: - Sweeping
 
 /// Removes the files in a folder of `tmp`. What cannot be removed is left for the next sweep.
-static void empty_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+static void empty_folder(const pks_vfs *vfs, pks_vfs_file root, const char *path) {
   pks__name_list list;
   uint64_t at = 0;
   (void)pks__name_list_read(&list, vfs, root, path, NULL);
@@ -22,7 +22,7 @@ static void empty_folder(const pks_vfs *vfs, pks__file root, const char *path) {
   pks__name_list_free(&list);
 }
 
-static void remove_folder(const pks_vfs *vfs, pks__file root, const char *path) {
+static void remove_folder(const pks_vfs *vfs, pks_vfs_file root, const char *path) {
   empty_folder(vfs, root, path);
   (void)pks__vfs_unlink(vfs, root, path, true);
 }
@@ -36,7 +36,7 @@ static pks_status sweep_name(pks__staging *staging, const char *name, pks_error 
   // The creation's last step, the rename of the control file, may have left the old name when the power went.
   if (strcmp(name, PKS__CONTROL_FILE) == 0) { (void)pks__vfs_unlink(store->vfs, store->root, path, false); }
   if (!pks__hex_parse64(name, &id) || id >> PKS__STAGING_BITS != 0) { return PKS_OK; }
-  bool has_own = staging->folder != PKS__NO_FILE;
+  bool has_own = staging->folder != PKS_VFS_NO_FILE;
   if (has_own && id == staging->id) { return PKS_OK; }
   bool taken;
   pks_status status = pks__lock_staging(store->vfs, staging->lock, id, &taken, error);
@@ -82,13 +82,14 @@ static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
       pks__unlock_staging(vfs, staging->lock, staging->id);
       continue;
     }
-    if (!failure) { failure = pks__vfs_open(vfs, store->root, staging->path, PKS__OPEN_FOLDER, &staging->folder); }
+    if (!failure) { failure = pks__vfs_open(vfs, store->root, staging->path, PKS_VFS_OPEN_FOLDER, &staging->folder); }
     return failure ? pks__fail_system(error, failure, "cannot create", staging->path) : PKS_OK;
   }
 }
 
 pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error) {
-  pks__staging staging = {.store = store, .lock = PKS__NO_FILE, .readers = PKS__NO_FILE, .folder = PKS__NO_FILE};
+  pks__staging staging = {
+    .store = store, .lock = PKS_VFS_NO_FILE, .readers = PKS_VFS_NO_FILE, .folder = PKS_VFS_NO_FILE};
   const pks_vfs *vfs = store->vfs;
   pks_status status = pks__open_lock(vfs, store->root, &staging.lock, error);
   if (!status) { status = pks__open_readers(vfs, store->root, &staging.readers, error); }
@@ -112,16 +113,16 @@ void pks__staging_close(pks__staging *staging) {
   if (!staging->store) { return; }
   const pks_vfs *vfs = staging->store->vfs;
   pks__pool_destroy(staging->syncs);
-  if (staging->folder != PKS__NO_FILE) {
+  if (staging->folder != PKS_VFS_NO_FILE) {
     pks__vfs_close(vfs, staging->folder);
     (staging->leaves_garbage ? empty_folder : remove_folder)(vfs, staging->store->root, staging->path);
   }
-  if (staging->lock != PKS__NO_FILE) {
+  if (staging->lock != PKS_VFS_NO_FILE) {
     // Said, for a forked child may have this opening of the file too.
     pks__unlock_staging(vfs, staging->lock, staging->id);
     pks__vfs_close(vfs, staging->lock);
   }
-  if (staging->readers != PKS__NO_FILE) { pks__vfs_close(vfs, staging->readers); }
+  if (staging->readers != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, staging->readers); }
   *staging = (pks__staging){0};
 }
 
@@ -146,10 +147,10 @@ static void run_sync(pks__task *task, uint32_t worker) {
 
 /// Waits for the sync of a sealed segment, and closes its file.
 static int settle(pks__segment_series *series, pks__sealed_segment *sealed) {
-  if (sealed->file == PKS__NO_FILE) { return 0; }
+  if (sealed->file == PKS_VFS_NO_FILE) { return 0; }
   pks__pool_finish(series->staging->syncs, &sealed->task);
   pks__vfs_close(sealed->vfs, sealed->file);
-  sealed->file = PKS__NO_FILE;
+  sealed->file = PKS_VFS_NO_FILE;
   return sealed->sync_failure;
 }
 
@@ -169,7 +170,7 @@ const char *pks__segment_series_path(const pks__segment_series *series) {
 
 /// Opens the file of the next segment with its keeper.
 static pks_status open_kept(pks__segment_series *series, pks_error *error) {
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   (void)snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->sealed_count);
   pks_status status = series->keeper->open(series->keeper->context, series->sealed_count, &file, error);
   if (!status) {
@@ -233,12 +234,12 @@ static void start_sync(pks__segment_series *series, pks__sealed_segment *sealed)
     pks__pool_submit(series->staging->syncs, &sealed->task);
   } else {
     pks__vfs_close(sealed->vfs, sealed->file);
-    sealed->file = PKS__NO_FILE;
+    sealed->file = PKS_VFS_NO_FILE;
   }
 }
 
 pks_status pks__segment_series_restore_sealed(
-  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks_vfs_file file,
   pks_error *error
 ) {
   PKS_ASSERT(!series->is_open);
@@ -255,8 +256,8 @@ pks_status pks__segment_series_restore_sealed(
   return PKS_OK;
 }
 
-pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error) {
-  *file = series->is_open ? series->writer.file.file : PKS__NO_FILE;
+pks_status pks__segment_series_flush(pks__segment_series *series, pks_vfs_file *file, pks_error *error) {
+  *file = series->is_open ? series->writer.file.file : PKS_VFS_NO_FILE;
   return series->is_open ? pks__file_writer_flush(&series->writer.file, error) : PKS_OK;
 }
 
@@ -282,7 +283,7 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   pks_status status = make_room(series, error);
   pks__sealed_segment *sealed = status ? NULL : pks__allocate_zeroed(1, sizeof *sealed);
   if (!sealed) { return status ? status : pks__fail_memory(error); }
-  *sealed = (pks__sealed_segment){.task.run = run_sync, .file = PKS__NO_FILE, .vfs = vfs};
+  *sealed = (pks__sealed_segment){.task.run = run_sync, .file = PKS_VFS_NO_FILE, .vfs = vfs};
   sealed->info.kind = (uint32_t)series->kind;
   sealed->info.chunk_count = pks__segment_writer_chunk_count(&series->writer);
   series->is_open = false;
@@ -291,7 +292,7 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   );
   if (!status) { status = name_sealed(series, &sealed->info.id, error); }
   if (status) {
-    if (sealed->file != PKS__NO_FILE) { pks__vfs_close(vfs, sealed->file); }
+    if (sealed->file != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, sealed->file); }
     pks__free(sealed);
     return status;
   }

@@ -14,10 +14,10 @@
 
 typedef struct pks__staging {
   pks_store *store;
-  pks__file lock;     ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
-  pks__file readers;  ///< likewise of `READERS`
+  pks_vfs_file lock;     ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
+  pks_vfs_file readers;  ///< likewise of `READERS`
   uint64_t id;
-  pks__file folder;
+  pks_vfs_file folder;
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
   pks__scratch_folder scratch;
   pks__pool *syncs;
@@ -36,7 +36,7 @@ void pks__staging_leave(const pks__staging *staging);
 typedef struct pks__sealed_segment {
   pks__task task;  ///< the sync
   pks__run_segment_info info;
-  pks__file file;  ///< PKS__NO_FILE once synced
+  pks_vfs_file file;  ///< PKS_VFS_NO_FILE once synced
   const pks_vfs *vfs;
   int sync_failure;
 } pks__sealed_segment;
@@ -45,7 +45,7 @@ typedef struct pks__sealed_segment {
 typedef struct pks__segment_keeper {
   void *context;
   /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
-  pks_status (*open)(void *context, uint32_t number, pks__file *out, pks_error *error);
+  pks_status (*open)(void *context, uint32_t number, pks_vfs_file *out, pks_error *error);
   /// Told that segment `number` is complete, before its file gets its final name.
   pks_status (*seal)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
   const char *path;  ///< of the folder, in the store
@@ -89,11 +89,11 @@ pks_status pks__segment_series_restore(
 );
 /// Takes up a sealed segment that its keeper has, as the next of the series. `file` is open, and taken over.
 pks_status pks__segment_series_restore_sealed(
-  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks__file file,
+  pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks_vfs_file file,
   pks_error *error
 );
-/// The file of the open segment, with all that was appended in it; PKS__NO_FILE when none is open.
-pks_status pks__segment_series_flush(pks__segment_series *series, pks__file *file, pks_error *error);
+/// The file of the open segment, with all that was appended in it; PKS_VFS_NO_FILE when none is open.
+pks_status pks__segment_series_flush(pks__segment_series *series, pks_vfs_file *file, pks_error *error);
 /// The folder of its files, in the store.
 const char *pks__segment_series_path(const pks__segment_series *series);
 /// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.

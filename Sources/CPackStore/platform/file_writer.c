@@ -6,10 +6,10 @@
 #include "base/memory.h"
 
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_error *error
 ) {
-  pks__file file;
-  int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_CREATE, &file);
+  pks_vfs_file file;
+  int failure = pks__vfs_open(vfs, folder, path, PKS_VFS_OPEN_CREATE, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   pks_status status = pks__file_writer_adopt(out, vfs, file, path, error);
   if (status) { pks__vfs_close(vfs, file); }
@@ -17,7 +17,7 @@ pks_status pks__file_writer_open(
 }
 
 pks_status pks__file_writer_adopt(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks_vfs_file file, const char *name, pks_error *error
 ) {
   pks__file_writer writer = {.vfs = vfs, .file = file};
   (void)snprintf(writer.name, sizeof writer.name, "%s", name);
@@ -91,11 +91,11 @@ pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_erro
   return status;
 }
 
-pks__file pks__file_writer_release(pks__file_writer *writer) {
+pks_vfs_file pks__file_writer_release(pks__file_writer *writer) {
   PKS_ASSERT(writer->buffer && writer->buffered == 0);
-  pks__file file = writer->file;
+  pks_vfs_file file = writer->file;
   pks__free(writer->buffer);
-  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+  *writer = (pks__file_writer){.file = PKS_VFS_NO_FILE};
   return file;
 }
 
@@ -103,5 +103,5 @@ void pks__file_writer_abandon(pks__file_writer *writer) {
   if (!writer->buffer) { return; }
   pks__vfs_close(writer->vfs, writer->file);
   pks__free(writer->buffer);
-  *writer = (pks__file_writer){.file = PKS__NO_FILE};
+  *writer = (pks__file_writer){.file = PKS_VFS_NO_FILE};
 }

@@ -18,7 +18,7 @@ enum { PKS__WRITE_BLOCK = 512 * 1024 };
 
 typedef struct pks__file_writer {
   const pks_vfs *vfs;
-  pks__file file;
+  pks_vfs_file file;
   char name[64];
   uint64_t length;  ///< bytes appended
   uint8_t *buffer;  ///< what of the present block is not written
@@ -27,11 +27,11 @@ typedef struct pks__file_writer {
 
 /// Creates `path`; EEXIST is an IO_ERROR.
 pks_status pks__file_writer_open(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file folder, const char *path, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_error *error
 );
 /// Writes from the beginning of a file that is open for writing, and takes it over on success.
 pks_status pks__file_writer_adopt(
-  pks__file_writer *out, const pks_vfs *vfs, pks__file file, const char *name, pks_error *error
+  pks__file_writer *out, const pks_vfs *vfs, pks_vfs_file file, const char *name, pks_error *error
 );
 /// Goes on at `offset`, not before the present end: what lies between stays as it is in the file.
 pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_error *error);
@@ -42,7 +42,7 @@ pks_status pks__file_writer_flush(pks__file_writer *writer, pks_error *error);
 /// Flushes, syncs if asked, closes. The writer is closed whatever it returns.
 pks_status pks__file_writer_finish(pks__file_writer *writer, bool sync, pks_error *error);
 /// Hands the flushed file to the caller, who closes it; ends the writer.
-pks__file pks__file_writer_release(pks__file_writer *writer);
+pks_vfs_file pks__file_writer_release(pks__file_writer *writer);
 void pks__file_writer_abandon(pks__file_writer *writer);  ///< closes; a zeroed or closed writer is fine
 
 #endif

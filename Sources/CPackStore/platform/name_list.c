@@ -9,7 +9,7 @@ typedef struct visit {
   pks_error *error;
 } visit;
 
-static bool add_name(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool add_name(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   visit *visit = context;
   visit->status = pks__scratch_append(&visit->list->names, name, length, visit->error);
@@ -18,12 +18,12 @@ static bool add_name(void *context, const char *name, size_t length, pks__file_k
 }
 
 pks_status pks__name_list_read(
-  pks__name_list *out, const pks_vfs *vfs, pks__file root, const char *path, pks_error *error
+  pks__name_list *out, const pks_vfs *vfs, pks_vfs_file root, const char *path, pks_error *error
 ) {
   visit visit = {.list = out, .error = error};
-  pks__file folder;
+  pks_vfs_file folder;
   *out = (pks__name_list){0};
-  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_FOLDER, &folder);
   if (failure == ENOENT) { return PKS_OK; }
   if (!failure) {
     failure = pks__vfs_list(vfs, folder, add_name, &visit);

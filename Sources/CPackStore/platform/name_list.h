@@ -10,7 +10,7 @@ typedef struct pks__name_list {
 
 /// Lists a folder. A folder that is not there is empty. Free the list also after an error.
 pks_status pks__name_list_read(
-  pks__name_list *out, const pks_vfs *vfs, pks__file root, const char *path, pks_error *error
+  pks__name_list *out, const pks_vfs *vfs, pks_vfs_file root, const char *path, pks_error *error
 );
 void pks__name_list_free(pks__name_list *list);  ///< a zeroed one is fine
 

@@ -23,9 +23,9 @@ static pks_status move_to_file(pks__scratch *scratch, uint64_t capacity, pks_err
   const pks_vfs *vfs = scratch->home->vfs;
   char name[32];
   (void)snprintf(name, sizeof name, "scratch-%u", scratch->home->next_number++);
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   void *address = NULL;
-  int failure = pks__vfs_open(vfs, scratch->home->folder, name, PKS__OPEN_CREATE, &file);
+  int failure = pks__vfs_open(vfs, scratch->home->folder, name, PKS_VFS_OPEN_CREATE, &file);
   if (failure) { return pks__fail_system(error, failure, scratch_text, name); }
   failure = pks__vfs_preallocate(vfs, file, capacity);
   if (!failure) { failure = pks__vfs_map(vfs, file, (size_t)capacity, true, &address); }

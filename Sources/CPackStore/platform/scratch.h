@@ -14,7 +14,7 @@
 /// Where scratch files go. Counts them to name them.
 typedef struct pks__scratch_folder {
   const pks_vfs *vfs;
-  pks__file folder;
+  pks_vfs_file folder;
   pks__hash_key key;  ///< of the maps that lie there (`id_map.h`)
   uint32_t next_number;
 } pks__scratch_folder;

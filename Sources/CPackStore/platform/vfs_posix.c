@@ -143,7 +143,7 @@ static int open_with_mode(int folder, const char *path, int flags, mode_t mode, 
   if (descriptor < 0) { return errno; }
   int error = keep_above_standard(&descriptor);
   if (error != 0 && (flags & O_EXCL)) { (void)unlinkat(folder, path, 0); }  // it is ours: leave no empty file behind
-  *out = error == 0 ? descriptor : PKS__NO_FILE;
+  *out = error == 0 ? descriptor : PKS_VFS_NO_FILE;
   return error;
 }
 
@@ -160,7 +160,7 @@ static int require_regular(int descriptor) {
 
 // O_NONBLOCK keeps a FIFO from waiting for its other end before its kind is known; it means nothing to regular files.
 static int open_regular(int folder, const char *path, int flags, int *out) {
-  int descriptor = PKS__NO_FILE;
+  int descriptor = PKS_VFS_NO_FILE;
   int error = open_descriptor(folder, path, flags | O_NONBLOCK, &descriptor);
   if (error == ENXIO || error == ENODEV) { return EINVAL; }  // a socket, or a device without a driver
   if (error != 0) { return error; }
@@ -193,7 +193,7 @@ static int open_alone(int folder, const char *path, mode_t mode, int *out) {
   error = fstat(*out, &status) != 0 ? errno : status.st_nlink > 1 ? EMLINK : 0;
   if (error != 0) {
     close_descriptor(*out);
-    *out = PKS__NO_FILE;
+    *out = PKS_VFS_NO_FILE;
   }
   return error;
 }
@@ -225,24 +225,24 @@ static int open_lock(int folder, const char *path, int *out) {
   return error;
 }
 
-static int posix_open(void *context, pks__file folder, const char *path, pks__open_mode mode, pks__file *out) {
+static int posix_open(void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out) {
   (void)context;
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
   switch (mode) {
-    case PKS__OPEN_READ: return open_regular(folder, path, O_RDONLY | O_NOFOLLOW, out);
-    case PKS__OPEN_READ_FOLLOW: return open_regular(folder, path, O_RDONLY, out);
-    case PKS__OPEN_READ_WRITE: return open_regular(folder, path, O_RDWR | O_NOFOLLOW, out);
-    case PKS__OPEN_CREATE: return open_descriptor(folder, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, out);
-    case PKS__OPEN_OR_CREATE: return open_alone(folder, path, 0666, out);
-    case PKS__OPEN_LOCK: return open_lock(folder, path, out);
-    case PKS__OPEN_SHARED_LOCK: return open_or_create(folder, path, O_RDONLY, 0444, out);
-    case PKS__OPEN_FOLDER: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, out);
-    case PKS__OPEN_FOLDER_FOLLOW: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY, out);
+    case PKS_VFS_OPEN_READ: return open_regular(folder, path, O_RDONLY | O_NOFOLLOW, out);
+    case PKS_VFS_OPEN_READ_FOLLOW: return open_regular(folder, path, O_RDONLY, out);
+    case PKS_VFS_OPEN_READ_WRITE: return open_regular(folder, path, O_RDWR | O_NOFOLLOW, out);
+    case PKS_VFS_OPEN_CREATE: return open_descriptor(folder, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, out);
+    case PKS_VFS_OPEN_OR_CREATE: return open_alone(folder, path, 0666, out);
+    case PKS_VFS_OPEN_LOCK: return open_lock(folder, path, out);
+    case PKS_VFS_OPEN_SHARED_LOCK: return open_or_create(folder, path, O_RDONLY, 0444, out);
+    case PKS_VFS_OPEN_FOLDER: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, out);
+    case PKS_VFS_OPEN_FOLDER_FOLLOW: return open_descriptor(folder, path, O_RDONLY | O_DIRECTORY, out);
   }
   return EINVAL;
 }
 
-static void posix_close(void *context, pks__file file) {
+static void posix_close(void *context, pks_vfs_file file) {
   (void)context;
   close_descriptor(file);
 }
@@ -267,7 +267,7 @@ static int sync_descriptor(int descriptor) {
   return error;
 }
 
-static int posix_sync(void *context, pks__file file) {
+static int posix_sync(void *context, pks_vfs_file file) {
   (void)context;
   return sync_descriptor(file);
 }
@@ -275,7 +275,7 @@ static int posix_sync(void *context, pks__file file) {
 // Makes the name of a root durable, which no caller can, for want of a handle. Done whether or not the root is new: who
 // made it may have died before this point. A parent that may not be read cannot be synced by anybody.
 static int sync_parent(int root) {
-  int parent = PKS__NO_FILE;
+  int parent = PKS_VFS_NO_FILE;
   int error = open_descriptor(root, "..", O_RDONLY | O_DIRECTORY, &parent);
   if (error == EACCES || error == EPERM) { return 0; }
   if (error != 0) { return error; }
@@ -284,10 +284,10 @@ static int sync_parent(int root) {
   return error;
 }
 
-static int posix_open_root(void *context, const char *path, bool create, pks__file *out) {
+static int posix_open_root(void *context, const char *path, bool create, pks_vfs_file *out) {
   (void)context;
-  *out = PKS__NO_FILE;
-  int root = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
+  int root = PKS_VFS_NO_FILE;
   bool made = false;
   int error = open_descriptor(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, &root);
   if (error == ENOENT && create) {
@@ -309,14 +309,14 @@ static int posix_open_root(void *context, const char *path, bool create, pks__fi
 
 // MARK: Names and kinds
 
-static pks__file_info info_from(const struct stat *status) {
+static pks_vfs_info info_from(const struct stat *status) {
 #if defined(__APPLE__)
   struct timespec modified = status->st_mtimespec;
 #else
   struct timespec modified = status->st_mtim;
 #endif
-  pks__file_info info = {
-    .kind = PKS__KIND_OTHER,
+  pks_vfs_info info = {
+    .kind = PKS_VFS_KIND_OTHER,
     .size = (uint64_t)status->st_size,
     .stored = (uint64_t)status->st_blocks * 512,
     .device = (uint64_t)status->st_dev,
@@ -324,17 +324,17 @@ static pks__file_info info_from(const struct stat *status) {
     .modified_ns = (int64_t)((uint64_t)modified.tv_sec * 1000000000u + (uint64_t)modified.tv_nsec),
   };
   if (S_ISREG(status->st_mode)) {
-    info.kind = PKS__KIND_FILE;
+    info.kind = PKS_VFS_KIND_FILE;
     info.executable = (status->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
   } else if (S_ISDIR(status->st_mode)) {
-    info.kind = PKS__KIND_FOLDER;
+    info.kind = PKS_VFS_KIND_FOLDER;
   } else if (S_ISLNK(status->st_mode)) {
-    info.kind = PKS__KIND_LINK;
+    info.kind = PKS_VFS_KIND_LINK;
   }
   return info;
 }
 
-static int posix_info(void *context, pks__file folder, const char *path, bool follow, pks__file_info *out) {
+static int posix_info(void *context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out) {
   (void)context;
   struct stat status;
   if (fstatat(folder, path, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) { return errno; }
@@ -342,7 +342,7 @@ static int posix_info(void *context, pks__file folder, const char *path, bool fo
   return 0;
 }
 
-static int posix_info_of(void *context, pks__file file, pks__file_info *out) {
+static int posix_info_of(void *context, pks_vfs_file file, pks_vfs_info *out) {
   (void)context;
   struct stat status;
   if (fstat(file, &status) != 0) { return errno; }
@@ -352,7 +352,7 @@ static int posix_info_of(void *context, pks__file file, pks__file_info *out) {
 
 // A target that fills the room to the last byte may have been cut: refused, which leaves a byte for the NUL.
 static int posix_read_link(
-  void *context, pks__file folder, const char *path, char *out, size_t capacity, size_t *length
+  void *context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length
 ) {
   (void)context;
   ssize_t got = readlinkat(folder, path, out, capacity);
@@ -363,16 +363,16 @@ static int posix_read_link(
   return 0;
 }
 
-static pks__file_kind kind_of_entry(const struct dirent *entry) {
+static pks_vfs_kind kind_of_entry(const struct dirent *entry) {
   switch (entry->d_type) {
-    case DT_REG: return PKS__KIND_FILE;
-    case DT_DIR: return PKS__KIND_FOLDER;
-    case DT_LNK: return PKS__KIND_LINK;
-    default: return PKS__KIND_OTHER;
+    case DT_REG: return PKS_VFS_KIND_FILE;
+    case DT_DIR: return PKS_VFS_KIND_FOLDER;
+    case DT_LNK: return PKS_VFS_KIND_LINK;
+    default: return PKS_VFS_KIND_OTHER;
   }
 }
 
-static int visit_entries(DIR *stream, pks__list_visitor *visit, void *visit_context) {
+static int visit_entries(DIR *stream, pks_vfs_visitor *visit, void *visit_context) {
   for (;;) {
     errno = 0;  // the only way to tell the end from an error
     const struct dirent *entry = readdir(stream);
@@ -384,9 +384,9 @@ static int visit_entries(DIR *stream, pks__list_visitor *visit, void *visit_cont
 }
 
 // Opens the folder anew, for its own position: a duplicate would share it with the handle and with other listings.
-static int posix_list(void *context, pks__file folder, pks__list_visitor *visit, void *visit_context) {
+static int posix_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   (void)context;
-  int descriptor = PKS__NO_FILE;
+  int descriptor = PKS_VFS_NO_FILE;
   int error = open_descriptor(folder, ".", O_RDONLY | O_DIRECTORY, &descriptor);
   if (error != 0) { return error; }
   DIR *stream = fdopendir(descriptor);
@@ -429,14 +429,14 @@ static int end_place(const place *place, int result) {
   return error;
 }
 
-static int posix_make_folder(void *context, pks__file folder, const char *path) {
+static int posix_make_folder(void *context, pks_vfs_file folder, const char *path) {
   (void)context;
   place place;
   int error = open_place(folder, path, &place);
   return error ? error : end_place(&place, mkdirat(place.folder, place.name, 0777));
 }
 
-static int posix_rename(void *context, pks__file folder, const char *from, const char *to) {
+static int posix_rename(void *context, pks_vfs_file folder, const char *from, const char *to) {
   (void)context;
   place source, target;
   int error = open_place(folder, from, &source);
@@ -451,7 +451,7 @@ static int posix_rename(void *context, pks__file folder, const char *from, const
   return error;
 }
 
-static int posix_unlink(void *context, pks__file folder, const char *path, bool is_folder) {
+static int posix_unlink(void *context, pks_vfs_file folder, const char *path, bool is_folder) {
   (void)context;
   place place;
   int error = open_place(folder, path, &place);
@@ -460,7 +460,7 @@ static int posix_unlink(void *context, pks__file folder, const char *path, bool 
 
 // MARK: Bytes
 
-static int posix_read_at(void *context, pks__file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
+static int posix_read_at(void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got) {
   (void)context;
   *got = 0;
   if (!is_offset(offset, byte_count)) { return EOVERFLOW; }
@@ -487,7 +487,7 @@ static int write_all(int file, uint64_t offset, const void *bytes, size_t byte_c
   return 0;
 }
 
-static int posix_write_at(void *context, pks__file file, uint64_t offset, const void *bytes, size_t byte_count) {
+static int posix_write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   (void)context;
   return write_all(file, offset, bytes, byte_count);
 }
@@ -507,7 +507,7 @@ static int write_zeros_past_end(int file, uint64_t size) {
   return 0;
 }
 
-static int posix_preallocate(void *context, pks__file file, uint64_t size) {
+static int posix_preallocate(void *context, pks_vfs_file file, uint64_t size) {
   (void)context;
   if (size == 0) { return 0; }
   if (!is_offset(0, size)) { return EFBIG; }
@@ -521,7 +521,7 @@ static int posix_preallocate(void *context, pks__file file, uint64_t size) {
   return write_zeros_past_end(file, size);
 }
 
-static void posix_advise(void *context, pks__file file, uint64_t offset, uint64_t byte_count, bool will_need) {
+static void posix_advise(void *context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need) {
   (void)context;
   if (!is_offset(offset, byte_count)) { return; }
 #if defined(__APPLE__)
@@ -532,7 +532,7 @@ static void posix_advise(void *context, pks__file file, uint64_t offset, uint64_
 #endif
 }
 
-static int posix_map(void *context, pks__file file, size_t byte_count, bool writable, void **out) {
+static int posix_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   (void)context;
   void *address = mmap(NULL, byte_count, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file, 0);
   if (address == MAP_FAILED) {
@@ -583,7 +583,7 @@ static bool is_local(int file) {
 }
 #endif
 
-static bool posix_map_is_live(void *context, pks__file file) {
+static bool posix_map_is_live(void *context, pks_vfs_file file) {
   (void)context;
   struct stat status;
   if (fstat(file, &status) != 0 || (status.st_mode & S_IWOTH)) { return false; }
@@ -591,7 +591,7 @@ static bool posix_map_is_live(void *context, pks__file file) {
 }
 
 // Room is not reserved for a copy of it all: most of it is never written to, and it may be larger than the memory.
-static int posix_map_private(void *context, pks__file file, uint64_t offset, size_t byte_count, void **out) {
+static int posix_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   (void)context;
   *out = NULL;
   if (!is_offset(offset, byte_count)) { return EFBIG; }
@@ -601,9 +601,9 @@ static int posix_map_private(void *context, pks__file file, uint64_t offset, siz
   return 0;
 }
 
-static int posix_memory_file(void *context, const char *label, pks__file *out) {
+static int posix_memory_file(void *context, const char *label, pks_vfs_file *out) {
   (void)context;
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
 #if defined(__linux__)
   int descriptor = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) { return errno; }
@@ -616,7 +616,7 @@ static int posix_memory_file(void *context, const char *label, pks__file *out) {
 #endif
 }
 
-static int posix_seal(void *context, pks__file file) {
+static int posix_seal(void *context, pks_vfs_file file) {
   (void)context;
 #if defined(__linux__)
   int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -627,7 +627,7 @@ static int posix_seal(void *context, pks__file file) {
 #endif
 }
 
-static int posix_touch(void *context, pks__file folder, const char *path) {
+static int posix_touch(void *context, pks_vfs_file folder, const char *path) {
   (void)context;
   place place;
   int error = open_place(folder, path, &place);
@@ -648,16 +648,16 @@ static struct flock lock_range(uint64_t offset, uint64_t length, short type) {
   return range;
 }
 
-static short lock_type(pks__lock_kind kind) {
+static short lock_type(pks_vfs_lock_kind kind) {
   switch (kind) {
-    case PKS__LOCK_NONE: return F_UNLCK;
-    case PKS__LOCK_SHARED: return F_RDLCK;
-    case PKS__LOCK_EXCLUSIVE: return F_WRLCK;
+    case PKS_VFS_LOCK_NONE: return F_UNLCK;
+    case PKS_VFS_LOCK_SHARED: return F_RDLCK;
+    case PKS_VFS_LOCK_EXCLUSIVE: return F_WRLCK;
   }
   __builtin_trap();
 }
 
-static int posix_lock(void *context, pks__file file, uint64_t offset, uint64_t length, pks__lock_kind kind) {
+static int posix_lock(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind) {
   (void)context;
   struct flock range = lock_range(offset, length, lock_type(kind));
   int result;
@@ -666,7 +666,7 @@ static int posix_lock(void *context, pks__file file, uint64_t offset, uint64_t l
   return errno == EACCES ? EAGAIN : errno;  // POSIX lets a system say either for a lock that is taken
 }
 
-static int posix_lock_held(void *context, pks__file file, uint64_t offset, uint64_t length, bool *held) {
+static int posix_lock_held(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held) {
   (void)context;
   struct flock range = lock_range(offset, length, F_WRLCK);
   int result;
@@ -741,7 +741,7 @@ static uint32_t posix_processor_count(void *context) {
 
 #if defined(__linux__)
 static int boot_text(char text[37]) {
-  int descriptor = PKS__NO_FILE;
+  int descriptor = PKS_VFS_NO_FILE;
   int error = open_descriptor(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, &descriptor);
   if (error != 0) { return error; }
   size_t got;
@@ -839,7 +839,7 @@ static void posix_fork_unmark(void *context, const uint32_t *mark) {
   if (mark != &forks) { (void)munmap((void *)(uintptr_t)mark, page_size()); }
 }
 
-static int posix_free_bytes(void *context, pks__file folder, uint64_t *out) {
+static int posix_free_bytes(void *context, pks_vfs_file folder, uint64_t *out) {
   (void)context;
   struct statvfs status;
   int result;
@@ -849,7 +849,7 @@ static int posix_free_bytes(void *context, pks__file folder, uint64_t *out) {
   return 0;
 }
 
-const pks_vfs *pks__vfs_posix(void) {
+const pks_vfs *pks_vfs_posix(void) {
   static const pks_vfs machine = {
     .context = NULL,
     .open_root = posix_open_root,

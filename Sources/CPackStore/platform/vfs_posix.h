@@ -4,9 +4,6 @@
 
 #include "platform/vfs.h"
 
-/// The machine itself.
-const pks_vfs *pks__vfs_posix(void);
-
 /// The machine's `fork_mark` where the kernel cannot wipe a child's pages: a word that counts forks. It misses children
 /// that were made without `fork`, by a bare system call. Here for tests.
 int pks__vfs_posix_count_forks(void *context, const uint32_t **out);

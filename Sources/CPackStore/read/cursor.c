@@ -30,7 +30,7 @@ static pks_status check_folder(
 ) {
   if (length == 0) { return PKS_OK; }
   pks_asset asset;
-  pks_status status = pks_find(&asset, snapshot, folder, length, pack, error);
+  pks_status status = pks_snapshot_find(&asset, snapshot, folder, length, pack, error);
   if (status || asset.kind == PKS_FOLDER) { return status; }
   return pks__fail_at_path(error, PKS_WRONG_KIND, "not a folder", folder, length);
 }

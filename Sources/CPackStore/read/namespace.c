@@ -227,7 +227,7 @@ static pks_status is_hidden(
   return pks__namespace_hidden_by_folder(snapshot, path, length, hit->rank, hidden, &by_rank, error);
 }
 
-pks_status pks_find(
+pks_status pks_snapshot_find(
   pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
 ) {
   pks_snapshot *open = pks__snapshot_mutable(snapshot);

@@ -63,8 +63,8 @@ static pks_status find_key(const pks_asset *asset, const pks__hit *hit, pks__id 
   return PKS_OK;
 }
 
-/// Decodes the asset into a new file of the cache. `*file` is PKS__NO_FILE when the cache will not have it.
-static pks_status materialise(const pks_asset *asset, const pks__id *key, pks__file *file, pks_error *error) {
+/// Decodes the asset into a new file of the cache. `*file` is PKS_VFS_NO_FILE when the cache will not have it.
+static pks_status materialise(const pks_asset *asset, const pks__id *key, pks_vfs_file *file, pks_error *error) {
   pks__asset_cache_entry entry;
   if (!pks__asset_cache_begin(snapshot_of(asset)->store->cache, key, asset->size, &entry)) { return PKS_OK; }
   uint8_t *buffer = pks__allocate(WRITTEN_AT_ONCE);
@@ -84,27 +84,27 @@ static pks_status materialise(const pks_asset *asset, const pks__id *key, pks__f
   return status;
 }
 
-/// The asset as a file of the cache, which the caller closes; made when it is not there. PKS__NO_FILE when it is smaller
+/// The asset as a file of the cache, which the caller closes; made when it is not there. PKS_VFS_NO_FILE when it is smaller
 /// than `minimum` > 0, or when the cache will not have it.
 static pks_status cached_file(
-  const pks_asset *asset, const pks__hit *hit, uint64_t minimum, pks__file *file, pks_error *error
+  const pks_asset *asset, const pks__hit *hit, uint64_t minimum, pks_vfs_file *file, pks_error *error
 ) {
   pks__asset_cache *cache = snapshot_of(asset)->store->cache;
-  *file = PKS__NO_FILE;
+  *file = PKS_VFS_NO_FILE;
   if (!cache || asset->size < minimum || asset->size > SIZE_MAX) { return PKS_OK; }
   pks__id key;
   pks_status status = find_key(asset, hit, &key, error);
   if (status) { return status; }
   *file = pks__asset_cache_find(cache, &key, asset->size);
-  return *file == PKS__NO_FILE ? materialise(asset, &key, file, error) : PKS_OK;
+  return *file == PKS_VFS_NO_FILE ? materialise(asset, &key, file, error) : PKS_OK;
 }
 
 // MARK: - Memory
 
 static pks_status map_file(
-  const pks_vfs *vfs, pks__file file, uint64_t offset, size_t count, pks_contents *out, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, uint64_t offset, size_t count, pks_contents *out, pks_error *error
 ) {
-  size_t before = (size_t)(offset % PKS__MAP_GRAIN);
+  size_t before = (size_t)(offset % PKS_VFS_MAP_GRAIN);
   void *address;
   int failure = pks__vfs_map_private(vfs, file, offset - before, before + count, &address);
   if (failure) { return pks__fail_system(error, failure, "cannot map", NULL); }
@@ -151,11 +151,11 @@ pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_err
     return pks__namespace_blame(map_raw(asset, &hit, out, error), asset, error);
   }
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
-  pks__file file;
+  pks_vfs_file file;
   status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
   if (status) { return pks__namespace_blame(status, asset, error); }
-  bool mapped = file != PKS__NO_FILE && !map_file(vfs, file, 0, (size_t)asset->size, out, NULL);
-  if (file != PKS__NO_FILE) { pks__vfs_close(vfs, file); }
+  bool mapped = file != PKS_VFS_NO_FILE && !map_file(vfs, file, 0, (size_t)asset->size, out, NULL);
+  if (file != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, file); }
   return mapped ? PKS_OK : decode(asset, out, error);
 }
 
@@ -180,7 +180,7 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
 
 /// Decodes the asset into an empty file. Written, not mapped: a process that is forked meanwhile would hold the mapping, and
 /// what somebody may write to cannot be sealed.
-static pks_status fill_file(const pks_asset *asset, pks__file file, pks_error *error) {
+static pks_status fill_file(const pks_asset *asset, pks_vfs_file file, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   if (asset->size == 0) { return PKS_OK; }
   uint8_t *buffer = pks__allocate((size_t)pks__min64(WRITTEN_AT_ONCE, asset->size));
@@ -201,12 +201,12 @@ static pks_status fill_file(const pks_asset *asset, pks__file file, pks_error *e
   return status;
 }
 
-/// A sealed file in memory with the asset's bytes; PKS__NO_FILE where there is no such thing.
-static pks_status make_memory_file(const pks_asset *asset, pks__file *out, pks_error *error) {
+/// A sealed file in memory with the asset's bytes; PKS_VFS_NO_FILE where there is no such thing.
+static pks_status make_memory_file(const pks_asset *asset, pks_vfs_file *out, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
-  pks__file file;
+  pks_vfs_file file;
   int failure = pks__vfs_memory_file(vfs, "asset", &file);
-  *out = PKS__NO_FILE;
+  *out = PKS_VFS_NO_FILE;
   if (failure == ENOSYS) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot make a file in memory", NULL); }
   pks_status status = fill_file(asset, file, error);
@@ -226,14 +226,14 @@ pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_erro
   pks__hit hit;
   pks_status status = pks__namespace_file(asset, &hit, error);
   if (status) { return status; }
-  pks__file file;
+  pks_vfs_file file;
   status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
-  if (!status && file == PKS__NO_FILE && asset->size <= MEMORY_FILE_MAX) {
+  if (!status && file == PKS_VFS_NO_FILE && asset->size <= MEMORY_FILE_MAX) {
     status = make_memory_file(asset, &file, error);
     // Where there are no files in memory, small assets go to the cache as well.
-    if (!status && file == PKS__NO_FILE && asset->size > 0) { status = cached_file(asset, &hit, 1, &file, error); }
+    if (!status && file == PKS_VFS_NO_FILE && asset->size > 0) { status = cached_file(asset, &hit, 1, &file, error); }
   }
-  if (!status && file == PKS__NO_FILE) { status = no_file(asset, error); }
+  if (!status && file == PKS_VFS_NO_FILE) { status = no_file(asset, error); }
   if (status) { return pks__namespace_blame(status, asset, error); }
   *descriptor = file;
   return PKS_OK;

@@ -253,9 +253,9 @@ static pks_status commit(pks__repair *repair, pks_error *error) {
 static pks_status check_site(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->old->vfs;
   const pks_repair_request *request = repair->request;
-  pks__file_info info;
+  pks_vfs_info info;
   if (repair->plan.number == 0 && !pks__vfs_info(vfs, repair->old->root, PKS__SITE_FOLDER, false, &info)) {
-    repair->plan.is_site = info.kind == PKS__KIND_FOLDER;
+    repair->plan.is_site = info.kind == PKS_VFS_KIND_FOLDER;
   }
   bool is_allowed = request->publication || request->dry_run || !repair->plan.is_site;
   return is_allowed ? PKS_OK : pks__fail_is_site(error);
@@ -308,7 +308,7 @@ pks_status pks_store_repair(
     return pks__fail(error, PKS_INVALID_ARGUMENT, "a repair needs 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
   }
   pks__repair repair = {.options = *options, .request = request ? request : &plain};
-  pks__vfs_retry_init(&repair.patient, options->vfs ? options->vfs : pks__vfs_posix());
+  pks__vfs_retry_init(&repair.patient, options->vfs ? options->vfs : pks_vfs_posix());
   repair.options.vfs = &repair.patient.vfs;
   repair.options.create = false;
   repair.options.cache = NULL;

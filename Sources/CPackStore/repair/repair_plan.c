@@ -17,9 +17,9 @@
 pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   pks_store *store = repair->store;
   const pks_vfs *vfs = store->vfs;
-  pks__file_info info;
+  pks_vfs_info info;
   pks_error found;
-  if (store->control == PKS__NO_FILE) { return PKS_OK; }
+  if (store->control == PKS_VFS_NO_FILE) { return PKS_OK; }
   pks_status status = pks__store_read_control(store, &repair->control, &found);
   bool ends = pks__is_other_format(status) || (status && !pks__error_is_damage(&found));
   if (ends && error) { *error = found; }
@@ -205,7 +205,7 @@ static pks_status open_index(pks__repair *repair, pks_error *error) {
     return status;
   }
   generation.run_count = kept;
-  return pks__snapshot_create(&repair->index, repair->old, &generation, PKS__NO_FILE, error);
+  return pks__snapshot_create(&repair->index, repair->old, &generation, PKS_VFS_NO_FILE, error);
 }
 
 pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {

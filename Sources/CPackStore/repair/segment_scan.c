@@ -35,11 +35,11 @@ static pks_status insert_segment(pks__segment_scan *survey, const pks__scanned_s
   return PKS_OK;
 }
 
-static bool list_segment(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool list_segment(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   listing *listing = context;
   pks__scanned_segment row = {.segment = NULL};
   char text[PKS__SEGMENT_NAME];
-  if (kind == PKS__KIND_FOLDER || length != sizeof text - 1) { return true; }
+  if (kind == PKS_VFS_KIND_FOLDER || length != sizeof text - 1) { return true; }
   memcpy(text, name, length);
   text[length] = 0;
   if (!pks__segment_name_parse(text, &row.id)) { return true; }
@@ -49,9 +49,9 @@ static bool list_segment(void *context, const char *name, size_t length, pks__fi
 
 static pks_status list_segments(pks__segment_scan *survey, pks_error *error) {
   const pks_vfs *vfs = survey->store->vfs;
-  pks__file folder = PKS__NO_FILE;
+  pks_vfs_file folder = PKS_VFS_NO_FILE;
   listing listing = {.survey = survey, .error = error};
-  int failure = pks__vfs_open(vfs, survey->store->root, PKS__SEGMENTS_FOLDER, PKS__OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, survey->store->root, PKS__SEGMENTS_FOLDER, PKS_VFS_OPEN_FOLDER, &folder);
   if (failure == ENOENT) { return PKS_OK; }
   if (!failure) {
     failure = pks__vfs_list(vfs, folder, list_segment, &listing);

@@ -19,7 +19,7 @@ static uint64_t measure(const pks_store *store, const pks__live_set *needed, con
     char path[PKS__INDEX_NAME + PKS__SEGMENT_NAME];
     const char *folder = strchr(name, '.') ? PKS__INDEX_FOLDER : PKS__SEGMENTS_FOLDER;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    pks__file_info info;
+    pks_vfs_info info;
     if (pks__vfs_info(vfs, store->root, path, false, &info) == 0) { sum += info.size; }
   }
   return sum;
@@ -63,8 +63,8 @@ pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
   // An opening of its own, so that other snapshots of this store count.
-  pks__file readers = PKS__NO_FILE;
-  int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &readers);
+  pks_vfs_file readers = PKS_VFS_NO_FILE;
+  int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS_VFS_OPEN_READ, &readers);
   if (failure == ENOENT) { return PKS_OK; }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE); }
   pks__reader_holds holds;

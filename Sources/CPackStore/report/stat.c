@@ -243,16 +243,16 @@ static pks_status sort_files(measurement *m, pks_error *error) {
 
 typedef struct folder_size {
   const pks_vfs *vfs;
-  pks__file folder;
+  pks_vfs_file folder;
   uint64_t count, bytes;
 } folder_size;
 
 /// A file that vanishes meanwhile was collected, and counts as gone.
-static bool add_size(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool add_size(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)length;
   folder_size *size = context;
-  pks__file_info info;
-  if (kind == PKS__KIND_FOLDER || pks__vfs_info(size->vfs, size->folder, name, false, &info) != 0) { return true; }
+  pks_vfs_info info;
+  if (kind == PKS_VFS_KIND_FOLDER || pks__vfs_info(size->vfs, size->folder, name, false, &info) != 0) { return true; }
   size->count++;
   // A sparse file may say any size.
   if (__builtin_add_overflow(size->bytes, info.size, &size->bytes)) { size->bytes = UINT64_MAX; }
@@ -263,7 +263,7 @@ static pks_status measure_folder(
   const pks_store *store, const char *path, uint64_t *count, uint64_t *bytes, pks_error *error
 ) {
   folder_size size = {.vfs = store->vfs};
-  int failure = pks__vfs_open(size.vfs, store->root, path, PKS__OPEN_FOLDER, &size.folder);
+  int failure = pks__vfs_open(size.vfs, store->root, path, PKS_VFS_OPEN_FOLDER, &size.folder);
   if (!failure) {
     failure = pks__vfs_list(size.vfs, size.folder, add_size, &size);
     pks__vfs_close(size.vfs, size.folder);

@@ -10,19 +10,19 @@
 // MARK: - Opening and closing
 
 pks_status pks__segment_open(
-  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
   pks_error *error
 ) {
   pks__segment *segment = pks__allocate_zeroed(1, sizeof *segment);
   if (!segment) { return pks__fail_memory(error); }
   segment->vfs = vfs;
   segment->id = *id;
-  segment->file = PKS__NO_FILE;
+  segment->file = PKS_VFS_NO_FILE;
   (void)snprintf(segment->name, sizeof segment->name, "%s", path);
   segment->mutex = pks__mutex_create();
   pks_status status = segment->mutex ? PKS_OK : pks__fail_memory(error);
   if (!status) {
-    int failure = pks__vfs_open(vfs, folder, path, PKS__OPEN_READ, &segment->file);
+    int failure = pks__vfs_open(vfs, folder, path, PKS_VFS_OPEN_READ, &segment->file);
     if (failure == ENOENT) {
       status = pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
     } else if (failure) {
@@ -30,7 +30,7 @@ pks_status pks__segment_open(
     }
   }
   if (!status) {
-    pks__file_info info;
+    pks_vfs_info info;
     int failure = pks__vfs_info_of(vfs, segment->file, &info);
     if (failure) {
       status = pks__fail_system(error, failure, "cannot open", path);
@@ -51,7 +51,7 @@ void pks__segment_close(pks__segment *segment) {
   pks__table_close(&segment->table);
   uint8_t *data = atomic_load(&segment->data);
   if (data) { pks__vfs_unmap(segment->vfs, data, (size_t)segment->file_length); }
-  if (segment->file != PKS__NO_FILE) { pks__vfs_close(segment->vfs, segment->file); }
+  if (segment->file != PKS_VFS_NO_FILE) { pks__vfs_close(segment->vfs, segment->file); }
   pks__scratch_free(&segment->bad_frames);
   pks__mutex_destroy(segment->mutex);
   pks__free(segment);

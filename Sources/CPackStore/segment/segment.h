@@ -20,7 +20,7 @@ typedef struct pks__segment {
   const pks_vfs *vfs;
   pks__segment_id id;
   char name[64];  ///< path in the store, for messages
-  pks__file file;
+  pks_vfs_file file;
   uint64_t file_length;
   pks__table table;  ///< mapped once `has_table`
   _Atomic(bool) has_table;
@@ -40,7 +40,7 @@ typedef struct pks__segment {
 
 /// Opens `path` (under `folder`), which holds the segment `id`. PURGED when there is no such file.
 pks_status pks__segment_open(
-  pks__segment **out, const pks_vfs *vfs, pks__file folder, const char *path, const pks__segment_id *id,
+  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
   pks_error *error
 );
 void pks__segment_close(pks__segment *segment);  ///< NULL is fine

@@ -34,11 +34,11 @@ pks_status pks__segment_writer_open(
 }
 
 pks_status pks__segment_writer_resume(
-  pks__segment_writer *out, pks__scratch_folder *home, pks__file file, const char *path, pks__segment_kind kind,
+  pks__segment_writer *out, pks__scratch_folder *home, pks_vfs_file file, const char *path, pks__segment_kind kind,
   pks_error *error
 ) {
   pks__segment_writer writer = {.kind = kind};
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info_of(home->vfs, file, &info);
   pks_status status = failure ? pks__fail_system(error, failure, "cannot examine", path)
                               : pks__file_writer_adopt(&writer.file, home->vfs, file, path, error);
@@ -156,7 +156,7 @@ static pks_status append_table(
 }
 
 pks_status pks__segment_writer_seal(
-  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file,
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks_vfs_file *file,
   pks_error *error
 ) {
   pks__scratch body, tail;

@@ -28,7 +28,7 @@ pks_status pks__segment_writer_open(
 /// takes it over. Frames that it has already are said by `pks__segment_writer_restore`; what lies behind them is written
 /// over, by zeros in the end.
 pks_status pks__segment_writer_resume(
-  pks__segment_writer *out, pks__scratch_folder *home, pks__file file, const char *path, pks__segment_kind kind,
+  pks__segment_writer *out, pks__scratch_folder *home, pks_vfs_file file, const char *path, pks__segment_kind kind,
   pks_error *error
 );
 /// Says that the frame of `row` lies in the file. False when it cannot come next.
@@ -50,7 +50,7 @@ uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
 /// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the
 /// caller, who syncs and closes it. The writer is closed whatever it returns.
 pks_status pks__segment_writer_seal(
-  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks__file *file,
+  pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks_vfs_file *file,
   pks_error *error
 );
 

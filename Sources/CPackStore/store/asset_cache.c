@@ -53,7 +53,7 @@ static void path_of(const char *folder, const pks__id *key, const char *suffix, 
   (void)snprintf(out, PATH_SIZE, "%s/%s%s", folder, hex, suffix);
 }
 
-static void remove_pair(const pks__asset_cache *cache, pks__file root, const pks__id *key) {
+static void remove_pair(const pks__asset_cache *cache, pks_vfs_file root, const pks__id *key) {
   char path[PATH_SIZE];
   path_of(FILES, key, "", path);
   (void)pks__vfs_unlink(cache->vfs, root, path, false);
@@ -64,9 +64,9 @@ static void remove_pair(const pks__asset_cache *cache, pks__file root, const pks
 // MARK: - Opening
 
 /// The store's folder, made with the one above it if need be.
-static int open_or_make_root(const pks__asset_cache *cache, pks__file *root) {
+static int open_or_make_root(const pks__asset_cache *cache, pks_vfs_file *root) {
   const pks_vfs *vfs = cache->vfs;
-  pks__file parent;
+  pks_vfs_file parent;
   // Making syncs the folder above, so it is asked for only where there is something to make.
   int failure = pks__vfs_open_root(vfs, cache->folder, false, root);
   if (failure != ENOENT) { return failure; }
@@ -76,13 +76,13 @@ static int open_or_make_root(const pks__asset_cache *cache, pks__file *root) {
   return pks__vfs_open_root(vfs, cache->folder, true, root);
 }
 
-/// `*root` is PKS__NO_FILE on failure.
-static int make_folders(const pks__asset_cache *cache, pks__file *root) {
+/// `*root` is PKS_VFS_NO_FILE on failure.
+static int make_folders(const pks__asset_cache *cache, pks_vfs_file *root) {
   const pks_vfs *vfs = cache->vfs;
-  *root = PKS__NO_FILE;
+  *root = PKS_VFS_NO_FILE;
   int failure = open_or_make_root(cache, root);
   if (failure) {
-    *root = PKS__NO_FILE;
+    *root = PKS_VFS_NO_FILE;
     return failure;
   }
   static const char *const folders[] = {FILES, TMP};
@@ -92,7 +92,7 @@ static int make_folders(const pks__asset_cache *cache, pks__file *root) {
   }
   if (failure) {
     pks__vfs_close(vfs, *root);
-    *root = PKS__NO_FILE;
+    *root = PKS_VFS_NO_FILE;
   }
   return failure;
 }
@@ -114,7 +114,7 @@ pks_status pks__asset_cache_open(
     memcpy(cache->folder, folder, length);
     cache->folder[length] = '/';
     pks__hex(store_id, 16, cache->folder + length + 1);
-    pks__file root;
+    pks_vfs_file root;
     // Nothing in it is needed: what cannot be made now is tried again when a file is to be made.
     if (!make_folders(cache, &root)) { pks__vfs_close(vfs, root); }
   }
@@ -157,13 +157,13 @@ static bool sums_are_whole(const uint8_t *bytes, size_t length, uint64_t size) {
 
 /// The sums of a file of `size` bytes, which the caller frees if they are INTACT.
 static verdict read_sums(
-  const pks__asset_cache *cache, pks__file root, const pks__id *key, uint64_t size, uint8_t **out
+  const pks__asset_cache *cache, pks_vfs_file root, const pks__id *key, uint64_t size, uint8_t **out
 ) {
   const pks_vfs *vfs = cache->vfs;
   char path[PATH_SIZE];
   path_of(FILES, key, SUMS, path);
-  pks__file file;
-  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_READ, &file);
+  pks_vfs_file file;
+  int failure = pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_READ, &file);
   if (failure) { return failure == ENOENT ? WRONG : UNKNOWN; }
   size_t length = (size_t)sums_size(size), got = 0;
   uint8_t *bytes = pks__allocate(length + 1);
@@ -186,7 +186,7 @@ static uint64_t sum_at(const uint8_t *sums, uint64_t block) {
 
 /// Reads the whole file and compares it with its sums.
 static verdict compare(
-  const pks__asset_cache *cache, pks__file root, pks__file file, const pks__id *key, uint64_t size
+  const pks__asset_cache *cache, pks_vfs_file root, pks_vfs_file file, const pks__id *key, uint64_t size
 ) {
   uint8_t *sums = NULL, *buffer = pks__allocate(BLOCK);
   verdict verdict = buffer ? read_sums(cache, root, key, size, &sums) : UNKNOWN;
@@ -217,8 +217,8 @@ static bool write_sums(pks__asset_cache_entry *entry) {
   char path[PATH_SIZE], final[PATH_SIZE];
   path_of(TMP, &entry->key, SUMS, path);
   path_of(FILES, &entry->key, SUMS, final);
-  pks__file file;
-  int failure = pks__vfs_open(vfs, entry->root, path, PKS__OPEN_CREATE, &file);
+  pks_vfs_file file;
+  int failure = pks__vfs_open(vfs, entry->root, path, PKS_VFS_OPEN_CREATE, &file);
   if (!failure) {
     failure = pks__vfs_write_at(vfs, file, 0, entry->sums, length);
     pks__vfs_close(vfs, file);
@@ -229,7 +229,7 @@ static bool write_sums(pks__asset_cache_entry *entry) {
 
 // MARK: - Finding
 
-static bool was_seen(pks__asset_cache *cache, const pks__id *key, const pks__file_info *info) {
+static bool was_seen(pks__asset_cache *cache, const pks__id *key, const pks_vfs_info *info) {
   bool found = false;
   pks__mutex_lock(cache->mutex);
   for (uint32_t i = 0; i < SEEN_MAX && !found; i++) {
@@ -240,20 +240,20 @@ static bool was_seen(pks__asset_cache *cache, const pks__id *key, const pks__fil
   return found;
 }
 
-static void set_seen(pks__asset_cache *cache, const pks__id *key, const pks__file_info *info) {
+static void set_seen(pks__asset_cache *cache, const pks__id *key, const pks_vfs_info *info) {
   pks__mutex_lock(cache->mutex);
   cache->seen[cache->next_seen++ % SEEN_MAX] = (seen_file){.key = *key, .device = info->device, .inode = info->inode};
   pks__mutex_unlock(cache->mutex);
 }
 
 /// Opens the file of `key` if it has `size` bytes that are, or were before, the ones summed.
-static pks__file find_below(pks__asset_cache *cache, pks__file root, const pks__id *key, uint64_t size) {
+static pks_vfs_file find_below(pks__asset_cache *cache, pks_vfs_file root, const pks__id *key, uint64_t size) {
   const pks_vfs *vfs = cache->vfs;
   char path[PATH_SIZE];
   path_of(FILES, key, "", path);
-  pks__file file;
-  if (pks__vfs_open(vfs, root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
-  pks__file_info info;
+  pks_vfs_file file;
+  if (pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_READ, &file)) { return PKS_VFS_NO_FILE; }
+  pks_vfs_info info;
   verdict verdict = pks__vfs_info_of(vfs, file, &info) ? UNKNOWN : info.size == size ? INTACT : WRONG;
   if (verdict == INTACT && !was_seen(cache, key, &info)) {
     verdict = compare(cache, root, file, key, size);
@@ -265,13 +265,13 @@ static pks__file find_below(pks__asset_cache *cache, pks__file root, const pks__
   }
   pks__vfs_close(vfs, file);
   if (verdict == WRONG) { remove_pair(cache, root, key); }
-  return PKS__NO_FILE;
+  return PKS_VFS_NO_FILE;
 }
 
-pks__file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size) {
-  pks__file root;
-  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return PKS__NO_FILE; }
-  pks__file file = find_below(cache, root, key, size);
+pks_vfs_file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size) {
+  pks_vfs_file root;
+  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return PKS_VFS_NO_FILE; }
+  pks_vfs_file file = find_below(cache, root, key, size);
   pks__vfs_close(cache->vfs, root);
   return file;
 }
@@ -285,7 +285,7 @@ typedef struct listing {
   bool failed;
 } listing;
 
-static bool note_name(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool note_name(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   listing *list = context;
   if (length >= NAME_SIZE) { return true; }  // none of ours
@@ -303,32 +303,32 @@ static bool note_name(void *context, const char *name, size_t length, pks__file_
 }
 
 /// The names in a folder of the cache; the caller frees `names`.
-static bool list_folder(const pks__asset_cache *cache, pks__file root, const char *path, listing *out) {
+static bool list_folder(const pks__asset_cache *cache, pks_vfs_file root, const char *path, listing *out) {
   const pks_vfs *vfs = cache->vfs;
   *out = (listing){0};
-  pks__file folder;
-  if (pks__vfs_open(vfs, root, path, PKS__OPEN_FOLDER, &folder)) { return false; }
+  pks_vfs_file folder;
+  if (pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_FOLDER, &folder)) { return false; }
   int failure = pks__vfs_list(vfs, folder, note_name, out);
   pks__vfs_close(vfs, folder);
   return !failure && !out->failed;
 }
 
-static bool is_file(const pks__asset_cache *cache, pks__file root, const char *path, pks__file_info *info) {
-  return !pks__vfs_info(cache->vfs, root, path, false, info) && info->kind == PKS__KIND_FILE;
+static bool is_file(const pks__asset_cache *cache, pks_vfs_file root, const char *path, pks_vfs_info *info) {
+  return !pks__vfs_info(cache->vfs, root, path, false, info) && info->kind == PKS_VFS_KIND_FILE;
 }
 
 /// Whether the file is gone: one that stays counts. What is no file is not ours, and does not.
-static bool remove_named(const pks__asset_cache *cache, pks__file root, const char *folder, const char *name) {
+static bool remove_named(const pks__asset_cache *cache, pks_vfs_file root, const char *folder, const char *name) {
   char path[PATH_SIZE + sizeof SUMS];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   int failure = pks__vfs_unlink(cache->vfs, root, path, false);
   if (!failure || failure == ENOENT) { return true; }
-  pks__file_info info;
-  return !pks__vfs_info(cache->vfs, root, path, false, &info) && info.kind != PKS__KIND_FILE;
+  pks_vfs_info info;
+  return !pks__vfs_info(cache->vfs, root, path, false, &info) && info.kind != PKS_VFS_KIND_FILE;
 }
 
 /// Whoever made these is dead: the lock is ours.
-static bool sweep_tmp(const pks__asset_cache *cache, pks__file root) {
+static bool sweep_tmp(const pks__asset_cache *cache, pks_vfs_file root) {
   listing list;
   bool swept = list_folder(cache, root, TMP, &list);
   for (size_t i = 0; swept && i < list.count; i++) { swept = remove_named(cache, root, TMP, list.names[i]); }
@@ -350,14 +350,14 @@ static bool has_suffix(const char *name, const char *suffix) {
 
 /// Collects the files; what lacks its other half is removed. False when something stays that should not.
 static bool collect_files(
-  const pks__asset_cache *cache, pks__file root, const listing *list, cached *out, size_t *count
+  const pks__asset_cache *cache, pks_vfs_file root, const listing *list, cached *out, size_t *count
 ) {
   *count = 0;
   for (size_t i = 0; i < list->count; i++) {
     const char *name = list->names[i];
     bool is_sums = has_suffix(name, SUMS);
     char path[PATH_SIZE], other[PATH_SIZE + sizeof SUMS];
-    pks__file_info info, other_info;
+    pks_vfs_info info, other_info;
     (void)snprintf(path, sizeof path, FILES "/%s", name);
     (void)snprintf(other, sizeof other, FILES "/%s%s", name, is_sums ? "" : SUMS);
     if (is_sums) { other[strlen(other) - strlen(SUMS)] = 0; }
@@ -377,7 +377,7 @@ static bool is_older(const cached *one, const cached *other) {
 
 /// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
 /// removed.
-static bool evict(const pks__asset_cache *cache, pks__file root, cached *files, size_t count, uint64_t cost) {
+static bool evict(const pks__asset_cache *cache, pks_vfs_file root, cached *files, size_t count, uint64_t cost) {
   uint64_t total = 0;
   for (size_t i = 0; i < count; i++) { total += files[i].cost; }
   while (count > 0 && total > cache->budget - cost) {
@@ -395,7 +395,7 @@ static bool evict(const pks__asset_cache *cache, pks__file root, cached *files, 
   return true;
 }
 
-static bool make_room(const pks__asset_cache *cache, pks__file root, uint64_t cost) {
+static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t cost) {
   if (cost > cache->budget || !sweep_tmp(cache, root)) { return false; }
   listing list;
   bool listed = list_folder(cache, root, FILES, &list);
@@ -427,8 +427,8 @@ static void end_making(pks__asset_cache *cache) {
 static bool take_lock(pks__asset_cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   if (make_folders(entry->cache, &entry->root)) { return false; }
-  bool locked = !pks__vfs_open(vfs, entry->root, LOCK, PKS__OPEN_LOCK, &entry->lock)
-    && !pks__vfs_lock(vfs, entry->lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+  bool locked = !pks__vfs_open(vfs, entry->root, LOCK, PKS_VFS_OPEN_LOCK, &entry->lock)
+    && !pks__vfs_lock(vfs, entry->lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   return locked;
 }
 
@@ -437,7 +437,7 @@ static bool make_file(pks__asset_cache_entry *entry) {
   path_of(TMP, &entry->key, "", path);
   entry->sums = pks__allocate((size_t)sums_size(entry->size));
   const pks_vfs *vfs = entry->cache->vfs;
-  return entry->sums && !pks__vfs_open(vfs, entry->root, path, PKS__OPEN_CREATE, &entry->file);
+  return entry->sums && !pks__vfs_open(vfs, entry->root, path, PKS_VFS_OPEN_CREATE, &entry->file);
 }
 
 bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out) {
@@ -445,7 +445,12 @@ bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_
   bool fits = size <= cache->budget && size <= SIZE_MAX && pks__asset_cache_cost(size) <= cache->budget;
   if (!fits || !begin_making(cache)) { return false; }
   pks__asset_cache_entry entry = {
-    .cache = cache, .key = *key, .size = size, .root = PKS__NO_FILE, .lock = PKS__NO_FILE, .file = PKS__NO_FILE};
+    .cache = cache,
+    .key = *key,
+    .size = size,
+    .root = PKS_VFS_NO_FILE,
+    .lock = PKS_VFS_NO_FILE,
+    .file = PKS_VFS_NO_FILE};
   bool begun = take_lock(&entry) && make_room(cache, entry.root, pks__asset_cache_cost(size)) && make_file(&entry);
   *out = entry;
   if (!begun) { pks__asset_cache_abandon(out); }
@@ -470,10 +475,10 @@ static void release_entry(pks__asset_cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks__free(entry->sums);
   // Said, for a forked child may have this opening of the file too.
-  if (entry->lock != PKS__NO_FILE) { (void)pks__vfs_lock(vfs, entry->lock, 0, 1, PKS__LOCK_NONE); }
-  pks__file files[] = {entry->file, entry->lock, entry->root};
+  if (entry->lock != PKS_VFS_NO_FILE) { (void)pks__vfs_lock(vfs, entry->lock, 0, 1, PKS_VFS_LOCK_NONE); }
+  pks_vfs_file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
-    if (files[i] != PKS__NO_FILE) { pks__vfs_close(vfs, files[i]); }
+    if (files[i] != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, files[i]); }
   }
   end_making(entry->cache);
   *entry = (pks__asset_cache_entry){.cache = entry->cache};
@@ -481,11 +486,11 @@ static void release_entry(pks__asset_cache_entry *entry) {
 
 /// Opens the file that has its name now, if it is the one that was made: where somebody removed `LOCK`, another process
 /// may make the same file at the same time, and its half of it may have got the name.
-static pks__file open_made(const pks__asset_cache_entry *entry, const char *path) {
+static pks_vfs_file open_made(const pks__asset_cache_entry *entry, const char *path) {
   const pks_vfs *vfs = entry->cache->vfs;
-  pks__file_info made, named;
-  pks__file file;
-  if (pks__vfs_open(vfs, entry->root, path, PKS__OPEN_READ, &file)) { return PKS__NO_FILE; }
+  pks_vfs_info made, named;
+  pks_vfs_file file;
+  if (pks__vfs_open(vfs, entry->root, path, PKS_VFS_OPEN_READ, &file)) { return PKS_VFS_NO_FILE; }
   bool is_it = !pks__vfs_info_of(vfs, entry->file, &made) && !pks__vfs_info_of(vfs, file, &named)
     && made.device == named.device && made.inode == named.inode;
   if (is_it) {
@@ -493,18 +498,18 @@ static pks__file open_made(const pks__asset_cache_entry *entry, const char *path
     return file;
   }
   pks__vfs_close(vfs, file);
-  return PKS__NO_FILE;
+  return PKS_VFS_NO_FILE;
 }
 
-pks__file pks__asset_cache_finish(pks__asset_cache_entry *entry) {
+pks_vfs_file pks__asset_cache_finish(pks__asset_cache_entry *entry) {
   PKS_ASSERT(entry->written == entry->size);
   const pks_vfs *vfs = entry->cache->vfs;
   char path[PATH_SIZE], final[PATH_SIZE];
   path_of(TMP, &entry->key, "", path);
   path_of(FILES, &entry->key, "", final);
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   if (write_sums(entry) && !pks__vfs_rename(vfs, entry->root, path, final)) { file = open_made(entry, final); }
-  if (file == PKS__NO_FILE) {
+  if (file == PKS_VFS_NO_FILE) {
     pks__asset_cache_abandon(entry);
   } else {
     release_entry(entry);
@@ -513,7 +518,7 @@ pks__file pks__asset_cache_finish(pks__asset_cache_entry *entry) {
 }
 
 void pks__asset_cache_abandon(pks__asset_cache_entry *entry) {
-  if (entry->root != PKS__NO_FILE && entry->file != PKS__NO_FILE) {
+  if (entry->root != PKS_VFS_NO_FILE && entry->file != PKS_VFS_NO_FILE) {
     char path[PATH_SIZE];
     path_of(TMP, &entry->key, "", path);
     (void)pks__vfs_unlink(entry->cache->vfs, entry->root, path, false);

@@ -37,17 +37,17 @@ void pks__asset_cache_close(pks__asset_cache *cache);  ///< NULL is fine
 /// What a file of `size` bytes and its sums take of the budget: whole pages.
 uint64_t pks__asset_cache_cost(uint64_t size);
 
-/// The file of `key`, opened for reading, which the caller closes; PKS__NO_FILE when there is none of `size` intact
+/// The file of `key`, opened for reading, which the caller closes; PKS_VFS_NO_FILE when there is none of `size` intact
 /// bytes.
-pks__file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size);
+pks_vfs_file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size);
 
 /// A file that is being made.
 typedef struct pks__asset_cache_entry {
   pks__asset_cache *cache;
   pks__id key;
   uint64_t size;
-  pks__file root, lock;
-  pks__file file;
+  pks_vfs_file root, lock;
+  pks_vfs_file file;
   uint64_t written;
   uint8_t *sums;  ///< what goes beside the file
 } pks__asset_cache_entry;
@@ -61,7 +61,7 @@ bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_
 /// in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the entry.
 bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, size_t byte_count);
 /// Gives the file, which is full, its name, and gives the lock back. As `pks__asset_cache_find`, for the new file.
-pks__file pks__asset_cache_finish(pks__asset_cache_entry *entry);
+pks_vfs_file pks__asset_cache_finish(pks__asset_cache_entry *entry);
 void pks__asset_cache_abandon(pks__asset_cache_entry *entry);  ///< removes the file, and gives the lock back
 
 #endif

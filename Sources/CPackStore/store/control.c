@@ -103,7 +103,7 @@ static bool is_whole(const stored_copy *stored) {
 // MARK: - Reading
 
 /// Reads the copies one by one: one that cannot be read is like a damaged one, unless none can be.
-static int read_copies(const pks_vfs *vfs, pks__file file, stored_control *stored, size_t *got, bool *unreadable) {
+static int read_copies(const pks_vfs *vfs, pks_vfs_file file, stored_control *stored, size_t *got, bool *unreadable) {
   int failure = 0;
   size_t read = 0;
   *got = 0;
@@ -126,7 +126,7 @@ static int read_copies(const pks_vfs *vfs, pks__file file, stored_control *store
   return read > 0 ? 0 : failure;
 }
 
-static int read_once(const pks_vfs *vfs, pks__file file, stored_control *stored, size_t *got, bool *unreadable) {
+static int read_once(const pks_vfs *vfs, pks_vfs_file file, stored_control *stored, size_t *got, bool *unreadable) {
   memset(stored, 0, sizeof *stored);
   *unreadable = false;
   int failure = pks__vfs_read_at(vfs, file, 0, stored, sizeof *stored, got);
@@ -135,7 +135,7 @@ static int read_once(const pks_vfs *vfs, pks__file file, stored_control *stored,
 
 /// Reads the file. A copy that is damaged may be half written at this moment, and an atomic commit may write over the
 /// current slot: the other must not be taken for current on one look.
-static int read_file(const pks_vfs *vfs, pks__file file, stored_control *stored, size_t *got, bool *unreadable) {
+static int read_file(const pks_vfs *vfs, pks_vfs_file file, stored_control *stored, size_t *got, bool *unreadable) {
   enum { LOOKS = 16 };
   bool is_settled = false;
   for (int look = 0; look < LOOKS && !is_settled; look++) {
@@ -232,7 +232,7 @@ static uint64_t find_claim(const stored_control *stored, const pks__control *con
 }
 
 pks_status pks__control_read(
-  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
 ) {
   stored_control stored;
   size_t got = 0;
@@ -294,7 +294,7 @@ bool pks__control_may_hide(const pks__control *control, size_t slot) {
 
 // MARK: - Writing
 
-static int write_slot(const pks_vfs *vfs, pks__file file, size_t index, const pks__control_slot *slot) {
+static int write_slot(const pks_vfs *vfs, pks_vfs_file file, size_t index, const pks__control_slot *slot) {
   stored_copy stored;
   encode(slot, &stored);
   int failure = 0;
@@ -315,7 +315,7 @@ bool pks__control_needs_mending(const pks__control *control) {
 }
 
 pks_status pks__control_mend(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, bool sync, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, bool sync, pks_error *error
 ) {
   PKS_ASSERT(control->known[0] && control->known[1]);
   int failure = 0;
@@ -333,14 +333,14 @@ pks_status pks__control_mend(
 }
 
 /// Puts a slot back whose write failed; whether nothing is left of what was to be written.
-static bool take_back(const pks_vfs *vfs, pks__file file, size_t index, const pks__control *control, bool sync) {
+static bool take_back(const pks_vfs *vfs, pks_vfs_file file, size_t index, const pks__control *control, bool sync) {
   if (!control->known[index] || write_slot(vfs, file, index, &control->slots[index])) { return false; }
   return !sync || pks__vfs_sync(vfs, file) == 0;
 }
 
 pks_status pks__control_write(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, bool *gone,
-  pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, const pks__control_slot *slot, bool sync,
+  bool *gone, pks_error *error
 ) {
   size_t index = slot_to_write(control);
   *gone = false;
@@ -360,7 +360,7 @@ pks_status pks__control_write(
   return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
 }
 
-pks_status pks__control_doubt(const pks_vfs *vfs, pks__file file, pks__control *control, pks_error *error) {
+pks_status pks__control_doubt(const pks_vfs *vfs, pks_vfs_file file, pks__control *control, pks_error *error) {
   size_t index = current_index(control);
   PKS_ASSERT(!control->slots[index].durable);
   control->slots[index].in_doubt = true;

@@ -87,7 +87,7 @@ typedef struct pks__control {
 /// when no slot counts, and then too `*out` has what there is; NEWER_FORMAT or OTHER_DRAFT when it is of another format,
 /// NOT_A_STORE when it is no control file at all. What damage hides is not looked for: see `pks__store_read_control`.
 pks_status pks__control_read(
-  const pks_vfs *vfs, pks__file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
 );
 
 /// The slot of the newest generation that counts.
@@ -105,18 +105,18 @@ bool pks__control_needs_mending(const pks__control *control);
 /// Writes every copy that is not what it should be, and syncs if `sync`. Both slots are known. Nothing else is touched, so
 /// whatever becomes of it, what was known stays known.
 pks_status pks__control_mend(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, bool sync, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, bool sync, pks_error *error
 );
 
 /// Writes `slot` over the slot that may be lost, and syncs it if `sync`. `*gone` says of a failure that no trace of
 /// `slot` is left in the file, in memory or on disk; otherwise it may last, and its files must stay.
 pks_status pks__control_write(
-  const pks_vfs *vfs, pks__file file, const pks__control *control, const pks__control_slot *slot, bool sync, bool *gone,
-  pks_error *error
+  const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, const pks__control_slot *slot, bool sync,
+  bool *gone, pks_error *error
 );
 
 /// Marks the current slot, which is atomic, as in doubt. Not synced: the mark matters while the slot counts.
-pks_status pks__control_doubt(const pks_vfs *vfs, pks__file file, pks__control *control, pks_error *error);
+pks_status pks__control_doubt(const pks_vfs *vfs, pks_vfs_file file, pks__control *control, pks_error *error);
 
 /// The bytes of a control file whose slots are both `slot`, for one that is made now.
 void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SIZE]);

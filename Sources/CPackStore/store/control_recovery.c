@@ -54,7 +54,7 @@ static pks_status judge(
     *out = slot_of(intact, &generation, &file);
     *verdict = FOUND;
     // Opening its runs compares their lengths and trailers with what the generation says.
-    status = pks__snapshot_create(&snapshot, store, &generation, PKS__NO_FILE, &found);
+    status = pks__snapshot_create(&snapshot, store, &generation, PKS_VFS_NO_FILE, &found);
     pks__snapshot_release(snapshot);
   }
   pks__generation_free(&generation);

@@ -48,7 +48,7 @@ static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *p
     // Not always a newer one: a slot that is half written just now lets the other one appear current.
     uint64_t before = *pinned ? slot->generation : 0;
     *slot = *pks__control_current(&control);
-    if (before == slot->generation || store->readers_file == PKS__NO_FILE) { return PKS_OK; }
+    if (before == slot->generation || store->readers_file == PKS_VFS_NO_FILE) { return PKS_OK; }
     if (*pinned) { pks__store_finish_pin(store, NULL, before); }
     status = pks__store_pin(store, slot->generation, error);
     *pinned = status == PKS_OK;
@@ -74,7 +74,7 @@ pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_
     bool pinned = false;
     status = pin_current(store, &slot, &pinned, error);
     if (!status) { status = pks__store_read_generation(store, slot.generation, &slot, &generation, error); }
-    if (!status) { status = pks__snapshot_create(out, store, &generation, PKS__NO_FILE, error); }
+    if (!status) { status = pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, error); }
     if (pinned) { pks__store_finish_pin(store, status ? NULL : *out, slot.generation); }
     if (!status) { set_current(store, *out); }
   }
@@ -85,7 +85,7 @@ pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_
 pks_status pks__snapshot_open_number(pks_snapshot **out, pks_store *store, uint64_t number, pks_error *error) {
   pks__generation generation = {0};
   pks_status status = pks__store_read_generation(store, number, NULL, &generation, error);
-  return status ? status : pks__snapshot_create(out, store, &generation, PKS__NO_FILE, error);
+  return status ? status : pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, error);
 }
 
 pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error) {

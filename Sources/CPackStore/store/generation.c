@@ -242,8 +242,8 @@ void pks__pack_trim(pks__pack_state *pack, uint32_t keep) {
   pack->version_count = count;
 }
 
-pks_version pks__version_public(const pks__version *version) {
-  pks_version out = {
+pks_pack_version pks__version_public(const pks__version *version) {
+  pks_pack_version out = {
     .number = version->number,
     .committed_at_ns = version->committed_at_ns,
     .file_count = version->file_count,

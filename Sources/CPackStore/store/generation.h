@@ -120,7 +120,7 @@ pks_status pks__generation_replace_runs(
 const pks__pack_state *pks__generation_any_pack(const pks__generation *generation, uint32_t index);
 /// As the public header shows them. The name is on loan from the generation.
 pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index);
-pks_version pks__version_public(const pks__version *version);
+pks_pack_version pks__version_public(const pks__version *version);
 
 enum { PKS__INDEX_NAME = 64 };
 void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]);  ///< "index/<number>.generation"

@@ -6,11 +6,11 @@
 /// Reads the bytes of a generation's file, to be freed by the caller.
 static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, size_t *length, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__file file = PKS__NO_FILE;
-  pks__file_info info = {0};
+  pks_vfs_file file = PKS_VFS_NO_FILE;
+  pks_vfs_info info = {0};
   size_t got = 0;
   *out = NULL;
-  int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_READ, &file);
+  int failure = pks__vfs_open(vfs, store->root, path, PKS_VFS_OPEN_READ, &file);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
   failure = pks__vfs_info_of(vfs, file, &info);
   pks_status status = PKS_OK;

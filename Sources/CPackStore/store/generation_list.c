@@ -4,7 +4,9 @@
 
 #include "platform/name_list.h"
 
-pks_status pks__generation_list_read(pks__generation_list *out, const pks_vfs *vfs, pks__file root, pks_error *error) {
+pks_status pks__generation_list_read(
+  pks__generation_list *out, const pks_vfs *vfs, pks_vfs_file root, pks_error *error
+) {
   pks__name_list names;
   *out = (pks__generation_list){0};
   pks_status status = pks__name_list_read(&names, vfs, root, PKS__INDEX_FOLDER, error);

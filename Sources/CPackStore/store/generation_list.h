@@ -10,7 +10,9 @@ typedef struct pks__generation_list {
 } pks__generation_list;
 
 /// Lists the files by their names. A folder that is not there is empty.
-pks_status pks__generation_list_read(pks__generation_list *out, const pks_vfs *vfs, pks__file root, pks_error *error);
+pks_status pks__generation_list_read(
+  pks__generation_list *out, const pks_vfs *vfs, pks_vfs_file root, pks_error *error
+);
 void pks__generation_list_free(pks__generation_list *list);  ///< a zeroed one is fine
 
 /// The highest number below `limit` in the list; 0 when there is none.

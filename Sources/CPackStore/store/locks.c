@@ -9,7 +9,7 @@ static const char lock_text[] = "cannot lock";
 enum { HOLDER_SIZE = 32 };
 
 static pks_status open_file(
-  const pks_vfs *vfs, pks__file root, const char *name, pks__open_mode mode, pks__file *out, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file root, const char *name, pks_vfs_open_mode mode, pks_vfs_file *out, pks_error *error
 ) {
   int failure = pks__vfs_open(vfs, root, name, mode, out);
   if (!failure) { return PKS_OK; }
@@ -19,22 +19,22 @@ static pks_status open_file(
   return PKS_READ_ONLY;
 }
 
-pks_status pks__open_lock(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error) {
-  return open_file(vfs, root, PKS__LOCK_FILE, PKS__OPEN_LOCK, out, error);
+pks_status pks__open_lock(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error) {
+  return open_file(vfs, root, PKS__LOCK_FILE, PKS_VFS_OPEN_LOCK, out, error);
 }
 
-pks_status pks__open_readers(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error) {
-  return open_file(vfs, root, PKS__READERS_FILE, PKS__OPEN_SHARED_LOCK, out, error);
+pks_status pks__open_readers(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error) {
+  return open_file(vfs, root, PKS__READERS_FILE, PKS_VFS_OPEN_SHARED_LOCK, out, error);
 }
 
 /// Notes the writer's process id, padded so that a longer one leaves no digits behind.
-static void note_holder(const pks_vfs *vfs, pks__file lock) {
+static void note_holder(const pks_vfs *vfs, pks_vfs_file lock) {
   char text[HOLDER_SIZE + 1];
   (void)snprintf(text, sizeof text, "%-31llu\n", (unsigned long long)pks__vfs_process_id(vfs));
   (void)pks__vfs_write_at(vfs, lock, 0, text, HOLDER_SIZE);
 }
 
-static uint64_t read_holder(const pks_vfs *vfs, pks__file lock) {
+static uint64_t read_holder(const pks_vfs *vfs, pks_vfs_file lock) {
   char text[HOLDER_SIZE + 1] = {0};
   size_t got = 0;
   if (pks__vfs_read_at(vfs, lock, 0, text, HOLDER_SIZE, &got)) { return 0; }
@@ -48,7 +48,7 @@ enum { SHORTEST_WAIT_NS = 100 * 1000, LONGEST_WAIT_NS = 50 * 1000 * 1000 };
 /// Waits until the lock may be free, which no system tells without waiting for it uninterruptibly: looks again after
 /// longer and longer.
 static pks_status wait_for_writer(
-  const pks_vfs *vfs, pks__file lock, const pks__wait *wait, int *failure, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file lock, const pks__wait *wait, int *failure, pks_error *error
 ) {
   int64_t time = SHORTEST_WAIT_NS;
   while (*failure == EAGAIN) {
@@ -60,13 +60,13 @@ static pks_status wait_for_writer(
     if (!goes_on) {
       return pks__fail(error, PKS_CANCELLED, "cancelled while another process wrote to the store", NULL, PKS_NO_OFFSET);
     }
-    *failure = pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+    *failure = pks__vfs_lock(vfs, lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   }
   return PKS_OK;
 }
 
-pks_status pks__lock_writer(const pks_vfs *vfs, pks__file lock, const pks__wait *wait, pks_error *error) {
-  int failure = pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_EXCLUSIVE);
+pks_status pks__lock_writer(const pks_vfs *vfs, pks_vfs_file lock, const pks__wait *wait, pks_error *error) {
+  int failure = pks__vfs_lock(vfs, lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   if (failure == EAGAIN && wait->is_refused) {
     uint64_t holder = read_holder(vfs, lock);
     pks__fail(error, PKS_BUSY, "another process is writing to the store", PKS__LOCK_FILE, PKS_NO_OFFSET);
@@ -80,20 +80,22 @@ pks_status pks__lock_writer(const pks_vfs *vfs, pks__file lock, const pks__wait 
   return PKS_OK;
 }
 
-void pks__unlock_writer(const pks_vfs *vfs, pks__file lock) { (void)pks__vfs_lock(vfs, lock, 0, 1, PKS__LOCK_NONE); }
+void pks__unlock_writer(const pks_vfs *vfs, pks_vfs_file lock) {
+  (void)pks__vfs_lock(vfs, lock, 0, 1, PKS_VFS_LOCK_NONE);
+}
 
-pks_status pks__pin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation, pks_error *error) {
+pks_status pks__pin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation, pks_error *error) {
   PKS_ASSERT(generation > 0 && generation < PKS__STAGINGS_BEGIN);
-  int failure = pks__vfs_lock(vfs, readers, generation, 1, PKS__LOCK_SHARED);
+  int failure = pks__vfs_lock(vfs, readers, generation, 1, PKS_VFS_LOCK_SHARED);
   return failure ? pks__fail_system(error, failure, lock_text, PKS__READERS_FILE) : PKS_OK;
 }
 
-void pks__unpin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation) {
-  (void)pks__vfs_lock(vfs, readers, generation, 1, PKS__LOCK_NONE);
+void pks__unpin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation) {
+  (void)pks__vfs_lock(vfs, readers, generation, 1, PKS_VFS_LOCK_NONE);
 }
 
 pks_status pks__is_pinned(
-  const pks_vfs *vfs, pks__file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
 ) {
   *pinned = false;
   if (first >= end) { return PKS_OK; }
@@ -101,14 +103,14 @@ pks_status pks__is_pinned(
   return failure ? pks__fail_system(error, failure, lock_text, PKS__READERS_FILE) : PKS_OK;
 }
 
-pks_status pks__lock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging, bool *taken, pks_error *error) {
+pks_status pks__lock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t staging, bool *taken, pks_error *error) {
   PKS_ASSERT(staging >> PKS__STAGING_BITS == 0);
-  int failure = pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_EXCLUSIVE);
+  int failure = pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS_VFS_LOCK_EXCLUSIVE);
   *taken = failure == 0;
   if (failure == EAGAIN) { return PKS_OK; }
   return failure ? pks__fail_system(error, failure, lock_text, PKS__LOCK_FILE) : PKS_OK;
 }
 
-void pks__unlock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging) {
-  (void)pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS__LOCK_NONE);
+void pks__unlock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t staging) {
+  (void)pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS_VFS_LOCK_NONE);
 }

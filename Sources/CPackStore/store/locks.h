@@ -24,8 +24,8 @@ enum { PKS__STAGING_BITS = 60 };
 #define PKS__STAGINGS_BEGIN ((uint64_t)1 << 62)
 
 /// Opens the lock files, which are made when they are missing. READ_ONLY when this user may not write to the store.
-pks_status pks__open_lock(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error);
-pks_status pks__open_readers(const pks_vfs *vfs, pks__file root, pks__file *out, pks_error *error);
+pks_status pks__open_lock(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error);
+pks_status pks__open_readers(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error);
 
 /// How the writer's lock is waited for.
 typedef struct pks__wait {
@@ -35,19 +35,19 @@ typedef struct pks__wait {
 } pks__wait;
 
 /// Takes the writer's lock, and notes who has it. With BUSY, `error->needed` is the id of the process that has it, or 0.
-pks_status pks__lock_writer(const pks_vfs *vfs, pks__file lock, const pks__wait *wait, pks_error *error);
-void pks__unlock_writer(const pks_vfs *vfs, pks__file lock);
+pks_status pks__lock_writer(const pks_vfs *vfs, pks_vfs_file lock, const pks__wait *wait, pks_error *error);
+void pks__unlock_writer(const pks_vfs *vfs, pks_vfs_file lock);
 
-pks_status pks__pin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation, pks_error *error);
-void pks__unpin_generation(const pks_vfs *vfs, pks__file readers, uint64_t generation);
+pks_status pks__pin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation, pks_error *error);
+void pks__unpin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation);
 
 /// Whether any generation in [first, end) is read. One question, whatever the number of readers.
 pks_status pks__is_pinned(
-  const pks_vfs *vfs, pks__file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
 );
 
 /// Takes a staging's lock at once; `*taken` is false when a living process has it.
-pks_status pks__lock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging, bool *taken, pks_error *error);
-void pks__unlock_staging(const pks_vfs *vfs, pks__file lock, uint64_t staging);
+pks_status pks__lock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t staging, bool *taken, pks_error *error);
+void pks__unlock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t staging);
 
 #endif

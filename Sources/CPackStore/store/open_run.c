@@ -40,7 +40,7 @@ static pks__open_run *find_open_run(pks_store *store, uint64_t name) {
 }
 
 pks_status pks__open_run_take(
-  pks_store *store, const pks__run_ref *ref, pks__file staging, pks__open_run **out, pks_error *error
+  pks_store *store, const pks__run_ref *ref, pks_vfs_file staging, pks__open_run **out, pks_error *error
 ) {
   *out = find_open_run(store, ref->name.name);
   if (*out) { return PKS_OK; }
@@ -50,7 +50,7 @@ pks_status pks__open_run_take(
   if (!open) { return pks__fail_memory(error); }
   open->name = ref->name.name;
   open->references = 1;
-  bool may_be_staged = staging != PKS__NO_FILE;
+  bool may_be_staged = staging != PKS_VFS_NO_FILE;
   pks_status status = pks__run_open(&open->run, store->vfs, store->root, path, may_be_staged ? NULL : error);
   if (status && may_be_staged) {
     status = pks__run_open(&open->run, store->vfs, staging, strrchr(path, '/') + 1, error);

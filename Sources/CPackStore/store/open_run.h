@@ -5,10 +5,10 @@
 #include "store/state.h"
 
 /// The run of that name: one that a live snapshot has open, or opened now from `index/`, or from the folder `staging`
-/// (PKS__NO_FILE: none) of a transaction that has not moved it there yet. With a reference for the caller. CORRUPT when it
+/// (PKS_VFS_NO_FILE: none) of a transaction that has not moved it there yet. With a reference for the caller. CORRUPT when it
 /// is not the run that `ref` names.
 pks_status pks__open_run_take(
-  pks_store *store, const pks__run_ref *ref, pks__file staging, pks__open_run **out, pks_error *error
+  pks_store *store, const pks__run_ref *ref, pks_vfs_file staging, pks__open_run **out, pks_error *error
 );
 void pks__open_run_release(pks_store *store, pks__open_run *open);  ///< drops a reference; the mutex is not held
 

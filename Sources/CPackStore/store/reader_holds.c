@@ -6,14 +6,14 @@ enum { FILES_ASKED = 4096 };
 typedef struct search {
   pks__reader_holds *holds;
   const pks_vfs *vfs;
-  pks__file readers;
+  pks_vfs_file readers;
   uint64_t end;
   uint32_t asked;
   pks_status status;
   pks_error *error;
 } search;
 
-static bool visit(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool visit(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   search *search = context;
   uint64_t number;
@@ -29,7 +29,7 @@ static bool visit(void *context, const char *name, size_t length, pks__file_kind
 }
 
 pks_status pks__reader_holds_find(
-  pks__reader_holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error
+  pks__reader_holds *out, const pks_store *store, pks_vfs_file readers, uint64_t end, pks_error *error
 ) {
   *out = (pks__reader_holds){0};
   const pks_vfs *vfs = store->vfs;
@@ -38,8 +38,8 @@ pks_status pks__reader_holds_find(
   pks_status status = pks__is_pinned(vfs, readers, 1, bound, &any, error);
   if (status || !any) { return status; }
   search search = {.holds = out, .vfs = vfs, .readers = readers, .end = bound, .error = error};
-  pks__file folder = PKS__NO_FILE;
-  int failure = pks__vfs_open(vfs, store->root, PKS__INDEX_FOLDER, PKS__OPEN_FOLDER, &folder);
+  pks_vfs_file folder = PKS_VFS_NO_FILE;
+  int failure = pks__vfs_open(vfs, store->root, PKS__INDEX_FOLDER, PKS_VFS_OPEN_FOLDER, &folder);
   if (!failure) {
     failure = pks__vfs_list(vfs, folder, visit, &search);
     pks__vfs_close(vfs, folder);

@@ -18,7 +18,7 @@ typedef struct pks__reader_holds {
 
 /// Finds held generations below `end`. `readers` is an opening of `READERS` whose own locks do not count.
 pks_status pks__reader_holds_find(
-  pks__reader_holds *out, const pks_store *store, pks__file readers, uint64_t end, pks_error *error
+  pks__reader_holds *out, const pks_store *store, pks_vfs_file readers, uint64_t end, pks_error *error
 );
 
 #endif

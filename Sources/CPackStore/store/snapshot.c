@@ -6,7 +6,7 @@
 #include "store/segment_registry.h"
 
 static pks_status open_snapshot_run(
-  pks_snapshot *snapshot, const pks__run_ref *ref, pks__file staging, pks__snapshot_run *out, pks_error *error
+  pks_snapshot *snapshot, const pks__run_ref *ref, pks_vfs_file staging, pks__snapshot_run *out, pks_error *error
 ) {
   pks_status status = pks__open_run_take(snapshot->store, ref, staging, &out->open, error);
   if (status) { return status; }
@@ -19,7 +19,7 @@ static pks_status open_snapshot_run(
 }
 
 pks_status pks__snapshot_create(
-  pks_snapshot **out, pks_store *store, pks__generation *generation, pks__file staging, pks_error *error
+  pks_snapshot **out, pks_store *store, pks__generation *generation, pks_vfs_file staging, pks_error *error
 ) {
   pks_snapshot *snapshot = pks__allocate_zeroed(1, sizeof *snapshot);
   pks__snapshot_run *runs = pks__allocate_zeroed((size_t)generation->run_count + 1, sizeof *runs);
@@ -158,7 +158,7 @@ pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index) {
   return pks__generation_pack(&snapshot->generation, index);
 }
 
-pks_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version) {
+pks_pack_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version) {
   const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
   PKS_ASSERT(version < state->version_count);
   return pks__version_public(&state->versions[version]);

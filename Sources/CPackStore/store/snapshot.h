@@ -7,7 +7,7 @@
 /// A snapshot of a generation that is not committed, sharing runs with `base`. Runs it does not share lie in the folder
 /// `staging`, under their run path. Takes the generation over, whatever it returns.
 pks_status pks__snapshot_create(
-  pks_snapshot **out, pks_store *store, pks__generation *generation, pks__file staging, pks_error *error
+  pks_snapshot **out, pks_store *store, pks__generation *generation, pks_vfs_file staging, pks_error *error
 );
 
 pks_snapshot *pks__snapshot_retain(pks_snapshot *snapshot);  ///< one more reference

@@ -78,11 +78,11 @@ struct pks_store {
   const pks_vfs *vfs;
   const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
   uint32_t fork_value;
-  pks__file root;
-  pks__file readers_file;  ///< `READERS`; PKS__NO_FILE on media without it
-  pks__file lock;          ///< `LOCK`, while a store is made or repaired; PKS__NO_FILE: not open
-  pks__wait wait;          ///< for the writer's lock
-  pks__file control;
+  pks_vfs_file root;
+  pks_vfs_file readers_file;  ///< `READERS`; PKS_VFS_NO_FILE on media without it
+  pks_vfs_file lock;          ///< `LOCK`, while a store is made or repaired; PKS_VFS_NO_FILE: not open
+  pks__wait wait;             ///< for the writer's lock
+  pks_vfs_file control;
   pks__watch watch;    ///< of `control`
   pks_sha256 *sha256;  ///< NULL when the caller gave none
   bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us

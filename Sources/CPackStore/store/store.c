@@ -16,12 +16,12 @@
 /// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there.
 static pks_status open_readers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__open_mode mode = store->may_write ? PKS__OPEN_SHARED_LOCK : PKS__OPEN_READ;
+  pks_vfs_open_mode mode = store->may_write ? PKS_VFS_OPEN_SHARED_LOCK : PKS_VFS_OPEN_READ;
   int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, mode, &store->readers_file);
   if (store->may_write && (failure == EROFS || failure == EACCES || failure == EPERM)) {
     store->may_write = false;
     store->write_failure = failure;
-    failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS__OPEN_READ, &store->readers_file);
+    failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS_VFS_OPEN_READ, &store->readers_file);
   }
   if (failure == ENOENT) { return PKS_OK; }
   return failure ? pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE) : PKS_OK;
@@ -36,7 +36,7 @@ static pks_status check_may_create(const pks_options *options, const char *path,
 
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  pks_vfs_open_mode mode = store->may_write ? PKS_VFS_OPEN_READ_WRITE : PKS_VFS_OPEN_READ;
   int failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, mode, &store->control);
   if (failure == ENOENT && options->create && store->may_write) {
     // Before anything is made: a folder that holds something else is left as it is.
@@ -52,7 +52,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
   if ((failure == EROFS || failure == EACCES) && store->may_write) {
     store->may_write = false;
     store->write_failure = failure;
-    failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, PKS__OPEN_READ, &store->control);
+    failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, PKS_VFS_OPEN_READ, &store->control);
   }
   if (failure == ENOENT) {
     pks_status status = pks__store_fail_without_control(store, path, error);
@@ -61,7 +61,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     return missing ? missing : status;
   }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
-  return store->readers_file == PKS__NO_FILE ? open_readers(store, error) : PKS_OK;
+  return store->readers_file == PKS_VFS_NO_FILE ? open_readers(store, error) : PKS_OK;
 }
 
 /// Why there is no directory at `path`.
@@ -126,7 +126,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, NULL, PKS_NO_OFFSET); }
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
-  store->vfs = options->vfs ? options->vfs : pks__vfs_posix();
+  store->vfs = options->vfs ? options->vfs : pks_vfs_posix();
   int failure = pks__vfs_fork_mark(store->vfs, &store->fork_mark);
   if (failure) {
     pks__free(store);
@@ -140,7 +140,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
   store->may_write = options->sha256 != NULL && !options->read_only;
-  store->root = store->readers_file = store->lock = store->control = PKS__NO_FILE;
+  store->root = store->readers_file = store->lock = store->control = PKS_VFS_NO_FILE;
   store->wait = (pks__wait){options->no_wait, options->wait_context, options->keep_waiting};
   uint32_t processors = pks__vfs_processor_count(store->vfs);
   store->thread_count = options->thread_count ? options->thread_count : processors;
@@ -181,7 +181,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
 
 // MARK: - Opening what is damaged
 
-static bool notice_part(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool notice_part(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   static const char *const parts[] = {PKS__CONTROL_FILE, PKS__INDEX_FOLDER, PKS__SEGMENTS_FOLDER};
   bool *found = context;
   (void)kind;
@@ -214,8 +214,8 @@ static pks_status open_parts(pks_store *store, const char *path, pks_error *erro
 
 pks_status pks__store_open_control(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  PKS_ASSERT(store->control == PKS__NO_FILE);
-  pks__open_mode mode = store->may_write ? PKS__OPEN_READ_WRITE : PKS__OPEN_READ;
+  PKS_ASSERT(store->control == PKS_VFS_NO_FILE);
+  pks_vfs_open_mode mode = store->may_write ? PKS_VFS_OPEN_READ_WRITE : PKS_VFS_OPEN_READ;
   int failure = pks__vfs_open(vfs, store->root, PKS__CONTROL_FILE, mode, &store->control);
   if (!failure || failure == ENOENT) { return PKS_OK; }
   return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE);
@@ -239,9 +239,9 @@ pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_op
 
 static void close_files(pks_store *store) {
   pks__watch_close(&store->watch);
-  pks__file files[] = {store->control, store->readers_file, store->lock, store->root};
+  pks_vfs_file files[] = {store->control, store->readers_file, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
-    if (files[i] != PKS__NO_FILE) { pks__vfs_close(store->vfs, files[i]); }
+    if (files[i] != PKS_VFS_NO_FILE) { pks__vfs_close(store->vfs, files[i]); }
   }
 }
 

@@ -19,7 +19,7 @@ static bool is_own_name(const char *name, size_t length) {
   return false;
 }
 
-static bool notice_foreign(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool notice_foreign(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   bool *foreign = context;
   *foreign = !is_own_name(name, length);
@@ -47,7 +47,7 @@ typedef struct surplus {
   bool found;
 } surplus;
 
-static bool notice_surplus(void *context, const char *name, size_t length, pks__file_kind kind) {
+static bool notice_surplus(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   surplus *surplus = context;
   bool is_expected = strlen(surplus->expected) == length && memcmp(surplus->expected, name, length) == 0;
@@ -64,9 +64,9 @@ static int holds_content(const pks_store *store, bool *found) {
   const char *const expected[] = {"", strrchr(generation, '/') + 1};
   *found = false;
   for (size_t i = 0; !*found && i < PKS_COUNT_OF(folders); i++) {
-    pks__file folder;
+    pks_vfs_file folder;
     surplus surplus = {.expected = expected[i]};
-    int failure = pks__vfs_open(vfs, store->root, folders[i], PKS__OPEN_FOLDER, &folder);
+    int failure = pks__vfs_open(vfs, store->root, folders[i], PKS_VFS_OPEN_FOLDER, &folder);
     if (failure == ENOENT) { continue; }
     if (failure) { return failure; }
     failure = pks__vfs_list(vfs, folder, notice_surplus, &surplus);
@@ -88,13 +88,13 @@ pks_status pks__store_check_vacant(pks_store *store, const char *path, pks_error
 }
 
 static pks_status write_file(
-  const pks_vfs *vfs, pks__file root, const char *path, const void *bytes, size_t length, pks_error *error
+  const pks_vfs *vfs, pks_vfs_file root, const char *path, const void *bytes, size_t length, pks_error *error
 ) {
-  pks__file file = PKS__NO_FILE;
-  int failure = pks__vfs_open(vfs, root, path, PKS__OPEN_CREATE, &file);
+  pks_vfs_file file = PKS_VFS_NO_FILE;
+  int failure = pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_CREATE, &file);
   if (failure == EEXIST) {
     (void)pks__vfs_unlink(vfs, root, path, false);
-    failure = pks__vfs_open(vfs, root, path, PKS__OPEN_CREATE, &file);
+    failure = pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_CREATE, &file);
   }
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   failure = pks__vfs_write_at(vfs, file, 0, bytes, length);
@@ -110,7 +110,7 @@ static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   char generation[PKS__INDEX_NAME];
   pks__generation_path(1, generation);
-  pks__file_info info;
+  pks_vfs_info info;
   if (pks__vfs_info(vfs, store->root, PKS__INDEX_FOLDER, false, &info) == ENOENT) { return PKS_OK; }
   pks_status status = pks__store_sync_folder(store, ".", error);
   if (status) { return status; }
@@ -164,7 +164,7 @@ pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error
   const pks_vfs *vfs = store->vfs;
   pks_status status = pks__lock_writer(vfs, store->lock, &store->wait, error);
   if (status) { return status; }
-  pks__file_info info;
+  pks_vfs_info info;
   int failure = pks__vfs_info(vfs, store->root, PKS__CONTROL_FILE, false, &info);
   if (failure && failure != ENOENT) { status = pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (failure == ENOENT) {

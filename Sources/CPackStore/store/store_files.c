@@ -12,10 +12,10 @@ pks_status pks__store_make_folders(pks_store *store, pks_error *error) {
 }
 
 static pks_status sync(
-  const pks_store *store, const char *path, pks__open_mode mode, bool may_be_gone, pks_error *error
+  const pks_store *store, const char *path, pks_vfs_open_mode mode, bool may_be_gone, pks_error *error
 ) {
   const pks_vfs *vfs = store->vfs;
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   int failure = pks__vfs_open(vfs, store->root, path, mode, &file);
   if (failure == ENOENT && may_be_gone) { return PKS_OK; }
   if (!failure) {
@@ -26,9 +26,9 @@ static pks_status sync(
 }
 
 pks_status pks__store_sync_folder(const pks_store *store, const char *path, pks_error *error) {
-  return sync(store, path, PKS__OPEN_FOLDER, false, error);
+  return sync(store, path, PKS_VFS_OPEN_FOLDER, false, error);
 }
 
 pks_status pks__store_sync_file(const pks_store *store, const char *path, bool may_be_gone, pks_error *error) {
-  return sync(store, path, PKS__OPEN_READ, may_be_gone, error);
+  return sync(store, path, PKS_VFS_OPEN_READ, may_be_gone, error);
 }

@@ -1,8 +1,8 @@
 #include "store/watch.h"
 
-void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks__file control) {
+void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks_vfs_file control) {
   *out = (pks__watch){.vfs = vfs};
-  pks__file_info info;
+  pks_vfs_info info;
   void *address;
   // A shorter file would fault where a slot is looked for.
   if (pks__vfs_info_of(vfs, control, &info) || info.size < PKS__CONTROL_SIZE) { return; }

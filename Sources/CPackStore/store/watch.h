@@ -25,7 +25,7 @@ typedef struct pks__watch {
 } pks__watch;
 
 /// Begins to watch an open control file. Cannot fail: what cannot be mapped is read.
-void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks__file control);
+void pks__watch_open(pks__watch *out, const pks_vfs *vfs, pks_vfs_file control);
 void pks__watch_close(pks__watch *watch);  ///< a zeroed one is fine
 
 /// The newest generation if it is the settled one still; 0: the control file has to be read.

@@ -17,7 +17,7 @@ static pks_status on_frame(
   uint32_t chunk_count, pks_error *error
 ) {
   pks_delivery *delivery = context;
-  pks__file file;
+  pks_vfs_file file;
   pks_status status = pks__segment_series_flush(&delivery->ingest.frames.series, &file, error);
   if (!status) {
     status = pks__transfer_staging_note_frame(&delivery->incoming, segment, row, ids, ends, chunk_count, error);
@@ -236,14 +236,14 @@ static pks_status read_stored(
   uint64_t offset = pks__place_offset(pks__get64(row->place));
   bool is_complete = place->segment < series->sealed_count;
   char path[2 * PKS__INDEX_NAME], name[PKS__SEGMENT_NAME] = "the growing segment";
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   pks_status status = pks__segment_series_flush(series, &file, error);
   if (!status) { status = pks__scratch_reserve(&delivery->stored, length, error); }
   if (status) { return status; }
   if (is_complete) { pks__segment_name(&series->sealed[place->segment]->info.id, name); }
   (void)snprintf(path, sizeof path, "%s/%s", delivery->incoming.path, name);
   size_t got = 0;
-  int failure = is_complete ? pks__vfs_open(vfs, delivery->store->root, path, PKS__OPEN_READ, &file) : 0;
+  int failure = is_complete ? pks__vfs_open(vfs, delivery->store->root, path, PKS_VFS_OPEN_READ, &file) : 0;
   bool is_open = !failure;
   if (!failure) { failure = pks__vfs_read_at(vfs, file, offset, delivery->stored.bytes, length, &got); }
   if (is_complete && is_open) { pks__vfs_close(vfs, file); }

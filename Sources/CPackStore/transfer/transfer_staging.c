@@ -67,13 +67,13 @@ static pks_status take_folder(pks__transfer_staging *incoming, pks_error *error)
     pks_status status = make_folder(store, PKS__INCOMING_FOLDER, error);
     if (!status) { status = make_folder(store, incoming->path, error); }
     if (status) { return status; }
-    int failure = pks__vfs_open(vfs, store->root, path, PKS__OPEN_LOCK, &incoming->journal_file);
+    int failure = pks__vfs_open(vfs, store->root, path, PKS_VFS_OPEN_LOCK, &incoming->journal_file);
     if (failure == ENOENT) { continue; }  // Its last owner removed it just now.
     if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
     failure = pks__incoming_lock(store, incoming->journal_file, &taken);
     if (!failure && taken && pks__incoming_is_named(store, incoming->journal_file, path)) { return PKS_OK; }
     pks__vfs_close(vfs, incoming->journal_file);
-    incoming->journal_file = PKS__NO_FILE;
+    incoming->journal_file = PKS_VFS_NO_FILE;
     if (failure) { return pks__fail_system(error, failure, "cannot lock", path); }
     if (!taken) {
       return pks__fail(error, PKS_BUSY, "another process is fetching the same version", path, PKS_NO_OFFSET);
@@ -161,7 +161,7 @@ static pks_status read_blobs(pks__transfer_staging *incoming, pks_error *error) 
 
 // MARK: - Growing
 
-static pks_status open_growing(void *context, uint32_t number, pks__file *out, pks_error *error) {
+static pks_status open_growing(void *context, uint32_t number, pks_vfs_file *out, pks_error *error) {
   pks__transfer_staging *incoming = context;
   const pks_vfs *vfs = incoming->store->vfs;
   char name[NAME_SIZE], path[PKS__INCOMING_PATH];
@@ -169,7 +169,7 @@ static pks_status open_growing(void *context, uint32_t number, pks__file *out, p
   path_of(incoming, name, path);
   incoming->is_used = true;
   return fail_path(
-    pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_OR_CREATE, out), "cannot create", path, error
+    pks__vfs_open(vfs, incoming->store->root, path, PKS_VFS_OPEN_OR_CREATE, out), "cannot create", path, error
   );
 }
 
@@ -224,7 +224,7 @@ static pks_status open_files(pks__transfer_staging *incoming, pks_error *error) 
   const pks_vfs *vfs = incoming->store->vfs;
   char path[PKS__INCOMING_PATH];
   path_of(incoming, PAGES, path);
-  int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_OR_CREATE, &incoming->pages_file);
+  int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS_VFS_OPEN_OR_CREATE, &incoming->pages_file);
   if (failure) { return pks__fail_system(error, failure, "cannot create", path); }
   pks_status status =
     pks__record_log_open(&incoming->journal, vfs, incoming->journal_file, "incoming journal", incoming->home, error);
@@ -237,7 +237,7 @@ pks_status pks__transfer_staging_open(
   pks_error *error
 ) {
   *out = (pks__transfer_staging
-  ){.store = store, .home = home, .journal_file = PKS__NO_FILE, .pages_file = PKS__NO_FILE, .path = ""};
+  ){.store = store, .home = home, .journal_file = PKS_VFS_NO_FILE, .pages_file = PKS_VFS_NO_FILE, .path = ""};
   pks__scratch_init(&out->blobs, home);
   pks__hash_map_init(&out->blobs_by_id, home);
   uint8_t told[PKS__ID_SIZE + PKS__PACK_NAME_MAX];
@@ -260,7 +260,7 @@ pks_status pks__transfer_staging_open(
 void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) {
   if (!incoming->store) { return; }
   const pks_vfs *vfs = incoming->store->vfs;
-  bool is_ours = incoming->journal_file != PKS__NO_FILE;
+  bool is_ours = incoming->journal_file != PKS_VFS_NO_FILE;
   pks__record_log_close(&incoming->journal);
   pks__record_log_close(&incoming->pages);
   pks__scratch_free(&incoming->blobs);
@@ -268,10 +268,10 @@ void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) 
   if (is_ours && (discard || !incoming->is_used || incoming->is_spoilt)) {
     pks__incoming_remove(incoming->store, incoming->path);
   }
-  if (incoming->pages_file != PKS__NO_FILE) { pks__vfs_close(vfs, incoming->pages_file); }
+  if (incoming->pages_file != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, incoming->pages_file); }
   if (is_ours) {
     // Said, for a forked child may have this opening of the file too.
-    (void)pks__vfs_lock(vfs, incoming->journal_file, 0, 1, PKS__LOCK_NONE);
+    (void)pks__vfs_lock(vfs, incoming->journal_file, 0, 1, PKS_VFS_LOCK_NONE);
     pks__vfs_close(vfs, incoming->journal_file);
   }
   *incoming = (pks__transfer_staging){0};
@@ -295,7 +295,7 @@ typedef struct resumption {
   pks__ingest *ingest;
   pks__scratch complete;  ///< pks__segment_id by number: segments that the journal says are complete
   uint32_t restored;      ///< of them, those that count
-  pks__file growing;      ///< the file of the one that was growing
+  pks_vfs_file growing;   ///< the file of the one that was growing
   pks__scratch stored;
 } resumption;
 
@@ -389,7 +389,7 @@ static pks_status take_frames(resumption *resumption, pks__segment *segment, uin
 static void finish_name(const pks__transfer_staging *incoming, uint32_t number, const char *path) {
   const pks_vfs *vfs = incoming->store->vfs;
   char name[NAME_SIZE], from[PKS__INCOMING_PATH];
-  pks__file_info info;
+  pks_vfs_info info;
   growing_name(number, name);
   path_of(incoming, name, from);
   if (pks__vfs_info(vfs, incoming->store->root, path, false, &info) == ENOENT) {
@@ -418,10 +418,10 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
   }
   *taken = !status;
   uint64_t stored_bytes = 0;
-  pks__file file = PKS__NO_FILE;
+  pks_vfs_file file = PKS_VFS_NO_FILE;
   if (!status) { status = take_frames(resumption, segment, &stored_bytes, &found); }
   if (!status) {
-    int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_READ, &file);
+    int failure = pks__vfs_open(vfs, incoming->store->root, path, PKS_VFS_OPEN_READ, &file);
     status = fail_path(failure, "cannot open", path, &found);
   }
   if (!status) {
@@ -461,11 +461,11 @@ static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, b
   uint32_t length = pks__get32(row->stored_length);
   int failure = 0;
   *has = false;
-  if (resumption->growing == PKS__NO_FILE) {
+  if (resumption->growing == PKS_VFS_NO_FILE) {
     char name[NAME_SIZE], path[PKS__INCOMING_PATH];
     growing_name(resumption->restored, name);
     path_of(incoming, name, path);
-    failure = pks__vfs_open(vfs, incoming->store->root, path, PKS__OPEN_READ, &resumption->growing);
+    failure = pks__vfs_open(vfs, incoming->store->root, path, PKS_VFS_OPEN_READ, &resumption->growing);
     if (failure == ENOENT) { return PKS_OK; }
   }
   pks_status status = pks__scratch_reserve(&resumption->stored, length, error);
@@ -547,7 +547,7 @@ static bool is_taken(const void *context, const char *name) {
 }
 
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error) {
-  resumption resumption = {.incoming = incoming, .ingest = ingest, .growing = PKS__NO_FILE};
+  resumption resumption = {.incoming = incoming, .ingest = ingest, .growing = PKS_VFS_NO_FILE};
   pks__scratch_init(&resumption.complete, incoming->home);
   pks__scratch_init(&resumption.stored, incoming->home);
   ingest->frames.series.keeper = &incoming->keeper;
@@ -560,7 +560,7 @@ pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__in
   if (!status) { status = take_growing(&resumption, error); }
   if (!status) { pks__incoming_clear(incoming->store, incoming->path, is_taken, &resumption); }
   if (PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id) > 0) { incoming->is_used = true; }
-  if (resumption.growing != PKS__NO_FILE) { pks__vfs_close(incoming->store->vfs, resumption.growing); }
+  if (resumption.growing != PKS_VFS_NO_FILE) { pks__vfs_close(incoming->store->vfs, resumption.growing); }
   pks__scratch_free(&resumption.complete);
   pks__scratch_free(&resumption.stored);
   return status;

@@ -28,8 +28,8 @@ typedef struct pks__transfer_staging {
   pks_store *store;
   pks__scratch_folder *home;
   char path[PKS__INDEX_NAME];  ///< "incoming/<digits>"
-  pks__file journal_file;      ///< locked
-  pks__file pages_file;
+  pks_vfs_file journal_file;   ///< locked
+  pks_vfs_file pages_file;
   pks__record_log journal, pages;
   pks__scratch blobs;  ///< rows
   pks__hash_map blobs_by_id;

@@ -188,8 +188,8 @@ void sim_set_failed_sync(sim_disk *disk, sim_failed_sync mode);
 void sim_set_capacity(sim_disk *disk, uint64_t byte_count);
 uint64_t sim_used_bytes(const sim_disk *disk);
 
-void sim_set_read_only(sim_disk *disk, bool read_only);       ///< EROFS for what would change something
-void sim_set_vague_lists(sim_disk *disk, bool vague);         ///< `list` says PKS__KIND_OTHER, as some file systems do
+void sim_set_read_only(sim_disk *disk, bool read_only);  ///< EROFS for what would change something
+void sim_set_vague_lists(sim_disk *disk, bool vague);    ///< `list` says PKS_VFS_KIND_OTHER, as some file systems do
 void sim_advance_clock(sim_disk *disk, int64_t nanoseconds);  ///< besides the microsecond that each call takes
 
 /// XORs one byte of a file with `mask` wherever it is stored: live, durable, mapped and unsynced. ENOENT, or EINVAL

@@ -157,7 +157,7 @@ extension Core {
 /// Where the frames of a segment file lie.
 func frames(of path: String, on disk: Disk) throws -> [Range<UInt64>] {
   let vfs = disk.vfs
-  var folder: pks__file = -1, segment: UnsafeMutablePointer<pks__segment>?
+  var folder: pks_vfs_file = -1, segment: UnsafeMutablePointer<pks__segment>?
   precondition(vfs.pointee.open_root(vfs.pointee.context, "/", false, &folder) == 0)
   defer { vfs.pointee.close(vfs.pointee.context, folder) }
   var id = pks__segment_id()

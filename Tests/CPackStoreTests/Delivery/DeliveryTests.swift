@@ -35,7 +35,7 @@ extension Core {
       #expect(left == [], comment)
     }
 
-    static func id(_ version: pks_version) -> [UInt8] { withUnsafeBytes(of: version.catalog) { Array($0) } }
+    static func id(_ version: pks_pack_version) -> [UInt8] { withUnsafeBytes(of: version.catalog) { Array($0) } }
 
     @Test(arguments: [1, 3, 1000]) func firstInstall(window: Int) throws {
       let site = try Site(Self.published([.sample(seed: 1)])), disk = try Self.empty()
@@ -226,7 +226,7 @@ extension Core {
       let snapshot = try Store(disk).snapshot()
       for name in ["n1", "n3", "n4"] {
         var asset = pks_asset(), loan = pks_bytes()
-        try attempt { pks_find(&asset, snapshot.raw, name, 2, .max, $0) }
+        try attempt { pks_snapshot_find(&asset, snapshot.raw, name, 2, .max, $0) }
         try attempt { pks_asset_borrow(&asset, &loan, $0) }
         let first = disk.list("/store/segments").compactMap { disk.read("/store/segments/\($0)") }.compactMap { file in
           stride(from: 0, to: file.count - 4096, by: 4096).first { at in

@@ -39,7 +39,7 @@ extension Core {
     private static func read(_ file: [UInt8], boot: [UInt8] = boot) throws -> pks__control {
       let home = ScratchHome()
       home.put("CONTROL", file)
-      let handle = home.open("CONTROL", PKS__OPEN_READ)
+      let handle = home.open("CONTROL", PKS_VFS_OPEN_READ)
       defer { home.close(handle) }
       var control = pks__control()
       try attempt { pks__control_read(home.vfs, handle, boot, &control, $0) }
@@ -69,7 +69,7 @@ extension Core {
     @Test func aSlotThatIsBeingWritten() throws {
       let home = ScratchHome()
       home.put("CONTROL", Self.file(Self.bytes(Self.slot(4)), Self.bytes(Self.slot(5, durable: false))))
-      let handle = home.open("CONTROL", PKS__OPEN_READ)
+      let handle = home.open("CONTROL", PKS_VFS_OPEN_READ)
       defer { home.close(handle) }
       for seed in 0..<64 as Range<UInt64> {
         sim_tell_lie(home.disk.raw, SIM_LIE_FLIPPED, SIM_CALL_READ, nil, 0, seed, false)
@@ -125,7 +125,7 @@ extension Core {
     @Test func unreadableCopies() throws {
       let home = ScratchHome()
       home.put("CONTROL", Self.file(Self.bytes(Self.slot(4)), Self.bytes(Self.slot(5))))
-      let handle = home.open("CONTROL", PKS__OPEN_READ)
+      let handle = home.open("CONTROL", PKS_VFS_OPEN_READ)
       defer { home.close(handle) }
       // The whole file is read first, then its copies one by one.
       for unreadable in 0..<3 {
@@ -177,7 +177,7 @@ extension Core {
       for file in [whole, four + flipped + four + five, Self.empty + five + four + five, four + five + four + four] {
         let home = ScratchHome()
         home.put("CONTROL", file)
-        let handle = home.open("CONTROL", PKS__OPEN_READ_WRITE)
+        let handle = home.open("CONTROL", PKS_VFS_OPEN_READ_WRITE)
         defer { home.close(handle) }
         var control = pks__control()
         try attempt { pks__control_read(home.vfs, handle, Self.boot, &control, $0) }
@@ -257,7 +257,7 @@ extension Core {
         let copies = slots.map { $0.map(Self.bytes) ?? Self.empty }, file = Self.file(copies[0], copies[1])
         let home = ScratchHome()
         home.put("CONTROL", file)
-        let handle = home.open("CONTROL", PKS__OPEN_READ_WRITE)
+        let handle = home.open("CONTROL", PKS_VFS_OPEN_READ_WRITE)
         defer { home.close(handle) }
         var control = pks__control(), next = Self.slot(10), gone = false
         try attempt { pks__control_read(home.vfs, handle, boot, &control, $0) }
@@ -288,7 +288,7 @@ extension Core {
       home.put("CONTROL", Self.file(three, four))
       sim_set_failed_sync(home.disk.raw, mode)
       func write(_ generation: UInt64) throws -> pks_status {
-        let handle = home.open("CONTROL", PKS__OPEN_READ_WRITE)
+        let handle = home.open("CONTROL", PKS_VFS_OPEN_READ_WRITE)
         defer { home.close(handle) }
         var control = pks__control(), next = Self.slot(generation), gone = true
         try attempt { pks__control_read(home.vfs, handle, Self.boot, &control, $0) }
@@ -317,7 +317,7 @@ extension Core {
     @Test(arguments: [UInt64(0), 1]) func aWriteThatFails(copy: UInt64) throws {
       let home = ScratchHome(), file = Self.file(Self.bytes(Self.slot(3)), Self.bytes(Self.slot(4)))
       home.put("CONTROL", file)
-      let handle = home.open("CONTROL", PKS__OPEN_READ_WRITE)
+      let handle = home.open("CONTROL", PKS_VFS_OPEN_READ_WRITE)
       defer { home.close(handle) }
       var control = pks__control(), next = Self.slot(5), gone = false
       try attempt { pks__control_read(home.vfs, handle, Self.boot, &control, $0) }

@@ -8,11 +8,11 @@ extension Core {
     private final class File {
       let home: ScratchHome
       var records = pks__record_log()
-      let handle: pks__file
+      let handle: pks_vfs_file
 
       init(_ home: ScratchHome) throws {
         self.home = home
-        handle = home.open("records", PKS__OPEN_OR_CREATE)
+        handle = home.open("records", PKS_VFS_OPEN_OR_CREATE)
         try attempt { pks__record_log_open(&records, home.vfs, handle, "records", home.folder, $0) }
       }
 

@@ -39,7 +39,7 @@ extension Core {
           alignments.append(alignment)
         }
         #expect(pks__segment_writer_frame_count(&writer) == frameCount)
-        var file: pks__file = -1
+        var file: pks_vfs_file = -1
         try attempt { pks__segment_writer_seal(&writer, sha256, &id, &length, &file, $0) }
         home.close(file)
       }
@@ -144,7 +144,7 @@ extension Core {
     ]) func rowsThatLie(_ codec: pks__codec, _ stored: Int, _ ends: [UInt32]) throws {
       let home = ScratchHome(), bytes = [UInt8](repeating: 7, count: stored)
       var writer = pks__segment_writer(), row = pks__frame_row(), id = pks__segment_id(), length: UInt64 = 0
-      var file: pks__file = -1, segment: UnsafeMutablePointer<pks__segment>?
+      var file: pks_vfs_file = -1, segment: UnsafeMutablePointer<pks__segment>?
       try attempt { pks__segment_writer_open(&writer, home.folder, "segment", PKS__SEGMENT_DATA, $0) }
       let ids = ends.map { _ in pks__id(of: bytes) }
       try attempt {

@@ -109,7 +109,7 @@ extension Core {
       let world = try World()
       for _ in 0..<2 {
         let file = try world.snapshot.openFile("a")
-        var info = pks__file_info()
+        var info = pks_vfs_info()
         #expect(world.disk.vfs.pointee.info_of(world.disk.vfs.pointee.context, file, &info) == 0)
         #expect(info.size == UInt64(Self.size))
         world.disk.vfs.pointee.close(world.disk.vfs.pointee.context, file)
@@ -184,10 +184,10 @@ extension Core {
     @Test func busy() throws {
       let world = try World(), vfs = sim_start_process(world.disk.raw, 3)!.pointee
       #expect(try world.isRight("b"))
-      var root: pks__file = -1, lock: pks__file = -1
+      var root: pks_vfs_file = -1, lock: pks_vfs_file = -1
       #expect(vfs.open_root(vfs.context, try world.folder, false, &root) == 0)
-      #expect(vfs.open(vfs.context, root, "LOCK", PKS__OPEN_LOCK, &lock) == 0)
-      #expect(vfs.lock(vfs.context, lock, 0, 1, PKS__LOCK_EXCLUSIVE) == 0)
+      #expect(vfs.open(vfs.context, root, "LOCK", PKS_VFS_OPEN_LOCK, &lock) == 0)
+      #expect(vfs.lock(vfs.context, lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE) == 0)
       let before = try world.cached
       #expect(try world.isRight("a"))
       #expect(try world.cached == before && world.inFlight == [])

@@ -49,7 +49,7 @@ extension Core {
 
       func find(_ snapshot: Snapshot, _ path: [CChar]) throws -> pks_asset {
         var asset = pks_asset()
-        try attempt { pks_find(&asset, snapshot.raw, path, path.count - 1, UInt32.max, $0) }
+        try attempt { pks_snapshot_find(&asset, snapshot.raw, path, path.count - 1, UInt32.max, $0) }
         return asset
       }
 

@@ -17,12 +17,12 @@ struct Want: Hashable, CustomStringConvertible, Sendable {
 /// It is not changed once deliveries read it: then any thread may.
 final class Site: @unchecked Sendable {
   var pack: String
-  var version: pks_version
+  var version: pks_pack_version
   var segments: [PublishedSegment]
   var tables: [[UInt8]]
   var files: [[UInt8]]
 
-  init(pack: String, version: pks_version, segments: [PublishedSegment], tables: [[UInt8]], files: [[UInt8]]) {
+  init(pack: String, version: pks_pack_version, segments: [PublishedSegment], tables: [[UInt8]], files: [[UInt8]]) {
     self.pack = pack
     self.version = version
     self.segments = segments

@@ -9,7 +9,7 @@ extension Snapshot {
     return try path.withUTF8 { text in
       try text.withMemoryRebound(to: CChar.self) { text in
         var asset = pks_asset()
-        try attempt { pks_find(&asset, raw, text.baseAddress, text.count, UInt32.max, $0) }
+        try attempt { pks_snapshot_find(&asset, raw, text.baseAddress, text.count, UInt32.max, $0) }
         return try body(&asset)
       }
     }
@@ -106,7 +106,7 @@ final class IndexRun {
 
   private let home: AnyObject?  // outlives the run
 
-  init(_ vfs: UnsafePointer<pks_vfs>, folder: pks__file, path: String, home: AnyObject? = nil) throws {
+  init(_ vfs: UnsafePointer<pks_vfs>, folder: pks_vfs_file, path: String, home: AnyObject? = nil) throws {
     self.home = home
     raw = .allocate(capacity: 1)
     raw.initialize(to: pks__run())
@@ -120,8 +120,8 @@ final class IndexRun {
 
   /// All runs of the store in a folder.
   static func all(in store: String) throws -> [IndexRun] {
-    let vfs = pks__vfs_posix()!
-    var root: pks__file = -1
+    let vfs = pks_vfs_posix()!
+    var root: pks_vfs_file = -1
     precondition(vfs.pointee.open_root(vfs.pointee.context, store, false, &root) == 0)
     defer { vfs.pointee.close(vfs.pointee.context, root) }
     return try FileManager.default.contentsOfDirectory(atPath: store + "/index").sorted().filter {

@@ -7,7 +7,7 @@ final class ScratchHome {
   let folder: UnsafeMutablePointer<pks__scratch_folder>
 
   init() {
-    var handle: pks__file = -1
+    var handle: pks_vfs_file = -1
     let error = disk.vfs.pointee.open_root(disk.vfs.pointee.context, "/home", true, &handle)
     precondition(error == 0)
     folder = .allocate(capacity: 1)
@@ -22,20 +22,20 @@ final class ScratchHome {
   }
 
   var vfs: UnsafePointer<pks_vfs> { disk.vfs }
-  var handle: pks__file { folder.pointee.folder }
+  var handle: pks_vfs_file { folder.pointee.folder }
 
   /// Writes a whole file below the folder.
   func put(_ name: String, _ bytes: [UInt8]) { sim_put_file(disk.raw, "/home/\(name)", bytes, bytes.count) }
   func read(_ name: String) -> [UInt8] { disk.read("/home/\(name)")! }
 
-  func open(_ name: String, _ mode: pks__open_mode) -> pks__file {
-    var file: pks__file = -1
+  func open(_ name: String, _ mode: pks_vfs_open_mode) -> pks_vfs_file {
+    var file: pks_vfs_file = -1
     let error = vfs.pointee.open(vfs.pointee.context, handle, name, mode, &file)
     precondition(error == 0)
     return file
   }
 
-  func close(_ file: pks__file) { vfs.pointee.close(vfs.pointee.context, file) }
+  func close(_ file: pks_vfs_file) { vfs.pointee.close(vfs.pointee.context, file) }
 }
 
 extension pks__scratch {

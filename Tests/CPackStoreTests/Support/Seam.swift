@@ -24,13 +24,13 @@ final class Seam: @unchecked Sendable {
   /// What `map_is_live` says, but never more than the seam behind.
   var isMappingLive = true
   /// Changes what `info_of` says of a file.
-  var onInfo: ((inout pks__file_info) -> Void)?
+  var onInfo: ((inout pks_vfs_info) -> Void)?
 
   var vfs: UnsafePointer<pks_vfs> { UnsafePointer(table) }
 
   init(_ disk: Disk? = nil) {
     self.disk = disk
-    inner = disk?.vfs ?? pks__vfs_posix()!
+    inner = disk?.vfs ?? pks_vfs_posix()!
     table = .allocate(capacity: 1)
     table.initialize(to: inner.pointee)
     table.pointee.context = Unmanaged.passUnretained(self).toOpaque()

@@ -40,7 +40,7 @@ struct SiteBuilder {
   static func segment(_ frames: [[UInt8]], _ kind: pks__segment_kind) throws -> ([UInt8], [UInt8], [UInt8]) {
     let home = ScratchHome()
     var writer = pks__segment_writer(), row = pks__frame_row(), id = pks__segment_id(), length: UInt64 = 0
-    var file: pks__file = -1
+    var file: pks_vfs_file = -1
     try attempt { pks__segment_writer_open(&writer, home.folder, "segment", kind, $0) }
     for frame in frames {
       let end = UInt32(frame.count)
@@ -121,7 +121,7 @@ struct SiteBuilder {
     try attempt { pks__layout_put_root(box.sink, &root, nil, 0, &layout, $0) }
     let pages = box.pages.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
     let (id, file, table) = try Self.segment(pages, PKS__SEGMENT_METADATA)
-    var version = pks_version()
+    var version = pks_pack_version()
     version.number = 1
     withUnsafeMutableBytes(of: &version.catalog) { $0.copyBytes(from: catalog.array) }
     withUnsafeMutableBytes(of: &version.layout) { $0.copyBytes(from: layout.array) }

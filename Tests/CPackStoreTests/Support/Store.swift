@@ -129,8 +129,8 @@ final class Transaction {
     try attempt { pks_txn_remove(raw, pack, keepHistory, $0) }
   }
   @discardableResult
-  func rollBack(_ pack: String, to version: UInt64 = 0) throws -> pks_version {
-    var now = pks_version()
+  func rollBack(_ pack: String, to version: UInt64 = 0) throws -> pks_pack_version {
+    var now = pks_pack_version()
     try attempt { pks_txn_rollback(raw, pack, version, &now, $0) }
     return now
   }
@@ -219,7 +219,7 @@ final class Snapshot: @unchecked Sendable {
     return try path.withUTF8 { text in
       try text.withMemoryRebound(to: CChar.self) { text in
         var asset = pks_asset()
-        try attempt { pks_find(&asset, raw, text.baseAddress, text.count, pack, $0) }
+        try attempt { pks_snapshot_find(&asset, raw, text.baseAddress, text.count, pack, $0) }
         return Found(pack: asset.pack, node: try read(&asset))
       }
     }

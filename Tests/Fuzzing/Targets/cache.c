@@ -35,8 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   pks__asset_cache *cache;
   pks_error error;
   FUZZ_ASSERT(!pks__asset_cache_open(&cache, sim_vfs(disk), "/cache", store_id, 1 << 20, &error));
-  pks__file file = pks__asset_cache_find(cache, &key, size);
-  if (file != PKS__NO_FILE) {
+  pks_vfs_file file = pks__asset_cache_find(cache, &key, size);
+  if (file != PKS_VFS_NO_FILE) {
     FUZZ_ASSERT(size == input.left && sums_length == 24 + 8 * ((size + PKS__CACHE_BLOCK - 1) / PKS__CACHE_BLOCK));
     sim_vfs(disk)->close(sim_vfs(disk)->context, file);
   }
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   if (pks__asset_cache_begin(cache, &other, 5, &entry)) {
     if (pks__asset_cache_append(&entry, "bytes", 5)) {
       file = pks__asset_cache_finish(&entry);
-      if (file != PKS__NO_FILE) { sim_vfs(disk)->close(sim_vfs(disk)->context, file); }
+      if (file != PKS_VFS_NO_FILE) { sim_vfs(disk)->close(sim_vfs(disk)->context, file); }
     } else {
       pks__asset_cache_abandon(&entry);
     }

@@ -1,0 +1,212 @@
+/// Looking after stores: statistics, differences, verification, repair.
+#ifndef PACKSTORE_ADMIN_H
+#define PACKSTORE_ADMIN_H
+
+#include "packstore_write.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Whole-store walks
+
+/// Bytes of one pack's current version, or of all.
+typedef struct pks_usage {
+  uint64_t file_count, link_count, folder_count;
+  uint64_t logical_bytes;  ///< sum of the files' sizes
+  uint64_t chunk_count;    ///< distinct chunks
+  uint64_t unique_bytes;   ///< raw bytes of distinct chunks
+  /// what those chunks take in segments; a frame's cost is spread over its chunks by raw length
+  uint64_t stored_bytes;
+  uint64_t own_unique_bytes;  ///< of `unique_bytes`, in chunks that no other pack uses
+  uint64_t own_stored_bytes;
+} pks_usage;
+
+typedef struct pks_stat {
+  pks_usage all;  ///< all current versions together
+  uint64_t segment_count;
+  uint64_t segment_bytes;  ///< sizes of all segment files, history, catalogs and not yet collected ones included
+  uint64_t index_bytes;    ///< sizes of all index files
+  uint64_t run_count;      ///< index runs of the generation
+} pks_stat;
+
+/// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
+/// chunks.
+pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error);
+
+enum { PKS_HOLDS_MAX = 32 };
+
+/// A generation older than a snapshot's that some reader holds, so that its files are not collected.
+typedef struct pks_hold {
+  uint64_t generation;
+  uint64_t kept_bytes;  ///< sizes of the files that it needs and the snapshot's does not, be they other holds' as well
+} pks_hold;
+
+typedef struct pks_holds {
+  pks_hold holds[PKS_HOLDS_MAX];  ///< in no order
+  uint32_t count;
+  bool has_more;        ///< there may be more than these; then nothing at all is collected
+  uint64_t kept_bytes;  ///< of all these together, each file once
+} pks_holds;
+
+/// Says which older generations readers hold, other snapshots of this process included.
+pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_error *error);
+
+typedef enum pks_change {
+  PKS_ADDED,
+  PKS_REMOVED,
+  PKS_CHANGED,
+  PKS_MOVED,  ///< same content at another path; `old_path` is where it was
+} pks_change;
+
+typedef struct pks_difference {
+  pks_change change;
+  pks_kind kind;
+  const char *path;
+  size_t path_length;
+  const char *old_path;
+  size_t old_path_length;
+  uint64_t old_size, new_size;
+} pks_difference;
+
+typedef struct pks_diff_totals {
+  uint64_t added, removed, changed, moved, unchanged;  ///< entries
+  uint64_t chunk_count;                                ///< distinct chunks of the newer version
+  uint64_t new_chunk_count;                            ///< of them, not in the older one
+  uint64_t new_bytes;                                  ///< raw bytes of those
+} pks_diff_totals;
+
+/// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per difference, in order of paths but
+/// with moves last; false cancels.
+pks_status pks_snapshot_diff(
+  const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
+  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
+  pks_error *error
+);
+
+/// Something that is wrong with a store, and whom it hurts. All text is on loan until the callback returns.
+typedef struct pks_fault {
+  /// counts the faults of a walk from 1 on: one fault that hurts several assets is told once for each, with this number
+  uint64_t number;
+  pks_status status;     ///< CORRUPT; PURGED: a file is gone; IO_ERROR: it cannot be read; NEWER_FORMAT
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  const char *text;      ///< what is wrong, in English, static
+  const char *file;      ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t length;       ///< bytes from there on of which one at least is bad; 0: not known
+  const char *pack;      ///< the pack that is hurt; NULL: none, or nobody knows
+  uint64_t version;      ///< its version; 0 without `pack`
+  const char *asset;     ///< path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
+  size_t asset_length;   ///< bytes of `asset`
+} pks_fault;
+
+typedef struct pks_verify_totals {
+  uint64_t files_checked;  ///< files of the store
+  uint64_t frames_checked;
+  uint64_t chunks_checked;      ///< by SHA-256; only with `deep`
+  uint64_t bytes_checked;       ///< stored bytes read
+  uint64_t fault_count;         ///< faults, each counted once
+  uint64_t asset_count;         ///< assets of kept versions that faults name, each counted once for each such version
+  uint64_t damaged_copy_count;  ///< of the faults, those that are damaged copies of a control slot
+  bool may_hide_commit;         ///< as `pks_store_check_control` says
+} pks_verify_totals;
+
+/// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
+/// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
+/// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
+/// `progress` may be NULL; false cancels. Both are called on the caller's thread. Whom a fault hurts is found by a second
+/// walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults it found.
+pks_status pks_snapshot_verify(
+  const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
+  pks_error *error
+);
+
+// MARK: - Repair
+
+/// What became of something that a repair found damaged. All text is on loan until the callback returns.
+typedef struct pks_repair_note {
+  bool lost;  ///< or else healed: its bytes were found, and stored anew
+  const char *pack;
+  uint64_t version;     ///< as it was numbered; 0: all of the pack
+  const char *asset;    ///< path, NOT NUL-terminated; NULL: all of the version
+  size_t asset_length;  ///< bytes of `asset`
+  /// without `asset`: assets of the version that are lost, whose paths nobody knows; 0: the version itself is
+  uint64_t unnamed_count;
+  const char *origin;  ///< healed: where the bytes were, in English, or the path of a donor
+} pks_repair_note;
+
+typedef enum pks_repair_phase {
+  PKS_REPAIR_CHECK,    ///< looking for faults, as `pks_snapshot_verify` does when deep
+  PKS_REPAIR_SURVEY,   ///< looking for what is whole
+  PKS_REPAIR_RESTORE,  ///< putting versions together again
+} pks_repair_phase;
+
+/// How to repair. Zero-initialise; all of it may stay so.
+typedef struct pks_repair_request {
+  const char *const *donors;  ///< paths of other stores that may have the same content
+  uint32_t donor_count;
+  /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where
+  /// they are missing, and what others left in tmp/ may be swept.
+  bool dry_run;
+  bool no_wait;  ///< PKS_BUSY, rather than waiting, when another writer holds the lock
+  /// Part of a publication, as in `pks_txn_options`; the repaired store is marked as a site's. Without it the repair of a
+  /// store that is marked is PKS_IS_SITE, unless nothing has to be done or it is a dry run.
+  bool publication;
+  void *context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
+  void (*fault)(void *context, const pks_fault *fault);  ///< as `pks_snapshot_verify` calls it
+  void (*note)(void *context, const pks_repair_note *note);
+  /// Bytes of the phase; false cancels, and leaves the store as it was.
+  bool (*progress)(void *context, pks_repair_phase phase, uint64_t bytes_done, uint64_t bytes_total);
+} pks_repair_request;
+
+typedef struct pks_repair_totals {
+  bool was_whole;  ///< there was nothing to do, and nothing was written
+  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged, that is
+  /// all there was to do, and no new generation is made
+  uint64_t mended_copy_count;
+  bool has_lost;  ///< assets, versions or packs
+  bool
+    is_rebuilt;  ///< no generation could be read: priorities, dates, pins, and which versions are current, were guessed
+  uint64_t generation;   ///< the new one; 0 when none was made
+  uint64_t fault_count;  ///< that were found at first; 0 when the store could not even be opened
+  uint64_t segment_count, damaged_segment_count;
+  uint64_t pack_count, version_count;  ///< kept
+  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored anew from elsewhere
+  uint64_t lost_asset_count;           ///< of current versions
+  uint64_t lost_version_count;         ///< older ones, dropped because something of them is nowhere
+  uint64_t lost_pack_count;
+  uint64_t stored_bytes;  ///< written to new segments
+} pks_repair_totals;
+
+/// Makes a damaged store whole again, as far as its bytes are anywhere: in segments that are whole, in intact parts of
+/// others, by way of the old index, or in the stores that are named as donors. Everything that goes on to be used was
+/// checked by SHA-256.
+///
+/// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as far as
+/// its files are there.
+///
+/// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
+/// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that
+/// are not needed any more go with later commits. Readers go on with what they have; other writers wait. When the control
+/// file had to be made afresh, processes that have the store open must open it anew: they see nothing newer, and their
+/// commits fail with CONFLICT.
+///
+/// A current version with losses becomes a new version, with a number above all others of its pack, of the assets that
+/// are left. Older versions with losses are dropped. The index of a store may be gone as a whole: then the versions are
+/// taken from what segments say of themselves, the two of the highest numbers of each pack.
+///
+/// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. Returns OK when the
+/// store is usable afterwards, be something lost or not: `totals` says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a
+/// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be
+/// opened): the store is as it was.
+pks_status pks_store_repair(
+  const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,
+  pks_error *error
+);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

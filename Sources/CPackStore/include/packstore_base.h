@@ -1,0 +1,86 @@
+/// What all headers of PackStore have in common: status, errors, versions.
+#ifndef PACKSTORE_BASE_H
+#define PACKSTORE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Status and errors
+
+/// What happened, grouped by whose fault it is: 100 the caller's, 200 the machine's, 300 the file's.
+typedef enum pks_status {
+  PKS_OK = 0,
+
+  PKS_INVALID_ARGUMENT = 100,  ///< a parameter makes no sense; `text` says which
+  PKS_NOT_FOUND = 101,         ///< no such asset, folder, pack or version
+  PKS_NOT_A_STORE = 102,       ///< the directory exists and holds something else, or there is none
+  PKS_WRONG_KIND = 103,        ///< a link or folder where a file is needed, or the reverse
+  PKS_READ_ONLY = 104,         ///< the store was opened for reading only
+  PKS_CANCELLED = 105,         ///< a progress callback said so
+  PKS_BUSY = 106,     ///< another writer holds the lock and the caller would not wait; `pks_error.needed` says who
+  PKS_REFUSED = 107,  ///< the folder holds what cannot be stored (names, links); each was reported as a notice
+  PKS_SOURCE_CHANGED = 108,  ///< a file of the folder shrank, grew or vanished while it was read
+  PKS_EXISTS = 109,          ///< that version of the pack exists with other content, or its number is too low
+  PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
+  PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
+  PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
+  PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
+  PKS_IS_SITE = 115,         ///< the store is a site's, which only publications change: `pks_txn_options.publication`
+  PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
+
+  PKS_OTHER_ORIGIN = 120,  ///< the pack is of another origin than what is to change it: `pks_provenance.adopt`
+  PKS_DOWNGRADE = 121,     ///< a lower version than was accepted before: `pks_provenance.downgrade`
+  PKS_STALE = 122,         ///< a root that is older than what was accepted before: no alarm, and nothing to do
+
+  PKS_OUT_OF_MEMORY = 200,
+  PKS_IO_ERROR = 201,  ///< a system call failed; `system_error` is its errno
+  PKS_NO_SPACE = 202,  ///< the disk is full; `needed` is a number of bytes that would have been enough for this step
+
+  PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
+  PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
+  PKS_OTHER_DRAFT = 304,   ///< written in another draft of format 0: nothing is damaged, another version reads it
+  PKS_PURGED = 302,        ///< the data was purgeable and is gone
+  /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
+  PKS_UNTRUSTED = 303,
+} pks_status;
+
+#define PKS_NO_OFFSET UINT64_MAX
+
+/// What went wrong and where. Plain data, copied freely; `text` is static.
+typedef struct pks_error {
+  pks_status status;
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
+  const char *text;      ///< what went wrong, in English, static
+  /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
+  /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like that.
+  char file[992];
+} pks_error;
+
+/// This library's version, of the headers and of what is linked.
+#define PKS_LIBRARY_VERSION "0.2.0"
+const char *pks_library_version(void);
+
+/// The format that this library reads and writes: the version in the low half, the draft of it in the high half.
+uint32_t pks_format(void);
+
+/// A short English name of the status, such as "corrupt". Static.
+const char *pks_status_name(pks_status status);
+
+/// Bytes on loan.
+typedef struct pks_bytes {
+  const void *bytes;
+  size_t count;
+} pks_bytes;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,276 @@
+/// Opening stores, finding and reading assets.
+#ifndef PACKSTORE_READ_H
+#define PACKSTORE_READ_H
+
+#include "packstore_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Store
+
+typedef struct pks_store pks_store;
+typedef struct pks_snapshot pks_snapshot;
+typedef struct pks_txn pks_txn;
+typedef struct pks_cursor pks_cursor;
+struct pks_vfs;
+
+/// SHA-256 of `byte_count` bytes. Called from several threads at once; must not fail.
+typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
+
+typedef struct pks_options {
+  pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
+  bool read_only;      ///< nothing in the store's directory changes
+  bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
+  /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
+  uint32_t chunk_average;
+  uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
+  /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
+  /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files. An absolute
+  /// path, for it is looked up anew each time, and one that only this user can write to: what lies there is checked
+  /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
+  const char *cache;
+  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most; 0: none are made
+  const struct pks_vfs *vfs;  ///< NULL: this machine
+  bool no_wait;               ///< PKS_BUSY, rather than waiting, when another process is just making the store
+  void *wait_context;         ///< for `keep_waiting`
+  /// Asked on the thread that waits for the writer's lock, at least every 50 ms and once more before it goes on: false
+  /// ends the wait with PKS_CANCELLED, and nothing is committed. NULL: it waits as long as it takes
+  bool (*keep_waiting)(void *context);
+} pks_options;
+
+/// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
+/// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none is there,
+/// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE,
+/// OUT_OF_MEMORY.
+pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+
+/// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation that
+/// can be found, which need not be the newest there was, and takes no commits, which would make the loss final, until it
+/// was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or nothing that
+/// could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit mends it. Other
+/// errors: IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_store_check_control(pks_store *store, pks_error *error);
+
+/// What tells this store from others: drawn when it was made, 16 bytes.
+void pks_store_id(const pks_store *store, uint8_t id[16]);
+
+/// Closes a store whose snapshots and transactions are all closed. NULL is fine.
+void pks_store_close(pks_store *store);
+
+// MARK: - Origins
+
+typedef enum pks_origin_kind {
+  PKS_ORIGIN_LOCAL = 0,     ///< what this machine added itself
+  PKS_ORIGIN_SIGNED = 1,    ///< a publisher's product
+  PKS_ORIGIN_UNSIGNED = 2,  ///< a product of a publisher without a key
+  PKS_ORIGIN_UNKNOWN = 3,   ///< what a repair found without a word about where it came from
+} pks_origin_kind;
+
+enum { PKS_PRODUCT_SIZE = 65 };
+
+/// Where a pack comes from. Zeroed, it is the local origin.
+typedef struct pks_origin {
+  pks_origin_kind kind;
+  uint8_t key[32];                 ///< the publisher's first root key, an Ed25519 public key; zeros unless signed
+  char product[PKS_PRODUCT_SIZE];  ///< NUL-terminated: 1 to 64 of `a-z 0-9 - _ .`; empty for local and unknown
+} pks_origin;
+
+typedef enum pks_statement {
+  PKS_STATEMENT_NONE = 0,  ///< the caller's own word: for the local origin
+  PKS_STATEMENT_ROOT,      ///< of a site: it alone may take a version back
+  PKS_STATEMENT_ARCHIVE,
+  PKS_STATEMENT_DELTA,
+  PKS_STATEMENT_COPY,  ///< out of another store
+} pks_statement;
+
+/// By whose word a pack is at a version. The caller checked signatures; the core keeps packs apart by it: a pack is
+/// changed by its own origin alone, and never brought below the version that was last accepted from it, but by a newer
+/// root. Zeroed, it is the caller's own word, which is not numbered.
+typedef struct pks_provenance {
+  pks_origin origin;
+  pks_statement statement;
+  uint64_t sequence;  ///< of the statement: its publisher only raises it
+  bool adopt;         ///< takes the pack over if it is of another origin; its history and its numbers begin again then
+  bool downgrade;     ///< takes a lower version too; what was accepted stays on record, so that an update goes up again
+} pks_provenance;
+
+// MARK: - Snapshots and packs
+
+/// The newest generation, held until `pks_snapshot_close`. Two opens without a commit between them share one view.
+pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
+void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
+
+/// The number of the newest generation, whoever committed it. Costs a few loads as long as it is the one that this store
+/// saw last, where the control file can be mapped; a system call otherwise. To watch a store, compare it with
+/// `pks_snapshot_generation` now and then, and open another snapshot when they differ. Errors: CORRUPT, IO_ERROR.
+pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
+
+/// The generation's number: 1 for an empty new store, rising by 1 with each commit.
+uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
+
+/// Whether the store is a site's: it takes no commits but those of publications.
+bool pks_snapshot_is_site(const pks_snapshot *snapshot);
+
+/// A pack version, by its numbers.
+typedef struct pks_pack_version {
+  uint64_t number;          ///< 1, 2, 3, ... unless the publisher said otherwise
+  uint8_t catalog[32];      ///< identity of the content: SHA-256 of the catalog's root page
+  uint8_t layout[32];       ///< SHA-256 of the root page of the layout, which says where the bytes lie
+  int64_t committed_at_ns;  ///< nanoseconds since 1970
+  uint64_t file_count;
+  uint64_t link_count;
+  uint64_t folder_count;   ///< folders recorded as such: the empty ones
+  uint64_t logical_bytes;  ///< sum of the files' sizes
+  bool pinned;             ///< kept until `pks_txn_unpin`, whatever the number of versions to keep
+} pks_pack_version;
+
+typedef struct pks_pack {
+  const char *name;          ///< NUL-terminated UTF-8; a loan until the snapshot closes
+  int32_t priority;          ///< higher wins; 0 unless said otherwise
+  bool removed;              ///< it has no assets; its history is kept
+  bool held;                 ///< at its current version, since a rollback
+  uint32_t version_count;    ///< kept versions, the current one included
+  pks_pack_version current;       ///< of a removed pack, the last one
+  uint64_t highest_version;  ///< the highest number that any version of it ever had
+  pks_origin origin;         ///< who may change it
+} pks_pack;
+
+/// Packs of the snapshot, numbered 0 ..< count in the order in which they win: by the order of origins, then by priority,
+/// then first installed first.
+/// Those that were removed but keep their history follow, `pks_snapshot_removed_count` of them.
+uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot);
+uint32_t pks_snapshot_removed_count(const pks_snapshot *snapshot);
+pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< `index` as said above (asserted)
+/// A kept version: 0 is the current one, then those that were current before it, the last first. `version` <
+/// version_count (asserted).
+pks_pack_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version);
+
+/// Origins of the snapshot, in the order in which their packs win. The local one is always among them.
+uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot);
+pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index);  ///< `index` < count (asserted)
+
+#define PKS_ANY_PACK UINT32_MAX
+
+/// The number of the pack named `name`, or PKS_ANY_PACK when there is none or it was removed.
+uint32_t pks_snapshot_find_pack(const pks_snapshot *snapshot, const char *name);
+
+// MARK: - Assets
+
+typedef enum pks_kind {
+  PKS_FILE = 1,
+  PKS_LINK = 2,    ///< symbolic link
+  PKS_FOLDER = 3,  ///< an empty folder, or one implied by the paths in it
+} pks_kind;
+
+/// One asset of a snapshot: plain data, valid until the snapshot closes (but see `path`). Copy it freely.
+typedef struct pks_asset {
+  const pks_snapshot *snapshot;
+  const void *record;  ///< the core's; NULL for an implied folder
+  /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_snapshot_find`, the cursor's until its next
+  /// step
+  const char *path;
+  uint32_t path_length;
+  pks_kind kind;
+  bool executable;
+  bool contiguous;  ///< stored raw in one piece: `pks_asset_borrow` works
+  bool mapped;      ///< contiguous by contract, and page-aligned: see `pks_add_request.map_globs`
+  uint32_t pack;    ///< the pack it comes from; PKS_ANY_PACK for an implied folder
+  uint64_t size;    ///< bytes of a file; of a link, the length of its target; 0 for a folder
+} pks_asset;
+
+/// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty,
+/// `.` or `..` parts; the root has none. A folder implied by other paths is found too. O(1): about two cache misses.
+/// Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, FORKED, CORRUPT.
+pks_status pks_snapshot_find(
+  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
+);
+
+/// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
+/// touched is verified before its bytes are handed out; frames decode straight into `out` where they fit whole. Reads of
+/// 256 KiB and more (2 MiB of assets that lie raw in one piece) are shared with the store's idle threads
+/// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes
+/// at `out` are unspecified. Errors: INVALID_ARGUMENT, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+
+/// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
+/// 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
+pks_status pks_asset_read_while(
+  const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
+  pks_error *error
+);
+
+/// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
+/// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+/// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
+/// nothing in the store. Plain data; release it once.
+typedef struct pks_contents {
+  void *bytes;  ///< NULL when `count` is 0
+  size_t count;
+  void *memory;  ///< the core's: what is released
+  size_t memory_size;
+  const struct pks_vfs *vfs;  ///< the core's: NULL for allocated memory
+} pks_contents;
+
+/// The whole file. Assets from 64 KiB up that lie raw in one piece are mapped, and so are assets from 1 MiB up that are
+/// in the store's cache, where the first call puts them; the rest is decoded into allocated memory. Verified as by
+/// `pks_asset_borrow` or `pks_asset_read`. If another process truncates a mapped file, touching its bytes raises SIGBUS.
+/// Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY. A cache that fails is no error.
+pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
+void pks_contents_release(pks_contents *contents);  ///< on any thread, after the store too; a zeroed one is fine
+
+/// A descriptor of a plain file that holds the asset's bytes and nothing else, for reading, which the caller closes. It
+/// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
+/// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
+pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
+
+/// How a file is stored.
+typedef struct pks_storage {
+  uint64_t extent_count;     ///< stretches of neighbouring frames; reading from front to back jumps in between
+  uint64_t frame_count;      ///< frames that hold bytes of it; one that several extents touch counts for each
+  uint64_t raw_frame_count;  ///< of them, stored without compression
+  uint64_t stored_bytes;     ///< its share of what those frames take, by raw length, rounded frame by frame
+  bool contiguous, mapped;   ///< as in `pks_asset`
+} pks_storage;
+
+/// How a file is stored. O(frames). Errors: WRONG_KIND, CORRUPT.
+pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
+
+/// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
+pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
+
+// MARK: - Cursors
+
+typedef enum pks_walk {
+  PKS_CHILDREN,     ///< what lies directly in the folder; implied folders appear once
+  PKS_DESCENDANTS,  ///< every file, link and empty folder below it; implied folders do not appear
+  PKS_CONFLICTS,    ///< below it, what is hidden by another pack: each loser, with its winner
+} pks_walk;
+
+typedef struct pks_entry {
+  pks_asset asset;
+  uint32_t name_offset;  ///< PKS_CHILDREN: where the last part of `asset.path` begins
+  uint32_t winner_pack;  ///< PKS_CONFLICTS: the pack that wins
+  /// PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse
+  const char *winner_path;
+  uint32_t winner_path_length;
+} pks_entry;
+
+/// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A
+/// folder that is not there is NOT_FOUND. Time is linear in the entries returned.
+pks_status pks_cursor_open(
+  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
+  pks_walk walk, pks_error *error
+);
+void pks_cursor_close(pks_cursor *cursor);
+/// The next entry, or `*more` false after the last. The entry's path is on loan until the next call.
+pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

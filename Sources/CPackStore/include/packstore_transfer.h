@@ -1,0 +1,223 @@
+/// Versions of packs on their way: what a site serves, deliveries, deltas.
+#ifndef PACKSTORE_TRANSFER_H
+#define PACKSTORE_TRANSFER_H
+
+#include "packstore_write.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Publishing
+
+/// Tells the segments that a kept version needs, each once: those with its chunks and pages, and last the one that holds
+/// the root page of its layout. `pack` may be a removed one. False cancels. O(segments). Errors: NOT_FOUND (no such pack
+/// or version), CANCELLED, PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_visit_segments(
+  const pks_snapshot *snapshot, uint32_t pack, uint64_t version,
+  bool (*visit)(void *context, const uint8_t id[16], bool is_metadata, uint64_t file_length), void *context,
+  pks_error *error
+);
+
+/// Hands the frame table of a segment of the store to `write`, piece by piece: what somebody must know who fetches frames
+/// of it. All of the segment is read and checked. False cancels. Needs `pks_options.sha256`. Errors: INVALID_ARGUMENT (no
+/// SHA-256, or more frames than a table may have), PURGED (no such segment), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_snapshot_frame_table(
+  const pks_snapshot *snapshot, const uint8_t segment[16],
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
+);
+
+// MARK: - Versions from elsewhere
+
+/// A segment of a site, as a signed manifest names it.
+typedef struct pks_site_segment {
+  uint8_t id[16];
+  uint64_t file_length;  ///< bytes of the segment file
+  bool is_metadata;
+  uint8_t table_digest[32];  ///< SHA-256 of its frame table
+  uint32_t table_length;     ///< bytes of its frame table
+} pks_site_segment;
+
+/// A version that is to come from elsewhere. From a manifest whose signature was checked. Zero-initialise.
+typedef struct pks_delivery_request {
+  const char *pack;
+  uint64_t version;
+  uint8_t catalog[32], layout[32];
+  int64_t committed_at_ns;  ///< nanoseconds since 1970
+  bool set_priority;
+  int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
+  pks_provenance provenance;
+  const pks_site_segment
+    *segments;  ///< copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
+  uint32_t segment_count;
+} pks_delivery_request;
+
+typedef struct pks_delivery pks_delivery;
+
+/// Begins a delivery into `txn`, or goes on with one that was interrupted: what is kept of it in the store's `incoming/`
+/// counts as delivered. Relative to what the transaction sees now. A kept version that is not current becomes so again,
+/// without being held; nothing is wanted for it. `*needed` false: the transaction shows this very version as the pack's
+/// current one, and `*out` is NULL. A delivery belongs to one thread at a time, the one of its transaction. It ends before
+/// its transaction does, unless it was staged. If the pack is taken over from another origin and has this very content,
+/// that is staged at once, and `*needed` is false. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE, HELD, EXISTS (the number is that of other
+/// content), BUSY (somebody is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY,
+/// CORRUPT.
+pks_status pks_delivery_open(
+  pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
+);
+
+/// Bytes that are wanted.
+typedef struct pks_want {
+  uint32_t segment;  ///< index in the request's segments
+  bool is_table;     ///< its whole frame table; else bytes of the segment file
+  uint64_t offset;   ///< in the segment file; 0 for a table
+  uint32_t length;
+} pks_want;
+
+typedef enum pks_next {
+  PKS_NEXT_WANT,
+  PKS_NEXT_WAIT,  ///< for what is outstanding: give it first
+  PKS_NEXT_DONE,  ///< all is there: stage it
+} pks_next;
+
+/// The next bytes to fetch. Any number may be outstanding; they are given in the order in which they were handed out. As
+/// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
+/// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
+/// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
+
+/// Gives the bytes of the oldest outstanding want. They are checked by SHA-256 before they are decoded, and each chunk
+/// after. What was given is kept across a crash of the process, but for some chunks of frames that are only needed in part:
+/// up to a frame's worth of them is gathered before it is written.
+///
+/// CORRUPT with `*is_final` false: these are not the bytes that the signed manifest leads to; the want stays outstanding,
+/// and others may be given. Any other error is final: the delivery is good for nothing but `pks_delivery_close`. CORRUPT
+/// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on where
+/// this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was wanted.
+pks_status pks_delivery_give(
+  pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error
+);
+
+typedef struct pks_delivery_totals {
+  bool is_planned;  ///< all metadata is there: the totals are known
+  uint64_t
+    bytes_total;        ///< stored bytes of frames, as the site has them; of resumed ones, as they are here; of a delta
+  uint64_t bytes_done;  ///< of them, those that are here
+  uint64_t bytes_resumed;              ///< of those, what an earlier attempt had left
+  uint64_t metadata_bytes;             ///< tables and pages that were given so far
+  uint64_t chunks_total, chunks_done;  ///< that the base does not have; 0 for a delta
+  uint64_t raw_bytes;                  ///< of those chunks
+} pks_delivery_totals;
+pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery);
+
+/// A delta that the site has beside a version, as its signed root names it. Zero-initialise the rest.
+typedef struct pks_delivery_delta {
+  uint8_t header_digest[32];  ///< SHA-256 of its header
+  uint32_t header_length;     ///< bytes
+  uint64_t length;            ///< bytes of the whole file
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< while it is applied; as in `pks_add_request`
+} pks_delivery_delta;
+
+/// Lets the version come by a delta from here on, instead of frame by frame. What was handed out and not given is
+/// forgotten, what was given is kept. From then on all wants are of the delta's file, in order: `segment` is 0 and means
+/// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it, or this,
+/// says CORRUPT, NEWER_FORMAT, PURGED, NOT_FOUND or NO_SPACE, another delivery may still bring the version frame by frame. To be called once at most, before
+/// `pks_delivery_stage`, and not for a kept version, which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not
+/// final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
+pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
+
+/// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
+/// delta brought. Whatever it returns, the delivery is then good for nothing but `pks_delivery_close`; what came is kept
+/// until that discards it. Errors: INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the pack
+/// since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
+/// `pks_txn_apply_delta`.
+pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error);
+
+/// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
+/// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
+void pks_delivery_close(pks_delivery *delivery, bool discard);
+
+// MARK: - Deltas
+
+/// A delta that somebody else has: a file, or whatever can be read like one. Plain data, copied.
+typedef struct pks_delta_source {
+  void *context;
+  /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the caller's
+  /// thread alone
+  int (*read)(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got);
+  const char *name;  ///< for messages; NULL: "delta"
+} pks_delta_source;
+
+/// What a delta says of itself.
+typedef struct pks_delta_info {
+  char pack[129];  ///< name of the pack, NUL-terminated
+  uint64_t from_version, to_version;
+  uint8_t from_catalog[32], to_catalog[32];
+  uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of the version that it leads to
+  uint64_t new_bytes;                                            ///< raw bytes of chunks that it brings
+  uint32_t header_length;  ///< bytes at its beginning whose SHA-256 names it: what is signed
+  uint8_t header_digest[32];
+  uint64_t length;  ///< bytes that belong to the delta; what follows is not looked at
+} pks_delta_info;
+
+/// Reads and checks the header of a delta. `sha256` as in `pks_options`. Errors: CORRUPT (also: no delta), NEWER_FORMAT,
+/// IO_ERROR, OUT_OF_MEMORY.
+pks_status pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
+
+/// A delta to apply. Zero-initialise, then set `delta`.
+typedef struct pks_apply_request {
+  pks_delta_source delta;
+  const uint8_t *header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
+  pks_provenance provenance;
+  bool set_priority;  ///< else a pack that is not current gets 0, and another keeps its own
+  int32_t priority;
+  int32_t level;  ///< these as in `pks_add_request`, for the new chunks
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_apply_request;
+
+/// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
+/// version that the delta begins with must be kept here; of its chunks nothing is stored again, nor read unless the delta
+/// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header need
+/// not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
+/// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On an
+/// error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it begins
+/// with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT,
+/// NEWER_FORMAT, PURGED.
+pks_status pks_txn_apply_delta(
+  pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error
+);
+
+enum {
+  PKS_DELTA_LEVEL_FAST = 9,
+  PKS_DELTA_LEVEL = 18,  ///< smaller than `zstd -19 --patch-from` in a third of its time
+  PKS_DELTA_LEVEL_MAX = 22,
+};
+
+/// A delta to build. Zero-initialise, then set `pack`, the versions, and `write`.
+typedef struct pks_delta_request {
+  const char *pack;   ///< of the snapshot; a removed one, too
+  uint64_t from, to;  ///< numbers of kept versions
+  int32_t level;      ///< 1 to 22; 0: PKS_DELTA_LEVEL
+  void *context;      ///< for the callbacks, which are called on the caller's thread
+  /// Takes bytes of the file. 0, or an errno. They come in no particular order: the header last
+  int (*write)(void *context, uint64_t offset, const void *bytes, size_t byte_count);
+  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);  ///< may be NULL; false cancels
+} pks_delta_request;
+
+/// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
+/// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
+/// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
+pks_status pks_delta_build(
+  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
+);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,221 @@
+/// Transactions: adding, removing and ordering packs, and the commit.
+#ifndef PACKSTORE_WRITE_H
+#define PACKSTORE_WRITE_H
+
+#include "packstore_read.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// MARK: - Transactions
+
+typedef enum pks_durability {
+  PKS_DURABLE,  ///< survives power loss once committed
+  /// no syncs: survives a crash of the process; a loss of power may take the store back to the last durable generation
+  PKS_ATOMIC,
+} pks_durability;
+
+typedef struct pks_txn_options {
+  pks_durability durability;
+  bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
+  uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
+  /// Part of a publication: the caller holds the site's lock, describes in the site's root what it commits, and names with
+  /// `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for good. A store
+  /// that is marked takes no other commits: PKS_IS_SITE.
+  bool publication;
+} pks_txn_options;
+
+/// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the
+/// store was opened without `pks_options.sha256`), IS_SITE, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
+
+typedef enum pks_layout {
+  PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
+  PKS_LAYOUT_SEQUENTIAL,  ///< frames of 2 MiB: smaller, for assets that are read from front to back
+} pks_layout;
+
+typedef enum pks_links {
+  PKS_LINKS_STORE,   ///< symbolic links are stored as links, dangling ones too
+  PKS_LINKS_FOLLOW,  ///< what they point to is stored in their place, if it lies within the folder: see `unsafe_links`
+  PKS_LINKS_REFUSE,  ///< any link is a refusal
+} pks_links;
+
+/// What an add does, one after another. Each begins with a report, and PKS_PHASE_STORE ends with one of everything done.
+typedef enum pks_phase {
+  PKS_PHASE_SCAN,    ///< listing the folder
+  PKS_PHASE_STORE,   ///< chunking, hashing, compressing, writing
+  PKS_PHASE_COMMIT,  ///< writing layout and index, and making everything durable; the last report of an add
+} pks_phase;
+
+typedef struct pks_progress {
+  pks_phase phase;
+  uint64_t files_done, files_total;  ///< totals are 0 while scanning
+  uint64_t bytes_done, bytes_total;  ///< bytes of the source
+  uint64_t bytes_stored;             ///< bytes written to segments so far
+} pks_progress;
+
+typedef enum pks_notice {
+  PKS_NOTICE_BAD_NAME,      ///< refusal: the name is not UTF-8, too long, or its path too deep
+  PKS_NOTICE_LINK_REFUSED,  ///< refusal: a link, with PKS_LINKS_REFUSE
+  PKS_NOTICE_LINK_LOOP,     ///< refusal: following a link does not end (ELOOP), or ends nowhere (ENOENT)
+  PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
+  PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
+  PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
+  PKS_NOTICE_UNUSED_GLOB,   ///< warning: a pattern of `map_globs`, which is `path`, means no file of the folder
+  PKS_NOTICE_LINK_OUT,      ///< refusal: with PKS_LINKS_FOLLOW, an absolute link or one that leads out of the folder
+  PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
+} pks_notice;
+
+/// What to add. Zero-initialise, then set `pack` and `folder`.
+typedef struct pks_add_request {
+  const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
+  const char *folder;  ///< the source folder
+  /// 0: one more than the highest that the pack ever had, or 1. Else a higher one, up to 2^53 - 1; or that of the current
+  /// version, if the content is the same
+  uint64_t version;
+  bool downgrade;  ///< `version` may be lower than those that the pack had, if it is not kept with other content
+  bool set_priority;
+  int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
+  bool adopt;        ///< takes over a pack that is not local, as `pks_provenance.adopt`
+  int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
+  pks_layout layout;
+  uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
+  uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
+  pks_links links;
+  bool unsafe_links;  ///< with PKS_LINKS_FOLLOW: links may be absolute, and lead out of the folder
+  bool portable;      ///< paths that differ by case only are a refusal
+  /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
+  /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
+  /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
+  /// that did not change stays as it is stored, and is laid out afresh when it is meant now and was not before. Equal
+  /// files share a place.
+  ///
+  ///   `?`       one character                        `*`    any characters of one part
+  ///   `[a-z]`   one of these, `[!a-z]` of the others  `**`   any characters, slashes included
+  ///   `\`       takes the next one as it is           `**/`  where a part begins: any folders, or none
+  ///
+  /// A pattern with a slash means whole paths; one at its beginning is left out. A pattern without a slash means the
+  /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
+  const char *const *map_globs;
+  uint32_t map_glob_count;
+  void *context;  ///< for the callbacks
+  bool (*progress
+  )(void *context,
+    const pks_progress *progress
+  );  ///< with every phase, and every 16 MiB or 1000 files; on the caller's thread; false cancels
+  void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
+} pks_add_request;
+
+typedef struct pks_add_result {
+  /// the pack's current version has this very content: no version was made. With `relaid_count` above 0 there is
+  /// something to commit all the same: where these assets lie now.
+  bool unchanged;
+  pks_pack_version version;
+  uint64_t chunk_count;       ///< chunks of the folder
+  uint64_t new_chunk_count;   ///< of them, not stored before
+  uint64_t new_raw_bytes;     ///< bytes of those chunks
+  uint64_t new_stored_bytes;  ///< bytes written to segments: these chunks, map assets, catalog and layout pages
+  uint64_t mapped_count;      ///< map assets of the folder that hold bytes
+  uint64_t relaid_count;      ///< of them, how many did not change but were not stored as map assets before
+  uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
+} pks_add_result;
+
+/// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
+/// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
+/// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
+/// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
+
+/// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
+typedef struct pks_copy_request {
+  const pks_snapshot *source;  ///< of another store, or of this one; open until the call returns
+  const char *pack;            ///< its name in the source, and here
+  uint64_t version;            ///< number of a kept version; 0: the current one
+  bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
+  int32_t priority;
+  bool adopt, downgrade;  ///< as in `pks_provenance`
+  bool as_local;          ///< the pack becomes local here, whatever it is there; adopted if need be
+  int32_t level;          ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  pks_layout layout;
+  uint32_t frame_size;
+  uint32_t shared_frame_size;
+  void *context;
+  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+} pks_copy_request;
+
+/// Stages a version of the source as the pack's current version here, with its number, its date and its content. Chunks
+/// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
+/// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
+/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
+/// transaction stays as it was before the call. The pack's origin comes along, with what the source accepted of it last.
+/// Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE,
+/// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
+pks_status pks_txn_copy_version(
+  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+);
+
+/// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
+/// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
+pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+
+/// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
+/// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
+pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
+
+/// Stages another priority for a pack. NOT_FOUND when there is none.
+pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
+
+/// Stages that a kept version of a pack is its current one again: number `version`, or with 0 the one that was current
+/// before (of a removed pack, the last one). No asset's bytes are moved or read; time is linear in the chunks of the
+/// version. The pack is *held* there: neither `pks_txn_add_folder` nor an update moves it until `pks_txn_unpin`. No
+/// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. Errors: NOT_FOUND (no such pack
+/// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error);
+
+/// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or version.
+pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
+
+/// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such
+/// pack.
+pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
+
+/// Stages that the packs of these origins win first, in this order; the other origins follow as they were. Errors:
+/// INVALID_ARGUMENT (named twice), NOT_FOUND (not listed).
+pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error);
+
+/// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
+/// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
+pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error);
+
+/// Origins as they will be after the commit, as `pks_snapshot_origin`.
+uint32_t pks_txn_origin_count(const pks_txn *txn);
+pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
+/// Keeps a segment file from being collected by this commit, though no version may need it. It binds this commit alone:
+/// what is to stay longer is named to each. The segment need not be there.
+pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error);
+
+/// Makes the commit happen even when nothing is staged, so that it collects. A segment goes with the second commit after
+/// the last version that needed it, or later while a reader of that version is open.
+void pks_txn_collect(pks_txn *txn);
+
+/// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
+uint32_t pks_txn_pack_count(const pks_txn *txn);
+pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
+/// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
+pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
+
+/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
+/// or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY,
+/// CORRUPT: the old generation stays.
+pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
+
+/// Ends the transaction without a trace. NULL is fine.
+void pks_txn_abort(pks_txn *txn);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
