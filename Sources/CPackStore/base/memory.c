@@ -1,6 +1,6 @@
 // The allocator. Two counters carry everything: `attempts` numbers each request, which is also what the failure hook
 // compares with, and `closed` counts what is over: blocks freed and requests that came to nothing. Relaxed ordering is
-// enough, for nobody reads them but tests that have no other thread under way.
+// enough, for only tests read them, that have no other thread under way.
 
 #include "base/memory.h"
 

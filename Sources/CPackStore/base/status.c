@@ -54,7 +54,7 @@ pks_status pks__fail_memory(pks_error *error) {
 
 pks_status pks__fail_forked(pks_error *error) {
   return pks__fail(
-    error, PKS_FORKED, "this process was forked after the store was opened: open it anew", NULL, PKS_NO_OFFSET
+    error, PKS_FORKED, "this process was forked after the store was opened: open it again", NULL, PKS_NO_OFFSET
   );
 }
 

@@ -123,7 +123,7 @@ void pks__verify_blame(pks__verification *v, pks__frame_finding *finding, const 
 void pks__verify_tell_rest(pks__verification *v) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&v->findings, pks__frame_finding); i++) {
     pks__frame_finding *finding = PKS__SCRATCH_AT(&v->findings, pks__frame_finding, i);
-    // A segment that is gone is missed by whoever needs it, or by nobody.
+    // A segment that is gone is missed by what needs it, if anything does.
     if (finding->is_bad && finding->offset != PKS_NO_OFFSET) { pks__verify_blame(v, finding, NULL); }
   }
 }

@@ -7,10 +7,10 @@
 ///   2. runs: checksums, then records, folders, frames and look-ups against each other  `verify_runs.c`
 ///   3. segments: checksums, the table against itself, every frame; deep: every chunk   `verify_segments.c`
 ///   4. runs against segments: frames exist, chunks are found                           `verify_segments.c`
-///   5. the namespace: whom the faults found so far hurt                                `verify_names.c`
+///   5. the namespace: which assets the faults found damage                            `verify_names.c`
 ///   6. versions: catalogs against layouts; deep: chunk by chunk, and against the index `verify_versions.c`
 ///
-/// Runs and segments are opened anew here and not taken from the snapshot: its bitmaps remember pages that were good when
+/// Runs and segments are opened again here and not taken from the snapshot: its bitmaps remember pages that were good when
 /// they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the snapshot's, which are the
 /// same files; they are left out where a file is not as long as it was, as touching its mapping could raise SIGBUS.
 ///
@@ -61,7 +61,7 @@ typedef struct pks__verification {
   pks_error reported;  ///< the last fault
   pks__segment_checker inspector;
 
-  pks__run *runs;        ///< opened anew; zeroed: not sound
+  pks__run *runs;        ///< opened again; zeroed: not sound
   bool runs_are_sound;   ///< all of them
   bool runs_are_long;    ///< as long as they were mapped: they may be touched
   bool pages_are_sound;  ///< no metadata segment's table is damaged
@@ -82,9 +82,9 @@ typedef struct pks__verification {
 
 enum { PKS__VERIFY_ENTRIES = 1000 };  ///< entries from one report of progress to the next
 
-/// Whom a fault hurts.
+/// What a fault damages.
 typedef struct pks__fault_subject {
-  const char *pack;  ///< NULL: nobody
+  const char *pack;  ///< NULL: not known
   uint64_t version;
   const char *asset;  ///< NULL: all of the version
   size_t asset_length;
@@ -93,7 +93,7 @@ typedef struct pks__fault_subject {
 /// Tells `v->found`, unless it must end the walk: then its status is returned. `subject` may be NULL.
 pks_status pks__verify_settle(pks__verification *v, pks_status status, const pks__fault_subject *subject);
 
-/// Tells a corruption that nobody's asset is known to suffer from.
+/// Reports damage that is not known to concern any asset.
 void pks__verify_report(pks__verification *v, const char *text, const char *file, uint64_t offset);
 
 /// Says how far the walk is, now and then: when enough bytes were read, or `always`.
@@ -108,7 +108,7 @@ pks__frame_finding *pks__verify_finding(pks__verification *v, uint32_t segment, 
 /// Tells a finding that is bad for a subject, once for each.
 void pks__verify_blame(pks__verification *v, pks__frame_finding *finding, const pks__fault_subject *subject);
 
-/// Tells what was told for nobody.
+/// Reports the findings that concern no asset.
 void pks__verify_tell_rest(pks__verification *v);
 
 /// The finding that `v->found` is about, if it was found before.

@@ -1,4 +1,4 @@
-/// Verification, level 5: the merged namespace, and whom faults of frames hurt; and an entry of a catalog against the
+/// Verification, level 5: the merged namespace, which assets faults of frames damage; and an entry of a catalog against the
 /// index. See `verification.h`.
 #include "check/verify_names.h"
 
@@ -9,7 +9,7 @@
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
-// MARK: - Whom faults hurt
+// MARK: - Which assets faults damage
 
 /// Reads a frame of a segment whose table cannot be used, to see whether it is whole.
 static pks_status probe_frame(pks__verification *v, uint32_t number, const pks__run_frame_info *frame) {

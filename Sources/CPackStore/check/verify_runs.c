@@ -116,7 +116,7 @@ static bool check_starts(const pks__run *run, uint64_t offset, uint64_t *next_pa
   return fits && page < count && pks__get16(starts[page]) == offset % PKS__PAGE;
 }
 
-/// Whose record it is; nobody's if the pack was removed.
+/// The pack of the record; none if the pack was removed.
 static pks__fault_subject subject_of(const pks__verification *v, uint32_t number, const pks__run_entry *entry) {
   uint32_t rank = v->snapshot->runs[number].ranks[entry->pack];
   if (rank == UINT32_MAX) { return (pks__fault_subject){0}; }

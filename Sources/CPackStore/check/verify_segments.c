@@ -8,7 +8,7 @@
 
 // MARK: - Segments
 
-/// Holds what a frame suffers from back until it is known whom that hurts; tells all else.
+/// Holds faults of frames back until it is known which assets they damage; reports all others.
 static void take_fault(void *context, const pks_error *fault, const pks__frame *frame) {
   pks__verification *v = context;
   v->found = *fault;
@@ -25,7 +25,7 @@ static void take_fault(void *context, const pks_error *fault, const pks__frame *
     };
     status = pks__verify_note(v, &finding);
   }
-  // A finding for which there is no memory is told for nobody.
+  // A finding for which there is no memory is reported without an asset.
   if (status) { (void)pks__verify_settle(v, status, NULL); }
 }
 

@@ -150,7 +150,7 @@ static pks_status next_layout_part(void *context, pks__frame_part *out, pks_erro
 }
 
 /// Blames what is wrong with a frame for an asset of the version; of the current one, which is read by the index, only
-/// if nobody else was hurt.
+/// if no asset was damaged.
 static void blame(
   pks__verification *v, const version_walk *version, const pks__catalog_entry *entry, uint32_t segment, uint64_t offset
 ) {

@@ -1,6 +1,6 @@
 /// A seam over another that tries again what failed to be read.
 ///
-/// Whoever repairs a store drops what cannot be read: a disk that fails once in a while must not cost an asset. Calls
+/// A repair drops what cannot be read: a disk that fails once in a while must not cost an asset. Calls
 /// that change something, and listings, go through once.
 ///
 /// A sector that cannot be read would end the process when it is looked at in a mapping. So before a file is mapped for

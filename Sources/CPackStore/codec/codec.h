@@ -34,7 +34,7 @@ size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, vo
 /// stored raw, and the outcome depends on the room.
 size_t pks__encode_capacity(size_t raw_length);
 
-/// The same with bytes that whoever decodes has as well, to which the frame may refer; and no probe, for what looks random
+/// The same with a prefix that the decoder also has, to which the frame may refer; and no probe, for what looks random
 /// may be in `prefix`. Returns 0 when nothing is saved. Both together are at most PKS__FRAME_RAW_MAX long.
 size_t pks__encode_after(
   pks__encoder *encoder, const void *prefix, size_t prefix_length, const void *raw, size_t raw_length, void *out,

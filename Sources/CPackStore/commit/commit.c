@@ -23,7 +23,7 @@ typedef struct commit {
   bool sync;
   pks__control control;
   pks__generation next;
-  pks__compacted_run merged;  ///< runs joined into one, while nobody else moves the index
+  pks__compacted_run merged;  ///< runs joined into one, while no other commit moves the index
 } commit;
 
 static pks_status sync_folder(commit *commit, const char *path, pks_error *error) {
@@ -209,7 +209,7 @@ static void withdraw_generation(commit *commit) {
   if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
 
-/// Syncs the segments that a snapshot names, or writes them anew when syncs prove nothing. Runs list segments beyond their
+/// Syncs the segments that a snapshot names, or writes them again when syncs prove nothing. Runs list segments beyond their
 /// collection: those are not missed.
 static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool in_doubt, pks_error *error) {
   pks_status status = PKS_OK;
@@ -221,7 +221,7 @@ static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool i
       status = pks__run_segment_at(run, at, &info, error);
       segment_path(&info.id, path);
       if (status) { break; }
-      status = in_doubt ? pks__write_anew(&commit->txn->staging, path, true, error)
+      status = in_doubt ? pks__rewrite_file(&commit->txn->staging, path, true, error)
                         : pks__store_sync_file(commit->store, path, true, error);
     }
   }
@@ -386,7 +386,7 @@ static pks_status check_control(const pks_store *store, pks_error *error) {
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (open.device == named.device && open.inode == named.inode) { return PKS_OK; }
   return pks__fail(
-    error, PKS_CONFLICT, "the store was repaired meanwhile and must be opened anew", PKS__CONTROL_FILE, PKS_NO_OFFSET
+    error, PKS_CONFLICT, "the store was repaired meanwhile and must be opened again", PKS__CONTROL_FILE, PKS_NO_OFFSET
   );
 }
 
@@ -453,7 +453,7 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
   slot.durable = true;
   slot.in_doubt = false;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
-  // Whoever wrote what is reused may never have synced it.
+  // What is reused may never have been synced.
   bool in_doubt = with->control && pks__control_current(with->control)->in_doubt;
   pks_status status = secure_segments(commit, commit->txn->base, in_doubt, error);
   if (!status) { status = move_segments(commit, commit->txn->base, error); }

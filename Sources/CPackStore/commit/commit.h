@@ -9,7 +9,7 @@ typedef struct pks__replacement {
   /// what the transaction sees, with what is to be said of packs beyond their versions. Its number is above all that any
   /// file, slot or reader may still name. Taken over
   pks__generation generation;
-  const pks__control *control;  ///< a slot of it counts, and the other is written; NULL: a control file is made anew
+  const pks__control *control;  ///< a slot of it counts, and the other is written; NULL: a control file is made again
   pks__control_slot slot;       ///< store id and average; the rest is filled in
 } pks__replacement;
 

@@ -1,8 +1,8 @@
 /// Collection of whole files: what no generation that may still be opened refers to.
 ///
 /// Live are: the current generation, the one in the slot that the coming commit leaves alone, every generation that
-/// somebody has pinned, the versions that are about to be committed, and segments that the transaction names. Their files in `index/` stay, and so do the
-/// segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
+/// is pinned, the versions that are about to be committed, and segments that the transaction names. Their files in
+/// `index/` stay, and so do the segments that the layouts of their packs' kept versions name; all else in `index/` and `segments/` goes. A segment
 /// stays whole while any kept version needs any of it.
 ///
 /// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
@@ -78,7 +78,7 @@ static pks_status keep_generation(collection *collection, pks_snapshot *snapshot
   return status ? status : keep_versions(collection, snapshot);
 }
 
-/// Keeps what an older generation needs, which somebody has pinned or which cannot be collected for another reason.
+/// Keeps what an older generation needs, which is pinned or cannot be collected for another reason.
 static pks_status keep_number(collection *collection, uint64_t number) {
   pks__generation generation = {0};
   pks_snapshot *snapshot = NULL;

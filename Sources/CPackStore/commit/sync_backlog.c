@@ -22,7 +22,7 @@ typedef struct voucher {
   pks__live_set durable;
 } voucher;
 
-// MARK: - Writing anew
+// MARK: - Writing files again
 
 /// Copies what the open file reads as to a new, synced file of the staging.
 static pks_status copy(pks__staging *staging, pks_vfs_file from, const char *path, pks_error *error) {
@@ -43,7 +43,7 @@ static pks_status copy(pks__staging *staging, pks_vfs_file from, const char *pat
   return status;
 }
 
-pks_status pks__write_anew(pks__staging *staging, const char *path, bool may_be_gone, pks_error *error) {
+pks_status pks__rewrite_file(pks__staging *staging, const char *path, bool may_be_gone, pks_error *error) {
   const pks_store *store = staging->store;
   const pks_vfs *vfs = store->vfs;
   pks_vfs_file file = PKS_VFS_NO_FILE;
@@ -96,7 +96,7 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
     char path[2 * PKS__INDEX_NAME];
     bool is_segment = pks__segment_name_parse(name, &id);
     (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
-    status = voucher->in_doubt ? pks__write_anew(voucher->staging, path, voucher->may_be_gone, error)
+    status = voucher->in_doubt ? pks__rewrite_file(voucher->staging, path, voucher->may_be_gone, error)
                                : pks__store_sync_file(store, path, voucher->may_be_gone, error);
   }
   return status;

@@ -1,6 +1,6 @@
 /// Deltas: one file that turns version A of a pack, which both sides have, into version B.
 ///
-/// The idea. A delta says nothing that whoever applies it can find out. It has no chunk ids and no catalog pages: it says
+/// The idea. A delta omits everything the receiver can derive. It has no chunk ids and no catalog pages: it says
 /// which chunks of A make up the files of B, and gives the bytes of the chunks that A lacks; cutting and hashing these
 /// yields the catalog of B, whose id is in the header. It is applied once, when it is installed: no asset that is read
 /// later depends on another version.
@@ -150,7 +150,7 @@ void pks__delta_put_group_start(
   uint32_t lists_stored_length
 );
 
-/// Walks lists that nobody vouches for. Pieces lie in [0, byte_count) of A and are `prefix_max` bytes together at most;
+/// Walks untrusted lists. Pieces lie in [0, byte_count) of A and are `prefix_max` bytes together at most;
 /// covers rise and do not overlap. False at the end of the list; `reader.failed` tells why.
 typedef struct pks__delta_lists {
   pks__reader reader;

@@ -23,7 +23,7 @@ pks_status pks__delta_file_open(
 );
 void pks__delta_file_close(pks__delta_file *file);
 
-/// Reads the stored bytes of a block, which nobody may look at before they are checked. CORRUPT when the file ends before.
+/// Reads the stored bytes of a block, which must not be used before they are checked. CORRUPT when the file ends before.
 pks_status pks__delta_file_read(
   const pks__delta_file *file, const pks__delta_block *block, uint64_t offset, uint8_t *out, pks_error *error
 );

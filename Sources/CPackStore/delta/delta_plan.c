@@ -254,7 +254,7 @@ static bool equal_chunks(const planner *planner, uint64_t from_item, uint64_t to
   return true;
 }
 
-/// Whether the entries of one path are the same in all that a delta says. A map asset is said each time: whoever applies
+/// Whether the entries of one path are the same in all that a delta says. A map asset is said each time: the receiver
 /// the delta may have had it otherwise before.
 static bool is_same(const planner *planner, uint64_t from_item, uint64_t to_item) {
   const pks__entry_list *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;

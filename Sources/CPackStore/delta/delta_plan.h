@@ -12,7 +12,7 @@
 /// New bytes between chunks that are kept.
 typedef struct pks__new_stretch {
   uint64_t begin, end;          ///< among the new bytes
-  uint64_t old_begin, old_end;  ///< positions in A of what was there before; empty when nobody knows
+  uint64_t old_begin, old_end;  ///< positions in A of what was there before; empty when it is not known
 } pks__new_stretch;
 
 /// A group to be: chunks that are encoded together.

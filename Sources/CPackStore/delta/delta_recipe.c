@@ -118,7 +118,7 @@ static pks_status read_steps(parser *parser, uint64_t size, pks_error *error) {
   return status;
 }
 
-// MARK: - What is said anew
+// MARK: - What is said again
 
 static pks_status read_file(parser *parser, pks__item *item, const char *path, pks_error *error) {
   item->size = pks__read_varint(&parser->reader);

@@ -45,7 +45,7 @@ static inline bool pks__id_equal(const pks__id *a, const pks__id *b) { return me
 static inline bool pks__segment_id_equal(const pks__segment_id *a, const pks__segment_id *b) {
   return memcmp(a, b, sizeof *a) == 0;
 }
-/// The first eight bytes of an id as a big-endian number: uniform unless somebody searched for collisions, and never
+/// The first eight bytes of an id as a big-endian number: uniform unless collisions were searched for, and never
 /// trusted alone.
 static inline uint64_t pks__id_prefix(const pks__id *id) {
   uint64_t value = 0;

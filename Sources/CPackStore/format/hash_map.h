@@ -13,7 +13,7 @@
 #include "format/format.h"
 #include "platform/scratch.h"
 
-/// Zero-initialised it is empty, in the heap, and keyed by zeros: for keys that nobody chooses.
+/// Zero-initialised it is empty, in the heap, and keyed by zeros: for keys that no attacker chooses.
 typedef struct pks__hash_map {
   pks__scratch slots;
   uint64_t count;

@@ -126,7 +126,7 @@ pks_status pks_snapshot_verify(
 
 /// What became of something that a repair found damaged. All text is on loan until the callback returns.
 typedef struct pks_repair_note {
-  bool lost;  ///< or else healed: its bytes were found, and stored anew
+  bool lost;  ///< or else healed: its bytes were found, and stored again
   const char *pack;
   uint64_t version;     ///< as it was numbered; 0: all of the pack
   const char *asset;    ///< path, NOT NUL-terminated; NULL: all of the version
@@ -172,7 +172,7 @@ typedef struct pks_repair_totals {
   uint64_t fault_count;  ///< that were found at first; 0 when the store could not even be opened
   uint64_t segment_count, damaged_segment_count;
   uint64_t pack_count, version_count;  ///< kept
-  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored anew from elsewhere
+  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored again from elsewhere
   uint64_t lost_asset_count;           ///< of current versions
   uint64_t lost_version_count;         ///< older ones, dropped because something of them is nowhere
   uint64_t lost_pack_count;
@@ -189,7 +189,7 @@ typedef struct pks_repair_totals {
 /// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
 /// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that
 /// are not needed any more go with later commits. Readers go on with what they have; other writers wait. When the control
-/// file had to be made afresh, processes that have the store open must open it anew: they see nothing newer, and their
+/// file had to be made afresh, processes that have the store open must open it again: they see nothing newer, and their
 /// commits fail with CONFLICT.
 ///
 /// A current version with losses becomes a new version, with a number above all others of its pack, of the assets that

@@ -29,7 +29,7 @@ typedef enum pks_status {
   PKS_NOT_CONTIGUOUS = 110,  ///< the asset cannot be borrowed: it is compressed or lies in pieces
   PKS_CONFLICT = 111,        ///< another writer changed the same pack meanwhile: stage it again
   PKS_HELD = 112,            ///< the pack is held at its current version since a rollback: `pks_txn_unpin`
-  PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it anew
+  PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it again
   PKS_IS_SITE = 115,         ///< the store is a site's, which only publications change: `pks_txn_options.publication`
   PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
 

@@ -28,7 +28,7 @@ typedef struct pks_options {
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
   /// a folder for files that may be deleted at any moment, made when missing, which stores and processes may share;
   /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files. An absolute
-  /// path, for it is looked up anew each time, and one that only this user can write to: what lies there is checked
+  /// path, for it is looked up again each time, and one that only this user can write to: what lies there is checked
   /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
   const char *cache;
   uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most; 0: none are made
@@ -132,7 +132,7 @@ typedef struct pks_pack {
   bool removed;              ///< it has no assets; its history is kept
   bool held;                 ///< at its current version, since a rollback
   uint32_t version_count;    ///< kept versions, the current one included
-  pks_pack_version current;       ///< of a removed pack, the last one
+  pks_pack_version current;  ///< of a removed pack, the last one
   uint64_t highest_version;  ///< the highest number that any version of it ever had
   pks_origin origin;         ///< who may change it
 } pks_pack;

@@ -64,7 +64,7 @@ static pks_status add_span(pks__dedup_pass *pass, uint32_t source, uint32_t row,
   return pks__scratch_append(&ingest->spans, &span, sizeof span, error);
 }
 
-/// The bytes of a chunk of the asset under way, checked by whoever fetches them; on loan until the next one.
+/// The bytes of a chunk of the asset under way, checked when they are fetched; on loan until the next one.
 static pks_status fetch_chunk(
   pks__dedup_pass *pass, const pks__id *id, uint64_t offset, uint32_t length, const uint8_t **bytes, pks_error *error
 ) {

@@ -60,7 +60,7 @@ typedef struct pks__frame_pipeline {
   bool asset_begins;             ///< nothing of the asset was added yet
   bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
   bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
-  pks__frame_observer *observe;  ///< NULL: nobody
+  pks__frame_observer *observe;  ///< NULL: none
   void *observer;
 } pks__frame_pipeline;
 

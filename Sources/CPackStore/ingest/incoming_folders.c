@@ -44,7 +44,7 @@ void pks__incoming_remove(pks_store *store, const char *path) {
   (void)pks__vfs_unlink(store->vfs, store->root, path, true);
 }
 
-/// When somebody last worked in a folder: the newest of its files, or its own time.
+/// When a folder was last worked in: the newest of its files, or its own time.
 static int64_t last_touched(pks_store *store, const char *path) {
   const pks_vfs *vfs = store->vfs;
   pks__name_list list;

@@ -154,7 +154,7 @@ static pks_status store_source(pks__ingest *ingest, const pks__folder_scan *sour
   return status;
 }
 
-/// Says of an error what only somebody who knows the whole folder can say.
+/// Adds to an error what only the whole folder shows.
 static pks_status explain(
   const pks__ingest *ingest, const pks__folder_scan *source, pks_status status, pks_error *error
 ) {

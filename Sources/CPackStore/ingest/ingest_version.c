@@ -179,9 +179,7 @@ pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_requ
   if (!status) { status = walk_catalog(ingest, request, &map, error); }
   bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {
-    return pks__fail(
-      error, PKS_CORRUPT, "a catalog is not what it would be if written anew", request->pack, PKS_NO_OFFSET
-    );
+    return pks__fail(error, PKS_CORRUPT, "the catalog is not in canonical form", request->pack, PKS_NO_OFFSET);
   }
   return status;
 }

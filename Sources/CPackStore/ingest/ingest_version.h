@@ -15,7 +15,7 @@ typedef struct pks__version_request {
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of both
-  /// for chunks that the base does not have: whether `fetch` will be able to. NULL: nobody has them
+  /// for chunks that the base does not have: whether `fetch` will be able to. NULL: they are nowhere
   pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
   pks__chunk_fetch fetch;
   /// told of each file that cannot be had whole, which is left out; NULL: that is CORRUPT

@@ -51,7 +51,7 @@ static pks_status locate(pks__segment *segment, uint32_t row, location *out, pks
   return PKS_OK;
 }
 
-/// What cannot be read offers no place: what it had is stored anew.
+/// What cannot be read offers no place: what it had is stored again.
 static pks_status forgive(pks_status status) { return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status; }
 
 static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) {

@@ -5,7 +5,7 @@
 //   (anything) --submit--> QUEUED --take_oldest--> RUNNING --complete--> DONE
 //
 // DONE is stored with release ordering and is the last touch of the task, so that `has_run` may look without the lock,
-// and whoever sees DONE sees all that the task did and may reuse its memory.
+// and a thread that sees DONE sees all that the task did and may reuse its memory.
 
 #if !defined(__APPLE__) && !defined(_GNU_SOURCE)
   #define _GNU_SOURCE 1  // signal masks, under -std=c11
@@ -60,7 +60,7 @@ struct pks__pool {
   bool stopping;
   uint32_t thread_count;
   uint32_t started;  // of `workers`
-  worker workers[];  // `thread_count - 1`; worker 0 is whoever calls `finish`
+  worker workers[];  // `thread_count - 1`; worker 0 is the caller of `finish`
 };
 
 static uint32_t state_of(const pks__task *task) { return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE); }

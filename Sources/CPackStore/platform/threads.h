@@ -4,7 +4,7 @@
 /// `pks__pool_finish`, on the caller: what a simulator needs, and what a one-core machine wants.
 ///
 /// `pks__crew` is a pool turned round, for calls that anybody may make at any time: the caller does its work itself, and
-/// threads that have nothing to do lend a hand. Nobody ever waits for help to come.
+/// threads that have nothing to do lend a hand. No thread waits for help.
 #ifndef PKS_PLATFORM_THREADS_H
 #define PKS_PLATFORM_THREADS_H
 
@@ -56,7 +56,7 @@ void pks__crew_destroy(pks__crew *crew);  ///< no effort may be under way; NULL 
 uint32_t pks__crew_thread_count(const pks__crew *crew);
 /// Lets up to `wanted` idle threads join, now or until `dismiss`. Allocates nothing once the threads run.
 void pks__crew_call(pks__crew *crew, pks__effort *effort, uint32_t wanted);
-/// Nobody joins any more; returns when those who did have left.
+/// No more threads join; returns when those that did have left.
 void pks__crew_dismiss(pks__crew *crew, pks__effort *effort);
 
 #endif

@@ -298,7 +298,7 @@ static int posix_open_root(void *context, const char *path, bool create, pks_vfs
   if (error != 0) { return error; }
   if (create) { error = sync_parent(root); }
   if (error != 0) {
-    // A name whose sync failed does not become durable by another sync: it is made anew by whoever tries again.
+    // A name whose sync failed does not become durable by another sync: the next attempt makes it again.
     if (made) { (void)rmdir(path); }
     close_descriptor(root);
     return error;
@@ -383,7 +383,7 @@ static int visit_entries(DIR *stream, pks_vfs_visitor *visit, void *visit_contex
   }
 }
 
-// Opens the folder anew, for its own position: a duplicate would share it with the handle and with other listings.
+// Opens the folder again, for its own position: a duplicate would share it with the handle and with other listings.
 static int posix_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   (void)context;
   int descriptor = PKS_VFS_NO_FILE;
@@ -568,7 +568,7 @@ static bool is_local(int file) {
   struct statfs status;
   if (fstatfs(file, &status) != 0) { return false; }
   uint32_t type = (uint32_t)status.f_type;
-  // There, whoever writes first gets a copy of the file; mappings of those that opened it before, for reading, show the
+  // There, the first writer gets a copy of the file; mappings of those that opened it before, for reading, show the
   // original for ever.
   if (type == OVERLAY) { return (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR; }
   for (size_t i = 0; i < PKS_COUNT_OF(local); i++) {

@@ -179,7 +179,7 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
 }
 
 /// Decodes the asset into an empty file. Written, not mapped: a process that is forked meanwhile would hold the mapping, and
-/// what somebody may write to cannot be sealed.
+/// what others may write to cannot be sealed.
 static pks_status fill_file(const pks_asset *asset, pks_vfs_file file, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   if (asset->size == 0) { return PKS_OK; }

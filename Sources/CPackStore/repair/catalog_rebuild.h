@@ -1,4 +1,4 @@
-/// Catalogs made anew, in scratch memory, of what is left of a version whose own catalog is damaged.
+/// Catalogs made again, in scratch memory, of what is left of a version whose own catalog is damaged.
 ///
 /// A catalog is a pure function of what it contains: a draft of all of a version has the very id of its catalog. What is
 /// known comes in order of paths: entries of the pages that can still be read, and assets that the index leads to, which

@@ -85,7 +85,7 @@ static pks_status read_any_copy(
 
 static const char base_origin[] = "segments that are whole";
 
-/// The bytes of a chunk in `salvage->bytes`; `*origin` is NULL when nobody has it. A map asset is laid out in one piece,
+/// The bytes of a chunk in `salvage->bytes`; `*origin` is NULL when it is nowhere. A map asset is laid out in one piece,
 /// be some of its chunks whole or not: then the base is an origin, too.
 static pks_status get_chunk(
   pks__chunk_recovery *salvage, const pks__chunk_want *want, const char **origin, pks_error *error

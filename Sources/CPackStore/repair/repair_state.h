@@ -14,7 +14,7 @@
 ///   5. `pks__txn_replace`: one durable commit.
 ///
 /// Two stores of the same directory are open. One is written, and its registry of segments and its frame readers see
-/// nothing damaged: a segment that is stored anew may come to have the name of the damaged one that it replaces, with
+/// nothing damaged: a segment that is stored again may come to have the name of the damaged one that it replaces, with
 /// the same frames at the same places. The other, `old`, reads what is damaged.
 #ifndef PKS_REPAIR_REPAIR_STATE_H
 #define PKS_REPAIR_REPAIR_STATE_H

@@ -29,7 +29,7 @@ static pks__cached_frame *find(pks__frame_cache *cache, const pks__frame_source 
   return NULL;
 }
 
-/// The place that was used longest ago and that nobody looks at, emptied and with one user; NULL when all are looked at. The
+/// The place that was used longest ago and is not in use, emptied and with one user; NULL when all are looked at. The
 /// mutex is held.
 static pks__cached_frame *take_place(pks__frame_cache *cache) {
   pks__cached_frame *oldest = NULL;
@@ -49,7 +49,7 @@ static void leave(pks__frame_cache *cache, pks__cached_frame *frame) {
   pks__mutex_unlock(cache->mutex);
 }
 
-/// Decodes a frame into its place, where nobody finds it before it is whole.
+/// Decodes a frame into its place, where it is not found before it is whole.
 static pks_status fill(
   pks__frame_cache *cache, pks__cached_frame *place, pks__frame_reader *reader, const pks__frame_source *source,
   pks_error *error

@@ -35,7 +35,7 @@ typedef struct pks__frame_reader {
   uint64_t uses;
 } pks__frame_reader;
 
-/// The readers of a store that nobody uses now. More threads than this at once make their own and free them again. A
+/// The idle frame readers of a store. More threads than this at once make their own and free them again. A
 /// zeroed one is empty.
 typedef struct pks__frame_readers {
   _Atomic(pks__frame_reader *) idle[32];  ///< NULL where none lies

@@ -77,7 +77,7 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 /// Whether the row's frame was read in this process and found damaged: nothing new should refer to it. Needs the table.
 bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
 
-/// Reads stored bytes, which nobody may see before they are checked.
+/// Reads stored bytes, which must not be used before they are checked.
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
 
 /// Checks the stored bytes of the frame at `offset`, and remembers it when they are bad.

@@ -24,7 +24,7 @@ bool pks__error_is_damage(const pks_error *error) {
     case PKS_NEWER_FORMAT:
     case PKS_OTHER_DRAFT:
     case PKS_NOT_A_STORE: return true;
-    // A file that may not be read, or is no file, is somebody's doing and can be undone: nothing is lost yet.
+    // A file that may not be read, or is no file, was put there and can be undone: nothing is lost yet.
     case PKS_IO_ERROR:
       return error->system_error == EIO || error->system_error == EBADMSG || error->system_error == ENOENT;
     default: return false;

@@ -1,7 +1,7 @@
 /// Inspecting one segment file by itself: header, table, padding, every frame and, when deep, every chunk.
 ///
-/// Faults are told to whoever asks for the inspection, who knows what to do about them: to name them (`verify`), or to
-/// store anew what is left (`repair`). A function returns a status only when the inspection must end.
+/// Faults are reported to the caller, which knows what to do about them: to name them (`verify`), or to
+/// store again what is left (`repair`). A function returns a status only when the inspection must end.
 ///
 /// An inspector belongs to one thread and serves any number of segments, one after another.
 #ifndef PKS_SEGMENT_SEGMENT_CHECK_H

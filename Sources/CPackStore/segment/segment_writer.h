@@ -1,7 +1,7 @@
 /// Writing one segment.
 ///
 /// States: open -> sealed (the table is written, the id known) or abandoned. Frames are appended in the order in which
-/// they are given; the file grows in the staging folder under a working name, and is renamed to its id by whoever
+/// they are given; the file grows in the staging folder under a working name, and is renamed to its id by the code that
 /// commits it.
 #ifndef PKS_SEGMENT_SEGMENT_WRITER_H
 #define PKS_SEGMENT_SEGMENT_WRITER_H

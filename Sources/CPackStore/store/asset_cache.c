@@ -327,7 +327,7 @@ static bool remove_named(const pks__asset_cache *cache, pks_vfs_file root, const
   return !pks__vfs_info(cache->vfs, root, path, false, &info) && info.kind != PKS_VFS_KIND_FILE;
 }
 
-/// Whoever made these is dead: the lock is ours.
+/// The process that made these is dead: the lock is ours.
 static bool sweep_tmp(const pks__asset_cache *cache, pks_vfs_file root) {
   listing list;
   bool swept = list_folder(cache, root, TMP, &list);
@@ -484,7 +484,7 @@ static void release_entry(pks__asset_cache_entry *entry) {
   *entry = (pks__asset_cache_entry){.cache = entry->cache};
 }
 
-/// Opens the file that has its name now, if it is the one that was made: where somebody removed `LOCK`, another process
+/// Opens the file that has its name now, if it is the one that was made: where `LOCK` was removed, another process
 /// may make the same file at the same time, and its half of it may have got the name.
 static pks_vfs_file open_made(const pks__asset_cache_entry *entry, const char *path) {
   const pks_vfs *vfs = entry->cache->vfs;

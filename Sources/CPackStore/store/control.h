@@ -26,7 +26,7 @@
 ///   what the slot is; if both count the higher generation, and of one generation the weaker promise.
 ///
 /// Only a lost slot can hide a commit, or a hurt one whose other copy is of a commit before. Generations' files say what it
-/// was (`control_recovery.h`). Whoever writes to the store mends the file first: all four copies are whole before a commit begins.
+/// was (`control_recovery.h`). A writer mends the file first: all four copies are whole before a commit begins.
 ///
 /// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files
 /// may be incomplete.

@@ -7,7 +7,7 @@
 /// The snapshot of the newest generation, with a reference for the caller.
 pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_error *error);
 
-/// The snapshot of an older generation, which somebody must have pinned or which cannot be collected for another reason.
+/// The snapshot of an older generation, which must be pinned, or must not be collected for another reason.
 pks_status pks__snapshot_open_number(pks_snapshot **out, pks_store *store, uint64_t number, pks_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 /// versions and no assets.
 ///
 /// Kept versions of a pack stand in the order in which they were current, the last first. A new version drops those
-/// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until somebody
+/// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until a user
 /// says otherwise.
 #ifndef PKS_STORE_GENERATION_H
 #define PKS_STORE_GENERATION_H

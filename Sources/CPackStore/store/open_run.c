@@ -91,7 +91,7 @@ void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
       pks__free((void *)made);
     }
   }
-  // Looked at first: threads that read the same assets share the line, as long as nobody writes to it.
+  // Looked at first: threads that read the same assets share the line, as long as none writes to it.
   _Atomic(uint64_t) *word = &checked[frame / 64];
   uint64_t bit = (uint64_t)1 << (frame % 64);
   bool is_set = atomic_load_explicit(word, memory_order_relaxed) & bit;

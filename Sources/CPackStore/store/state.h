@@ -86,7 +86,7 @@ struct pks_store {
   pks__watch watch;    ///< of `control`
   pks_sha256 *sha256;  ///< NULL when the caller gave none
   bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
-  int write_failure;   ///< why the system does not; 0: nobody asked, or it does
+  int write_failure;   ///< why the system does not; 0: not asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
   pks__hash_key map_key;  ///< of maps in memory, drawn when the store opens

@@ -8,7 +8,7 @@
 /// are made of what the caller found out. NOT_A_STORE when there is no part of one.
 pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
-/// Opens the control file of such a store, PKS_VFS_NO_FILE when it is gone. Under the writer's lock: whoever holds that may
+/// Opens the control file of such a store, PKS_VFS_NO_FILE when it is gone. Under the writer's lock: its holder may
 /// put another one in its place.
 pks_status pks__store_open_control(pks_store *store, pks_error *error);
 

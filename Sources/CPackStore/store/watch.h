@@ -7,7 +7,7 @@
 ///
 /// Settled is a number G when a checked reading of the file found G to be the current generation and neither slot with a
 /// higher number in it. From there each commit leads to a slot with a higher one, and no slot comes to hold G that did
-/// not hold it before. A copy that is damaged, or that counted before the machine started anew, may hold a higher number
+/// not hold it before. A copy that is damaged, or that counted before the machine started again, may hold a higher number
 /// already: then nothing is settled, and every look reads the file until a commit has written that slot.
 ///
 /// A store whose control file cannot be mapped, or not with profit, is read at every look.

@@ -1,6 +1,6 @@
 /// Deliveries: a version of a pack that comes from elsewhere, frame by frame.
 ///
-/// Whoever drives a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them, and
+/// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them, and
 /// keeps them. At its end it is an ingest of a known catalog, all of whose chunks are there (`ingest_version.c`).
 ///
 /// Definitions
@@ -30,7 +30,7 @@
 ///   2. What is authentic and makes no sense is CORRUPT for good. It is found before frames are fetched, but for what
 ///      frames decode to.
 ///   3. New chunks are numbered in the order in which their frames were written (`on_frame`): whether they came as frames
-///      that stay as they are, or were gathered to frames anew.
+///      that stay as they are, or were gathered to frames again.
 ///   4. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in memory
 ///      need not be.
 ///   5. Private memory is bounded: per page, per chunk and per frame there is scratch memory alone.

@@ -200,7 +200,7 @@ pks_status pks__transfer_staging_note_frame(
 
 // MARK: - Life
 
-/// Says whose folder it is, or sees that it is; what is somebody else's goes.
+/// Says whose folder it is, or sees that it is; what is another's goes.
 static pks_status settle_owner(
   pks__transfer_staging *incoming, const char *pack, const pks__id *catalog, pks_error *error
 ) {

@@ -2,7 +2,7 @@
 ///
 /// Definitions
 ///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks; and which
-///               segments are complete. Its lock (byte 0, exclusive) says that somebody works in the folder.
+///               segments are complete. Its lock (byte 0, exclusive) says that a process works in the folder.
 ///   pages       a record file of *blobs*: pages, frame tables, and parts of deltas that were verified, each under its
 ///               SHA-256.
 ///   segment-<n> segment number n of the series, growing.
@@ -15,7 +15,7 @@
 ///   2. A complete segment is never written again: its file may have its final name as well, if a loss of power brought
 ///      this one back. It is complete in the journal before it gets its name here.
 ///   3. The folder of a delivery is told by pack and catalog. It is made when a delivery begins, and removed when that
-///      ends and asks for it, or when nobody has worked in it for a week. No sweep of `tmp/` touches it.
+///      ends and asks for it, or when nothing in it changed for a week. No sweep of `tmp/` touches it.
 ///
 /// One thread at a time.
 #ifndef PKS_TRANSFER_TRANSFER_STAGING_H
@@ -39,7 +39,7 @@ typedef struct pks__transfer_staging {
 } pks__transfer_staging;
 
 /// Opens the folder of a delivery, and makes it if there is none; blobs that are there are known afterwards. It must not
-/// move. BUSY when somebody works there.
+/// move. BUSY when another process works there.
 pks_status pks__transfer_staging_open(
   pks__transfer_staging *out, pks_store *store, pks__scratch_folder *home, const char *pack, const pks__id *catalog,
   pks_error *error
