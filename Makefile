@@ -23,13 +23,11 @@ help:  ## Show this list.
 setup:  ## Install the system packages that are missing.
 	@Scripts/setup $(PACKAGES)
 
-# What tests run: the core with -O1 (Package.swift), and without what only editors and debuggers read, which is an eighth of
-# the time to build.
+# For tests the core is built with -O1: see Package.swift.
 build test torture golden: export PACKSTORE_OPTIMIZE := 1
-BUILD_TESTS = $(SWIFT) build --build-tests --disable-index-store -debug-info-format none -Xcc -g0
 
 build: setup  ## Build everything for tests.
-	$(BUILD_TESTS)
+	$(SWIFT) build --build-tests
 
 release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release --product packstore
@@ -108,7 +106,7 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
 
-golden: build  ## Write the golden files anew after a change of the format.
+golden: build  ## Write the golden files again after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden
 
 clean:  ## Remove what was built.
