@@ -5,9 +5,9 @@ PREFIX ?= /usr/local
 BUILD := .build
 BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
-# For `make bench`: those beside which PackStore is measured. Whoever is missing is left out.
+# For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
-# The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where somebody put it on the PATH.
+# The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
 
@@ -49,9 +49,10 @@ format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 	@Scripts/format-c --in-place
 
-lint:  ## Check the formatting of the sources, and that the README shows the figures of the results.
+lint:  ## Check the formatting of the sources, words and widths, and that the README shows the figures of the results.
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@Scripts/format-c --check
+	@Scripts/tidy
 	Scripts/readme-figures --check
 
 bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.

@@ -1,4 +1,5 @@
-/// A storm: one process swaps versions of packs as fast as it can, eight read, all of them are killed again and again, and
+/// A storm: one process swaps versions of packs as fast as it can, eight read, all of them are killed again and again,
+/// and
 /// every byte that is read is compared with what the snapshot's version must have.
 #ifndef TORTURE_STORM_H
 #define TORTURE_STORM_H

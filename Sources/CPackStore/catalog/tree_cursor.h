@@ -51,7 +51,8 @@ typedef struct pks__tree_item {
   size_t body_length;
 } pks__tree_item;
 
-/// Visits the items of one page by itself, which lies at `level` of its tree. `page` is used, and is as it was afterwards.
+/// Visits the items of one page by itself, which lies at `level` of its tree. `page` is used, and is as it was
+/// afterwards.
 /// CORRUPT when it is no such page.
 pks_status pks__tree_visit_items(
   pks__scratch *page, const pks__id *id, pks__tree_kind kind, uint16_t row_size, uint32_t level,

@@ -10,7 +10,8 @@
 ///   5. the namespace: which assets the faults found damage                            `verify_names.c`
 ///   6. versions: catalogs against layouts; deep: chunk by chunk, and against the index `verify_versions.c`
 ///
-/// Runs and segments are opened again here and not taken from the snapshot: its bitmaps remember pages that were good when
+/// Runs and segments are opened again here and not taken from the snapshot: its bitmaps remember pages that were good
+/// when
 /// they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the snapshot's, which are the
 /// same files; they are left out where a file is not as long as it was, as touching its mapping could raise SIGBUS.
 ///

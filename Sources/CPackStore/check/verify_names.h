@@ -1,4 +1,5 @@
-/// Level 5 of a verification: which assets the faults found so far damage. And comparing an entry with what the index says.
+/// Level 5 of a verification: which assets the faults found so far damage. And comparing an entry with what the index
+/// says.
 #ifndef PKS_CHECK_VERIFY_NAMES_H
 #define PKS_CHECK_VERIFY_NAMES_H
 

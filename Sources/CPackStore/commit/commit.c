@@ -198,7 +198,8 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   return status ? status : sync_folder(commit, PKS__INDEX_FOLDER, error);
 }
 
-/// Takes back the file of a generation that is not going to be: from now on nothing adopts it (`control_recovery.h`). Comes before
+/// Takes back the file of a generation that is not going to be: from now on nothing adopts it (`control_recovery.h`).
+/// Comes before
 /// anything else that a failed commit does.
 static void withdraw_generation(commit *commit) {
   const pks_vfs *vfs = commit->store->vfs;
@@ -209,7 +210,8 @@ static void withdraw_generation(commit *commit) {
   if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
 
-/// Syncs the segments that a snapshot names, or writes them again when syncs prove nothing. Runs list segments beyond their
+/// Syncs the segments that a snapshot names, or writes them again when syncs prove nothing. Runs list segments beyond
+/// their
 /// collection: those are not missed.
 static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool in_doubt, pks_error *error) {
   pks_status status = PKS_OK;

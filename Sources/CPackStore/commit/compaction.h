@@ -9,7 +9,8 @@
 #include "ingest/staging.h"
 #include "store/state.h"
 
-/// A staged run that stands for runs [first_run, first_run + run_count) of a snapshot. Nothing was joined when `run_count`
+/// A staged run that stands for runs [first_run, first_run + run_count) of a snapshot. Nothing was joined when
+/// `run_count`
 /// is 0.
 typedef struct pks__compacted_run {
   uint32_t first_run;

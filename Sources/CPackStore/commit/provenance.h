@@ -9,7 +9,8 @@
 ///       v = f                          taken. Other content under a number that is kept is refused elsewhere (EXISTS).
 ///       v < f, a root, and q > s       taken: a withdrawal; the floor is (v, q, lowered).
 ///       v < f otherwise                refused.
-///     What is refused is STALE for a root with q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the floor stays.
+///     What is refused is STALE for a root with q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the
+///     floor stays.
 ///   - Adoption begins the floor again, and the pack: kept versions and taken numbers were another origin's.
 /// The local origin has no floors: its numbers are chosen here.
 ///
@@ -33,13 +34,15 @@ pks_status pks__provenance_judge(
   pks_error *error
 );
 
-/// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor. A repair that
+/// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor. A
+/// repair that
 /// lost assets stores the rest under such a number, and what the origin publishes under it later takes its place.
 bool pks__provenance_is_unstated(
   const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in
 );
 
-/// Carries out a verdict on pack number `index` of `to`, of which `version` has just become current: origin, floor, and with
+/// Carries out a verdict on pack number `index` of `to`, of which `version` has just become current: origin, floor,
+/// and with
 /// an adoption the end of its history. Ranks move.
 pks_status pks__provenance_settle(
   const pks_provenance *by, const pks__verdict *verdict, pks__generation *to, uint32_t index, pks_error *error

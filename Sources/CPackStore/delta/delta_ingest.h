@@ -1,6 +1,7 @@
 /// First pass of an ingest over a delta.
 ///
-/// The chunks that version A has are passed on by their ids, and nothing of them is read; new ones come out of the groups.
+/// The chunks that version A has are passed on by their ids, and nothing of them is read; new ones come out of the
+/// groups.
 /// The delta may have been made by anybody: what is made of it has the catalog id that its header names, or is refused.
 #ifndef PKS_DELTA_DELTA_INGEST_H
 #define PKS_DELTA_DELTA_INGEST_H
@@ -8,7 +9,8 @@
 #include "delta/delta_file.h"
 #include "ingest/ingest.h"
 
-/// First pass over a delta that begins with `from`, a version that `base` keeps. `request` is for the pack, how to encode,
+/// First pass over a delta that begins with `from`, a version that `base` keeps. `request` is for the pack, how to
+/// encode,
 /// and progress. The result is to be closed, also after an error. Errors: CORRUPT (the delta, or the store), PURGED,
 /// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__ingest_delta(

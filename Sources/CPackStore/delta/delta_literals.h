@@ -1,6 +1,7 @@
 /// The new bytes of a delta: groups are decoded ahead on all threads, cut and hashed, and consumed in order.
 ///
-/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function of how
+/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function
+/// of how
 /// large the header says they are.
 #ifndef PKS_DELTA_DELTA_LITERALS_H
 #define PKS_DELTA_DELTA_LITERALS_H
@@ -47,7 +48,8 @@ void pks__delta_literals_close(pks__delta_literals *bytes);  ///< a zeroed one i
 /// The next chunk. CORRUPT after the last one, as for all that is wrong with a block.
 pks_status pks__delta_literals_next(pks__delta_literals *bytes, pks__new_chunk *out, pks_error *error);
 
-/// Copies `length` of the new bytes from `position` on, whatever was consumed; they are to lie in one group, or are CORRUPT.
+/// Copies `length` of the new bytes from `position` on, whatever was consumed; they are to lie in one group, or are
+/// CORRUPT.
 /// Decodes a group unless it is the one that was asked for last.
 pks_status pks__delta_literals_read(
   pks__delta_literals *bytes, uint64_t position, uint8_t *out, uint32_t length, pks_error *error

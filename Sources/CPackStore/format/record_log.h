@@ -1,6 +1,7 @@
 /// Record files: an append-only file of summed records, of which a crash may take the end, but never changes one unseen.
 ///
-/// A record is le32 length of its payload, le32 0, the payload, le64 XXH3-64 of the sum of the record before (of the first:
+/// A record is le32 length of its payload, le32 0, the payload, le64 XXH3-64 of the sum of the record before (of the
+/// first:
 /// 0), the length and the payload. So a record counts only where it was written: what is left of an older end, behind
 /// records that were written over it, is not taken for more of them.
 ///

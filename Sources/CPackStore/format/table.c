@@ -36,7 +36,8 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   if (status) { return status; }
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;
-  if (pks__get32(trailer.kind) != (uint32_t)kind || pks__get64(trailer.file_length) != file_length || !aligned || !pks__range_fits(offset, length, at)) {
+  bool is_expected = pks__get32(trailer.kind) == (uint32_t)kind && pks__get64(trailer.file_length) == file_length;
+  if (!is_expected || !aligned || !pks__range_fits(offset, length, at)) {
     return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
   }
   uint64_t pages = length / PKS__PAGE, sums = (pages + group_count(pages)) * sizeof(pks_le64);

@@ -24,7 +24,8 @@
 ///   written only on success.
 /// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for
 ///   reading only.
-/// - A forked child opens the store again: a call that touches one that was opened before is PKS_FORKED, and costs no system
+/// - A forked child opens the store again: a call that touches one that was opened before is PKS_FORKED, and costs no
+///   system
 ///   call to tell. What it closes of its parent's does the parent no harm, and gives back descriptors, not memory. Until
 ///   it closes the store, or calls exec, or ends, it holds locks with its parent: what its parent read is not collected.
 ///   It does not return from a callback in which it was forked.

@@ -76,7 +76,8 @@ typedef struct pks_diff_totals {
   uint64_t new_bytes;                                  ///< raw bytes of those
 } pks_diff_totals;
 
-/// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per difference, in order of paths but
+/// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per
+/// difference, in order of paths but
 /// with moves last; false cancels.
 pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
@@ -84,7 +85,7 @@ pks_status pks_snapshot_diff(
   pks_error *error
 );
 
-/// Something that is wrong with a store, and whom it hurts. All text is on loan until the callback returns.
+/// Something that is wrong with a store, and what it damages. All text is on loan until the callback returns.
 typedef struct pks_fault {
   /// counts the faults of a walk from 1 on: one fault that hurts several assets is told once for each, with this number
   uint64_t number;
@@ -94,7 +95,7 @@ typedef struct pks_fault {
   const char *file;      ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t length;       ///< bytes from there on of which one at least is bad; 0: not known
-  const char *pack;      ///< the pack that is hurt; NULL: none, or nobody knows
+  const char *pack;      ///< the pack that is hurt; NULL: none, or not known
   uint64_t version;      ///< its version; 0 without `pack`
   const char *asset;     ///< path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
   size_t asset_length;   ///< bytes of `asset`
@@ -114,7 +115,8 @@ typedef struct pks_verify_totals {
 /// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
 /// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
 /// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
-/// `progress` may be NULL; false cancels. Both are called on the caller's thread. Whom a fault hurts is found by a second
+/// `progress` may be NULL; false cancels. Both are called on the caller's thread. What a fault damages is found by a
+/// second
 /// walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults it found.
 pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
@@ -131,7 +133,7 @@ typedef struct pks_repair_note {
   uint64_t version;     ///< as it was numbered; 0: all of the pack
   const char *asset;    ///< path, NOT NUL-terminated; NULL: all of the version
   size_t asset_length;  ///< bytes of `asset`
-  /// without `asset`: assets of the version that are lost, whose paths nobody knows; 0: the version itself is
+  /// without `asset`: assets of the version that are lost, whose paths are not known; 0: the version itself is
   uint64_t unnamed_count;
   const char *origin;  ///< healed: where the bytes were, in English, or the path of a donor
 } pks_repair_note;
@@ -162,7 +164,8 @@ typedef struct pks_repair_request {
 
 typedef struct pks_repair_totals {
   bool was_whole;  ///< there was nothing to do, and nothing was written
-  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged, that is
+  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged,
+  /// that is
   /// all there was to do, and no new generation is made
   uint64_t mended_copy_count;
   bool has_lost;  ///< assets, versions or packs
@@ -183,7 +186,8 @@ typedef struct pks_repair_totals {
 /// others, by way of the old index, or in the stores that are named as donors. Everything that goes on to be used was
 /// checked by SHA-256.
 ///
-/// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as far as
+/// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as
+/// far as
 /// its files are there.
 ///
 /// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
@@ -198,7 +202,8 @@ typedef struct pks_repair_totals {
 ///
 /// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. Returns OK when the
 /// store is usable afterwards, be something lost or not: `totals` says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a
-/// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be
+/// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor
+/// cannot be
 /// opened): the store is as it was.
 pks_status pks_store_repair(
   const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,

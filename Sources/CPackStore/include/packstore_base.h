@@ -45,7 +45,7 @@ typedef enum pks_status {
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
   PKS_OTHER_DRAFT = 304,   ///< written in another draft of format 0: nothing is damaged, another version reads it
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
-  /// signed by nobody who is trusted, or too old; the core has no cryptography, and leaves it to its callers to say so
+  /// not signed by a trusted key, or too old; the core has no cryptography, and leaves it to its callers to say so
   PKS_UNTRUSTED = 303,
 } pks_status;
 
@@ -59,7 +59,8 @@ typedef struct pks_error {
   uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
   const char *text;      ///< what went wrong, in English, static
   /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
-  /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like that.
+  /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like
+  /// that.
   char file[992];
 } pks_error;
 

@@ -41,12 +41,15 @@ typedef struct pks_options {
 } pks_options;
 
 /// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
-/// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none is there,
-/// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR, NO_SPACE,
+/// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none
+/// is there,
+/// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR,
+/// NO_SPACE,
 /// OUT_OF_MEMORY.
 pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
-/// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation that
+/// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation
+/// that
 /// can be found, which need not be the newest there was, and takes no commits, which would make the loss final, until it
 /// was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or nothing that
 /// could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit mends it. Other
@@ -102,7 +105,7 @@ typedef struct pks_provenance {
 pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
 void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
 
-/// The number of the newest generation, whoever committed it. Costs a few loads as long as it is the one that this store
+/// The number of the newest generation, by whichever process. Costs a few loads as long as it is the one that this store
 /// saw last, where the control file can be mapped; a system call otherwise. To watch a store, compare it with
 /// `pks_snapshot_generation` now and then, and open another snapshot when they differ. Errors: CORRUPT, IO_ERROR.
 pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
@@ -168,7 +171,8 @@ typedef enum pks_kind {
 typedef struct pks_asset {
   const pks_snapshot *snapshot;
   const void *record;  ///< the core's; NULL for an implied folder
-  /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_snapshot_find`, the cursor's until its next
+  /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_snapshot_find`, the cursor's until
+  /// its next
   /// step
   const char *path;
   uint32_t path_length;

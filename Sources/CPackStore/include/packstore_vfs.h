@@ -10,7 +10,8 @@
 /// - Handles are small non-negative integers of the implementation; PKS_VFS_NO_FILE is none. Handles are close-on-exec.
 /// - Calls return 0 or a positive `errno` value. EINTR, short reads and short writes are
 ///   handled below this seam: `read_at` gives all bytes up to the end of the file, `write_at` writes all or fails.
-/// - Durability: bytes are durable after `sync` of the file; a name (created, renamed, unlinked) after `sync` of its folder. After a failed `sync` nothing about that file may be assumed and the descriptor must not be synced again.
+/// - Durability: bytes are durable after `sync` of the file; a name (created, renamed, unlinked) after `sync` of its
+///   folder. After a failed `sync` nothing about that file may be assumed and the descriptor must not be synced again.
 /// - All calls are thread-safe on different handles; `read_at`, `write_at` on one handle too.
 #ifndef PACKSTORE_VFS_H
 #define PACKSTORE_VFS_H
@@ -91,7 +92,7 @@ typedef struct pks_vfs {
   /// fail.
   int (*preallocate)(void *context, pks_vfs_file file, uint64_t size);
   int (*sync)(void *context, pks_vfs_file file);  ///< a file, or a folder
-  /// Hints: bytes will be read soon (`will_need`), or will not be read again. Errors are nobody's concern.
+  /// Hints: bytes will be read soon (`will_need`), or will not be read again. Errors are ignored.
   void (*advise)(void *context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need);
 
   int (*make_folder)(void *context, pks_vfs_file folder, const char *path);             ///< EEXIST when there
@@ -101,7 +102,7 @@ typedef struct pks_vfs {
   /// Maps `[0, byte_count)` of the file, shared. `*out` stays valid after `close` and `unlink` until `unmap`.
   int (*map)(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out);
   void (*unmap)(void *context, void *address, size_t byte_count);
-  /// Whether a mapping of the file shows at once what other processes write to it, and nobody but this user can cut the
+  /// Whether a mapping of the file shows at once what other processes write to it, and only this user can cut the
   /// file short, which would make looking at it fault. False when in doubt.
   bool (*map_is_live)(void *context, pks_vfs_file file);
   /// Maps `byte_count` bytes at `offset`, a multiple of PKS_VFS_MAP_GRAIN, as memory of the caller's own: readable and
@@ -127,7 +128,7 @@ typedef struct pks_vfs {
   int (*random)(void *context, void *out, size_t byte_count);  ///< unpredictable bytes, for names and ids only
   uint32_t (*processor_count)(void *context);                  ///< threads worth starting, >= 1; a simulator says 1
   int (*boot_id)(void *context, uint8_t out[16]);              ///< differs after every start of the machine
-  uint64_t (*process_id)(void *context);                       ///< told to whoever waits for a lock
+  uint64_t (*process_id)(void *context);                       ///< told to those that wait for a lock
   /// A word that has another value in a forked child: looking at it takes the place of a system call. It is the caller's
   /// until `fork_unmark`.
   int (*fork_mark)(void *context, const uint32_t **out);

@@ -20,8 +20,10 @@ typedef struct pks_txn_options {
   pks_durability durability;
   bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
   uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
-  /// Part of a publication: the caller holds the site's lock, describes in the site's root what it commits, and names with
-  /// `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for good. A store
+  /// Part of a publication: the caller holds the site's lock, describes in the site's root what it commits, and names
+  /// with
+  /// `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for good. A
+  /// store
   /// that is marked takes no other commits: PKS_IS_SITE.
   bool publication;
 } pks_txn_options;
@@ -124,7 +126,8 @@ typedef struct pks_add_result {
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
 /// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
 /// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
-/// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
@@ -174,7 +177,8 @@ pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority
 /// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error);
 
-/// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or version.
+/// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or
+/// version.
 pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
 
 /// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such

@@ -1,4 +1,5 @@
-/// First pass of an ingest, whatever it takes its assets from: look chunks up, store new ones, write the catalog, and keep
+/// First pass of an ingest, whatever it takes its assets from: look chunks up, store new ones, write the catalog, and
+/// keep
 /// where the chunks of each asset are.
 ///
 /// Assets come one after another in order of paths, and the chunks of each in order. Bytes come with the chunk, or are

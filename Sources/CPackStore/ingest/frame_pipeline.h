@@ -96,7 +96,8 @@ typedef struct pks__encoded_frame {
 pks_status pks__frame_pipeline_add_encoded(
   pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
 );
-/// Takes up a frame that an earlier process wrote to the present segment of the series. `*fits` false: it cannot come next.
+/// Takes up a frame that an earlier process wrote to the present segment of the series. `*fits` false: it cannot come
+/// next.
 pks_status pks__frame_pipeline_restore(
   pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error

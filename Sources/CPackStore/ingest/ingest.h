@@ -2,10 +2,12 @@
 ///
 /// Two passes. The first (`dedup_pass.h`) goes through the assets in order of paths, looks every chunk up, hands new ones
 /// to the frame pipeline, writes the catalog, and keeps for each asset where its chunks are (as references, in scratch
-/// memory). The second (`layout_pass.c`), when every frame has its place, turns references into extents, writes the layout
+/// memory). The second (`layout_pass.c`), when every frame has its place, turns references into extents, writes the
+/// layout
 /// and builds the index run.
 ///
-/// The assets come from a folder (`ingest_folder.c`): its files are read and hashed on all threads, and consumed in order.
+/// The assets come from a folder (`ingest_folder.c`): its files are read and hashed on all threads, and consumed in
+/// order.
 /// Or they come from the catalog of a version that is known already (`ingest_version.c`): then nothing is read but
 /// chunks that the base does not have.
 ///

@@ -173,7 +173,8 @@ static int open_regular(int folder, const char *path, int flags, int *out) {
   return 0;
 }
 
-// Opens a regular file, or makes it. Not by one call: in a folder that all may write to and where only owners unlink, some
+// Opens a regular file, or makes it. Not by one call: in a folder that all may write to and where only owners unlink,
+// some
 // kernels refuse to open another user's file with O_CREAT, whatever its mode.
 static int open_or_create(int folder, const char *path, int access, mode_t mode, int *out) {
   for (;;) {

@@ -33,7 +33,8 @@ static pks_status check_piece(
 
 // MARK: - On several threads
 
-/// Checks a file slice by slice, on any number of threads. What fails is not told: it stays unchecked, and is met again. Nothing
+/// Checks a file slice by slice, on any number of threads. What fails is not told: it stays unchecked, and is met
+/// again. Nothing
 /// is begun after it.
 typedef struct checking {
   pks__effort effort;

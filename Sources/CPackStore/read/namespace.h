@@ -31,7 +31,8 @@ pks_status pks__namespace_hidden_by_folder(
 /// A public asset of a record. `path` is on loan as the caller says.
 pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit, const char *path, size_t length);
 
-/// The record behind an asset again. The asset is a file or link of this snapshot. FORKED in a forked child: each call that
+/// The record behind an asset again. The asset is a file or link of this snapshot. FORKED in a forked child: each call
+/// that
 /// takes an asset begins here.
 pks_status pks__namespace_record(const pks_asset *asset, pks__hit *out, pks_error *error);
 

@@ -1,3 +1,4 @@
+/// The steps of a repair, in the order of `repair_state.h`.
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,8 @@ static pks_status check_store(pks__repair *repair, const char *path, pks_error *
 
 // MARK: - The control file alone
 
-/// A lost slot that hides nothing of which a trace is left becomes what the intact one is, which must be durable for that.
+/// A lost slot that hides nothing of which a trace is left becomes what the intact one is, which must be durable for
+/// that.
 static pks_status settle_lost_slot(pks__repair *repair, bool *settled, pks_error *error) {
   pks__control *control = &repair->control;
   bool behind = true;
@@ -77,7 +79,8 @@ static pks_status settle_lost_slot(pks__repair *repair, bool *settled, pks_error
   return PKS_OK;
 }
 
-/// Writes the damaged copies of control slots again, if nothing else is damaged and both slots are known; `*done` says so.
+/// Writes the damaged copies of control slots again, if nothing else is damaged and both slots are known; `*done` says
+/// so.
 static pks_status mend_control(pks__repair *repair, bool *done, pks_error *error) {
   pks_store *store = repair->store;
   *done = false;

@@ -1,15 +1,19 @@
 /// Repair: a whole store out of what is left of a damaged one.
 ///
 /// In order:
-///   1. The writer's lock is taken, for all of it. A store in which a deep verification finds nothing is left alone. Where
-///      it finds nothing but damaged copies of control slots, these are written again, and that is all; unless they may hide
+///   1. The writer's lock is taken, for all of it. A store in which a deep verification finds nothing is left alone.
+///   Where
+///      it finds nothing but damaged copies of control slots, these are written again, and that is all; unless they
+///      may hide
 ///      a commit of which some trace is left.
 ///   2. `repair_plan.c`: which packs and versions there should be. The newest generation that can be read says so; if
 ///      none can, the roots of layouts do.
-///   3. `segment_scan.h`: what of the segments is whole. An index run of its own lists the segments that are, and a snapshot of
+///   3. `segment_scan.h`: what of the segments is whole. An index run of its own lists the segments that are, and a
+///   snapshot of
 ///      that run and of no pack is the base of all that follows: so nothing damaged is ever referred to again.
 ///   4. `repair_versions.c`: the versions of each pack are ingested from their catalogs on top of that base, from the
-///      oldest to the current one; what the base lacks comes from `chunk_recovery.h`. Of a current version whose catalog cannot
+///      oldest to the current one; what the base lacks comes from `chunk_recovery.h`. Of a current version whose
+///      catalog cannot
 ///      be read whole, a catalog is drafted (`catalog_rebuild.h`) of what the index and the readable pages say.
 ///   5. `pks__txn_replace`: one durable commit.
 ///

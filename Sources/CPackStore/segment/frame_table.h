@@ -1,6 +1,7 @@
 /// Frame tables: what a client that does not have a segment must know to fetch frames of it.
 ///
-/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame lies, how
+/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame
+/// lies, how
 /// long it is, stored and raw, and what the SHA-256 of its stored bytes is, so that a frame is known to be the right one
 /// before it is decoded. Of metadata segments it also says which page each frame holds.
 ///
@@ -11,7 +12,8 @@
 ///     32  le64     length of the segment file
 ///     40  le32     F: number of frames
 ///     44  le32     reserved 0
-///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of the
+///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of
+///     the
 ///         stored bytes
 ///         of a metadata segment then F ids: of the one page that each frame holds
 #ifndef PKS_SEGMENT_FRAME_TABLE_H

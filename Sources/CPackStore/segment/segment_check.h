@@ -32,7 +32,8 @@ typedef struct pks__segment_checker {
 pks_status pks__segment_checker_open(pks__segment_checker *inspector, pks_error *error);
 void pks__segment_checker_close(pks__segment_checker *inspector);  ///< a zeroed one is fine
 
-/// Whether a failure says that bytes of the store are gone or not what they were. That a file may not be read, or that this
+/// Whether a failure says that bytes of the store are gone or not what they were. That a file may not be read, or that
+/// this
 /// process lacks something, says no such thing.
 bool pks__error_is_damage(const pks_error *error);
 

@@ -1,6 +1,7 @@
 /// The cache: large assets as plain files, which may vanish at any moment.
 ///
-/// `<folder>/<store id>/` holds `files/`, `tmp/` and `LOCK`. An asset that does not lie raw in one piece is *materialised*
+/// `<folder>/<store id>/` holds `files/`, `tmp/` and `LOCK`. An asset that does not lie raw in one piece is
+/// *materialised*
 /// there: decoded once into a file of exactly its bytes, so that later it is mapped, or opened, like any file.
 ///
 /// A file is named by its *key*, the SHA-256 of where its bytes come from (segments, which are named by what they hold,
@@ -57,7 +58,8 @@ enum { PKS__CACHE_BLOCK = 1024 * 1024 };
 
 /// Takes the lock, makes room and the file. False when that cannot be had now: busy, over budget, no room, no folder.
 bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out);
-/// Appends bytes and sums them: whole blocks, but for what ends the file. Written, not mapped: the kernel keeps what comes
+/// Appends bytes and sums them: whole blocks, but for what ends the file. Written, not mapped: the kernel keeps what
+/// comes
 /// in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the entry.
 bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, size_t byte_count);
 /// Gives the file, which is full, its name, and gives the lock back. As `pks__asset_cache_find`, for the new file.

@@ -9,7 +9,8 @@
 ///                         the highest number that is above the intact slot's, has that as its predecessor, is of this
 ///                         store, and counts: durable, or atomic and made since the machine was started.
 ///   intact slot atomic    the lost one held its predecessor, for a durable generation stays in its slot until its
-///                         successor is durable. That very file is adopted, if it is durable and of this store. So the last
+///                         successor is durable. That very file is adopted, if it is durable and of this store. So the
+///                         last
 ///                         durable generation is found after a restart as well.
 ///
 /// A file is judged by its own sum and by the lengths and trailers of the runs that it names: no segment is opened. Every
@@ -19,9 +20,11 @@
 ///     and new are both whole, as after a crash.
 ///   - A commit that a crash ended leaves a file that may be adopted later: the new generation, whole.
 ///   - What a repair left behind has lower numbers than what it made.
-///   - An atomic generation from before a restart does not count. One that is adopted is in doubt, as its slot may have been.
+///   - An atomic generation from before a restart does not count. One that is adopted is in doubt, as its slot may
+///     have been.
 ///
-/// A slot with one damaged copy whose other copy says something older than the intact slot may have lost the new content of
+/// A slot with one damaged copy whose other copy says something older than the intact slot may have lost the new
+/// content of
 /// the damaged one, if a crash kept the other from being written. There, too, what succeeds is adopted; but when there is
 /// nothing, then nothing was hidden: that commit was never confirmed.
 ///

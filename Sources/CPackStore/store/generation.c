@@ -131,7 +131,8 @@ static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
   return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
 }
 
-/// Shell sort with Knuth's gaps: linear where all but one are in order already, as they mostly are, and not quadratic where
+/// Shell sort with Knuth's gaps: linear where all but one are in order already, as they mostly are, and not quadratic
+/// where
 /// 65,535 packs come in the worst order.
 void pks__generation_sort(pks__generation *generation) {
   pks__pack_state *packs = generation->packs;

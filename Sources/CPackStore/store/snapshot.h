@@ -18,7 +18,8 @@ void pks__snapshot_release(pks_snapshot *snapshot);  ///< NULL is fine
 pks_status pks__snapshot_segment(
   pks_snapshot *snapshot, uint32_t run, uint32_t index, pks__segment **out, pks_error *error
 );
-/// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring it.
+/// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring
+/// it.
 bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment);
 
 #endif

@@ -1,7 +1,8 @@
 /// Whether a store moved on, told by a few loads.
 ///
 /// Every commit writes a slot of `CONTROL`, and in it a generation number above all that were there. Where a mapping
-/// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are hints: nothing is
+/// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are
+/// hints: nothing is
 /// believed but that numbers which did not change mean a file that did not change. Whatever else they say, the control
 /// file is read and checked.
 ///

@@ -45,7 +45,8 @@ typedef struct scan {
   uint64_t chunk_count;     ///< of the whole version
 } scan;
 
-/// Whether no file, link or empty folder stands where the path needs a folder. Paths that begin like another one come right
+/// Whether no file, link or empty folder stands where the path needs a folder. Paths that begin like another one come
+/// right
 /// after it, so that those which begin this one are among those that begin the last.
 static pks_status check_folders(scan *scan, const pks__catalog_entry *entry, pks_error *error) {
   const char *path = entry->path;
@@ -517,7 +518,8 @@ static pks_status list_all_chunks(pks_delivery *delivery, uint64_t index, const 
   return status;
 }
 
-/// A map asset of which nearly all is new comes as a whole, known chunks and repeated ones included: then it lies as a map
+/// A map asset of which nearly all is new comes as a whole, known chunks and repeated ones included: then it lies as a
+/// map
 /// asset must as soon as it is there, and need not be written twice. One of which a part came already goes on where that
 /// ends, or else only what is missing of it comes.
 static pks_status complete_mapped(pks_delivery *delivery, pks_error *error) {
@@ -652,7 +654,8 @@ static pks_status plan_frame(
   return pks__scratch_append(&delivery->wants, &want, sizeof want, error);
 }
 
-/// Bytes that will be written: frames that are kept as they are, chunks of others, and map assets that are laid out afresh
+/// Bytes that will be written: frames that are kept as they are, chunks of others, and map assets that are laid out
+/// afresh
 /// for sure.
 static uint64_t room_needed(const pks_delivery *delivery) {
   uint64_t bytes = 0, chunks = 0;

@@ -68,7 +68,8 @@ pks__page_source pks__delivery_pages(pks_delivery *delivery) {
 
 // MARK: - Looking into pages
 
-/// Whether the page was met in this role before; it is from now on. Not asked of layouts, in which each file is met once a
+/// Whether the page was met in this role before; it is from now on. Not asked of layouts, in which each file is met
+/// once a
 /// level.
 static pks_status was_seen(pks_delivery *delivery, const pks__page_task *task, bool *seen, pks_error *error) {
   *seen = false;

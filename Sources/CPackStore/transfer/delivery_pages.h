@@ -17,7 +17,8 @@ pks_status pks__delivery_need_page(
 typedef pks_status pks__layout_visitor(
   pks_delivery *delivery, const pks__page_task *task, pks__scratch *page, pks_error *error
 );
-/// Looks into the pages that are there, those of the layout by `visit_layout`, and wants those that are not. Without wants,
+/// Looks into the pages that are there, those of the layout by `visit_layout`, and wants those that are not. Without
+/// wants,
 /// all are there.
 pks_status pks__delivery_want_pages(pks_delivery *delivery, pks__layout_visitor *visit_layout, pks_error *error);
 

@@ -1,16 +1,19 @@
 /// Deliveries: a version of a pack that comes from elsewhere, frame by frame.
 ///
-/// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them, and
+/// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them,
+/// and
 /// keeps them. At its end it is an ingest of a known catalog, all of whose chunks are there (`ingest_version.c`).
 ///
 /// Definitions
-///   site        where the version comes from: segments, of which a signed manifest names id, length, and the SHA-256 of the
+///   site        where the version comes from: segments, of which a signed manifest names id, length, and the SHA-256
+///   of the
 ///               frame table. Nothing else is believed unless a SHA-256 leads to it from there: table -> frame -> page ->
 ///               page, and catalog -> chunk.
 ///   want        bytes to fetch. All wants of a *round* stand in `wants`; those below `handed` are with the driver, those
 ///               below `given` were given. A round ends when all were given; then the next one is found out.
 ///   blob        a page, a table, or a part of a delta that was verified, kept in the folder (`transfer_staging.h`).
-///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or one whose entry is
+///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or one whose
+///   entry is
 ///               not the current version's (of those only the layout is asked, whether it is a map asset).
 ///   missing     a chunk that is to come. Each is listed once, but for those of map assets that come as a whole.
 ///
@@ -31,7 +34,8 @@
 ///      frames decode to.
 ///   3. New chunks are numbered in the order in which their frames were written (`on_frame`): whether they came as frames
 ///      that stay as they are, or were gathered to frames again.
-///   4. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in memory
+///   4. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in
+///   memory
 ///      need not be.
 ///   5. Private memory is bounded: per page, per chunk and per frame there is scratch memory alone.
 #ifndef PKS_TRANSFER_DELIVERY_STATE_H
