@@ -7,6 +7,7 @@ import PackStore
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
+  "retired": decodeRetired,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -123,6 +124,20 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(TrustBook(text: book.text) == book)
 }
 
+/// A list of retired files, and what becomes of it by any clock.
+@Sendable private func decodeRetired(_ bytes: [UInt8]) {
+  guard var retired = try? RetiredFiles(decoding: bytes, file: "retired") else { return }
+  precondition(retired.encode() == bytes)
+  _ = (retired.byteCount, retired.firstEnd(grace: .max))
+  let now = retired.entries.values.map(\.since).max() ?? 0
+  let count = retired.entries.count
+  retired.dropDue(now: now, grace: .max)
+  precondition(retired.entries.count == count || now == .max)
+  retired.replace(retired.entries.mapValues(\.byteCount), by: [:], now: now)
+  retired.dropDue(now: .max, grace: 0)
+  precondition(retired.isEmpty)
+}
+
 // MARK: - Seeds
 
 private let seeds: [String: [[UInt8]]] = {
@@ -165,7 +180,13 @@ private let seeds: [String: [[UInt8]]] = {
   ]
   let trust =
     "packstore trust 0.1\nplace \(key.publicKey) default 5 \(digest.hex) 1 https://a/%25\n"
+  var retired = RetiredFiles()
+  let files: [SitePath: UInt64] = [
+    .version(digest): 40, .segment(SegmentID(site.id)): 1 << 40, .frames(SegmentID(site.id)): 0, .delta(digest): .max,
+  ]
+  retired.replace(files, by: [:], now: .max)
   return [
+    "retired": [retired.encode(), RetiredFiles().encode()],
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
