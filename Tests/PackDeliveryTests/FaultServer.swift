@@ -140,7 +140,7 @@
     }
 
     /// What an honest server says.
-    private static func serve(_ request: Request, _ state: State) -> Reply {
+    static func serve(_ request: Request, _ state: State) -> Reply {
       var reply = Reply()
       let name = request.path.hasPrefix("site/") ? String(request.path.dropFirst(5)) : request.path
       guard let file = state.files[name] else {
