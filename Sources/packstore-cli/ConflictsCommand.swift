@@ -6,7 +6,7 @@ struct Conflicts: ParsableCommand {
     abstract: "List assets that another pack hides.",
     discussion: """
       Where several packs have the same path, the pack of the earliest origin wins (see 'packstore trust'), then that of \
-      highest priority, then the one installed first. \
+      highest priority, then the one installed first. Where not all packs were added here, each is named with its origin. \
       'cat --pack' reads what is hidden. --json prints one object per line.
 
         packstore conflicts Packs
@@ -17,24 +17,27 @@ struct Conflicts: ParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() throws {
-    let conflicts = try store.openForReading().conflicts()
+    let store = try store.openForReading()
+    let conflicts = try store.conflicts()
+    let origins = PackOrigins(try store.packs())
     let output = Output()
     for conflict in conflicts {
       try Task.checkCancellation()
       if report.json {
-        try output.json(ConflictReport(conflict))
+        try output.json(ConflictReport(conflict, origins))
       } else {
-        try output.line(text(conflict))
+        try output.line(text(conflict, origins))
       }
     }
     try output.flush()
   }
 
-  /// `Videos/a.m4v: Tutorial hides Level1`.
-  private func text(_ conflict: Snapshot.Conflict) -> String {
+  /// `Videos/a.m4v: Tutorial hides Level1`, or `Videos/a.m4v: Tutorial (local) hides Level1 (4f1d0c6a8b25e973)`.
+  private func text(_ conflict: Snapshot.Conflict, _ origins: PackOrigins) -> String {
+    func name(_ pack: PackID?) -> String { (pack?.name ?? "-") + (origins[pack].map { " (\($0))" } ?? "") }
     let hidden = conflict.hidden
     let other = conflict.winnerPath == hidden.path ? "" : " with \(escaped(conflict.winnerPath))"
-    return "\(escaped(hidden.path)): \(conflict.winner) hides \(hidden.pack?.name ?? "-")\(other)"
+    return "\(escaped(hidden.path)): \(name(conflict.winner)) hides \(name(hidden.pack))\(other)"
   }
 }
 
@@ -43,13 +46,17 @@ private struct ConflictReport: Encodable {
   let bytes: Int
   let pack: String?
   let winner, winnerPath: String
+  /// Of `pack` and `winner`; absent where all packs are local.
+  let origin, winnerOrigin: String?
 
-  init(_ conflict: Snapshot.Conflict) {
+  init(_ conflict: Snapshot.Conflict, _ origins: PackOrigins) {
     path = conflict.hidden.path
     kind = conflict.hidden.kind.rawValue
     bytes = conflict.hidden.byteCount
     pack = conflict.hidden.pack?.name
     winner = conflict.winner.name
     winnerPath = conflict.winnerPath
+    origin = origins[conflict.hidden.pack]
+    winnerOrigin = origins[conflict.winner]
   }
 }

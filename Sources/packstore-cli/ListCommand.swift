@@ -12,7 +12,7 @@ struct List: ParsableCommand {
       --long shows kind, size, how a file is stored, what it takes, its pack, and the path. Stored as 'map' means raw and \
       in one piece because 'add --map' said so, 'raw' the same by chance (apps can map both), 'parts' raw but not in one \
       piece, 'zstd' compressed, 'mixed' some of both. '/3' says that the file lies in three stretches of its segments; one \
-      if nothing is said.
+      if nothing is said. Where not all packs were added here, the origin follows the pack; see 'packstore trust'.
 
         packstore ls Packs Videos -l
         packstore ls Packs Videos -0 | xargs -0 -n 1 packstore cat Packs --
@@ -45,14 +45,15 @@ struct List: ParsableCommand {
     let snapshot = try store.openForReading().makeSnapshot()
     let path = normalizedPath(path)
     let output = Output()
+    let origins = PackOrigins(snapshot.packs)
     let packWidth = snapshot.packs.map(\.id.name.count).max() ?? 0
     if try isFolder(path, in: snapshot) {
       try snapshot.forEachAsset(in: path, pack: pack.pack, depth: recursive ? .descendants : .children) { asset in
         try Task.checkCancellation()
-        try print(asset, packWidth, to: output)
+        try print(asset, packWidth, origins, to: output)
       }
     } else {
-      try print(snapshot.asset(path, pack: pack.pack), packWidth, to: output)
+      try print(snapshot.asset(path, pack: pack.pack), packWidth, origins, to: output)
     }
     try output.flush()
   }
@@ -61,31 +62,37 @@ struct List: ParsableCommand {
     try path.isEmpty || snapshot.asset(path, pack: pack.pack).kind == .folder
   }
 
-  private func print(_ asset: borrowing Snapshot.Asset, _ packWidth: Int, to output: Output) throws {
+  private func print(
+    _ asset: borrowing Snapshot.Asset, _ packWidth: Int, _ origins: PackOrigins, to output: Output
+  ) throws {
     let target = asset.kind == .link ? try asset.linkTarget() : nil
     if report.json {
       let storage = asset.kind == .file ? try asset.storage() : nil
-      try output.json(EntryReport(asset.entry, target: target, storage))
+      try output.json(EntryReport(asset.entry, target: target, storage, origins))
     } else if null {
       try output.write(asset.path.utf8)
       try output.write(CollectionOfOne(0))
     } else {
       let name = escaped(asset.path) + (asset.kind == .folder ? "/" : "")
       let arrow = target.map { " -> " + escaped($0) } ?? ""
-      try output.line(long ? details(asset, packWidth) + name + arrow : name)
+      try output.line(long ? details(asset, packWidth, origins) + name + arrow : name)
     }
   }
 
   /// `file      12.3 MB  zstd/3     4.5 MB  Tutorial  `.
-  private func details(_ asset: borrowing Snapshot.Asset, _ packWidth: Int) throws -> String {
+  private func details(
+    _ asset: borrowing Snapshot.Asset, _ packWidth: Int, _ origins: PackOrigins
+  ) throws -> String {
     let storage = asset.kind == .file ? try asset.storage() : nil
-    let cells = [
+    let pack = asset.pack
+    var cells = [
       (asset.isExecutable ? "program" : asset.kind.rawValue).padded(to: 7),
       (storage == nil ? "-" : formatBytes(asset.byteCount)).padded(to: 8, .right),
       (storage?.summary ?? "-").padded(to: 7),
       (storage.map { formatBytes($0.storedByteCount) } ?? "-").padded(to: 8, .right),
-      (asset.pack?.name ?? "-").padded(to: packWidth),
+      (pack?.name ?? "-").padded(to: packWidth),
     ]
+    if origins.areNamed { cells.append((origins[pack] ?? "-").padded(to: origins.width)) }
     return cells.map { $0 + "  " }.joined()
   }
 }
@@ -113,10 +120,12 @@ private struct EntryReport: Encodable {
   let storedBytes, extents, frames, rawFrames: Int?
   /// Absent for a folder that paths imply.
   let pack: String?
+  /// Absent where all packs are local.
+  let origin: String?
   /// Of a link.
   let target: String?
 
-  init(_ entry: Snapshot.Entry, target: String?, _ storage: Snapshot.Asset.Storage?) {
+  init(_ entry: Snapshot.Entry, target: String?, _ storage: Snapshot.Asset.Storage?, _ origins: PackOrigins) {
     path = entry.path
     kind = entry.kind.rawValue
     bytes = entry.byteCount
@@ -129,6 +138,7 @@ private struct EntryReport: Encodable {
     frames = storage?.frameCount
     rawFrames = storage?.rawFrameCount
     pack = entry.pack?.name
+    origin = origins[entry.pack]
     self.target = target
   }
 }

@@ -6,7 +6,8 @@ struct Stat: AsyncParsableCommand {
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
       SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is \
-      the part of it that no other pack uses. Store.Generations that readers still hold, so that they are not collected, are \
+      the part of it that no other pack uses. ORIGIN is shown where not all packs were added here; see 'packstore trust'. \
+      Generations that readers still hold, so that they are not collected, are \
       listed last, with the processes that hold them where the system tells.
 
         packstore stat Packs
@@ -21,25 +22,28 @@ struct Stat: AsyncParsableCommand {
     let packs = try store.packs()
     let statistics = try await store.statistics()
     let held = try store.read { snapshot in try snapshot.heldGenerations() }
+    let origins = PackOrigins(packs)
     let output = Output()
     if report.json {
-      try output.json(StatReport(statistics, packs, held))
+      try output.json(StatReport(statistics, packs, origins, held))
     } else {
-      try output.lines(text(statistics, packs) + text(held))
+      try output.lines(text(statistics, packs, origins) + text(held))
     }
     try output.flush()
   }
 
-  private func text(_ statistics: Store.Statistics, _ packs: [Store.Pack]) -> [String] {
+  private func text(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ origins: PackOrigins) -> [String] {
+    // A last column that is empty leaves no trace.
     var table = Table(
-      ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right), ("OWN", .right))
+      ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right), ("OWN", .right),
+      (origins.areNamed ? "ORIGIN" : "", .left))
     for pack in packs {
       guard let usage = statistics.packs[pack.id] else { continue }
-      table.add(["\(pack.version)"] + cells(usage) + [formatBytes(usage.ownStoredByteCount)])
+      table.add(["\(pack.version)"] + cells(usage) + [formatBytes(usage.ownStoredByteCount), origins[pack.id] ?? ""])
     }
     let shared = statistics.shared
-    table.add(["shared", "", "", formatBytes(shared.unique), formatBytes(shared.stored), ""])
-    table.add(["all"] + cells(statistics.all) + [""])
+    table.add(["shared", "", "", formatBytes(shared.unique), formatBytes(shared.stored), "", ""])
+    table.add(["all"] + cells(statistics.all) + ["", ""])
 
     let all = statistics.all
     let segments = "\(formatCount(statistics.segmentCount, "segment")) of \(formatBytes(statistics.segmentByteCount))"
@@ -105,6 +109,8 @@ private struct StatReport: Encodable {
 
   struct PackUsage: Encodable {
     let pack: String
+    /// Absent where all packs are local.
+    let origin: String?
     let version: UInt64
     let usage: Usage
     let ownUniqueBytes, ownStoredBytes: Int
@@ -126,7 +132,8 @@ private struct StatReport: Encodable {
   let heldBytes: Int
   let heldMore: Bool
 
-  init(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ held: Snapshot.HeldGenerations) {
+  init(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ origins: PackOrigins, _ held: Snapshot.HeldGenerations)
+  {
     self.held = held.generations.map {
       Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)
     }
@@ -135,7 +142,8 @@ private struct StatReport: Encodable {
     self.packs = packs.compactMap { pack in
       statistics.packs[pack.id].map {
         PackUsage(
-          pack: pack.id.name, version: pack.version.number, usage: Usage($0), ownUniqueBytes: $0.ownUniqueByteCount,
+          pack: pack.id.name, origin: origins[pack.id], version: pack.version.number, usage: Usage($0),
+          ownUniqueBytes: $0.ownUniqueByteCount,
           ownStoredBytes: $0.ownStoredByteCount)
       }
     }

@@ -59,6 +59,35 @@ import Testing
     #expect(try file("P") == "mine again")
   }
 
+  /// Lists name origins as soon as one pack was not added here.
+  @Test func listsNameOrigins() throws {
+    try add("mine", to: "device")
+    try add("theirs", to: "author", pack: "Q")
+    try publish("author", "site")
+    #expect(try !playground.packstore("stat", "device").output.contains("ORIGIN"))
+    #expect(try playground.packstore("ls", "device", "--json").jsonLines[0]["origin"] == nil)
+    #expect(try pull("site", "-q").status == 0)
+    let id = try #require(origins()[1]["id"] as? String)
+
+    let stat = try playground.packstore("stat", "device").lines
+    #expect(stat[0].hasSuffix("ORIGIN") && stat[1].hasSuffix("local") && stat[2].hasSuffix(id), "\(stat)")
+    #expect(!stat[3].hasSuffix(" "))
+    let packs = try #require(playground.packstore("stat", "device", "--json").json["packs"] as? [NSDictionary])
+    #expect(packs.map { $0["origin"] as? String } == ["local", id])
+
+    let conflicts = try playground.packstore("conflicts", "device")
+    #expect(conflicts.lines == ["file: P (local) hides Q (\(id))"])
+    let conflict = try playground.packstore("conflicts", "device", "--json").jsonLines[0]
+    #expect(conflict["origin"] as? String == id && conflict["winner_origin"] as? String == "local")
+
+    for (pack, origin) in [("P", "local" + String(repeating: " ", count: id.count - 5)), ("Q", id)] {
+      let list = try playground.packstore("ls", "device", "-l", "--pack", pack)
+      #expect(list.lines.count == 1 && list.lines[0].hasSuffix("  \(pack)  \(origin)  file"), "\(list.output)")
+    }
+    let entry = try playground.packstore("ls", "device", "--json").jsonLines[0]
+    #expect(entry["pack"] as? String == "P" && entry["origin"] as? String == "local")
+  }
+
   @Test func ordersAndForgets() throws {
     try add("one", to: "first")
     try publish("first", "site-1", key: "key-1")

@@ -1,0 +1,19 @@
+import PackStore
+
+/// The origins of a store's packs, as lists name them: by their ids, and only where one of the packs is not the machine's
+/// own.
+struct PackOrigins {
+  private var ids: [PackID: String] = [:]
+
+  init(_ packs: [Store.Pack]) {
+    guard packs.contains(where: { $0.origin != .local }) else { return }
+    for pack in packs { ids[pack.id] = pack.origin.id }
+  }
+
+  var areNamed: Bool { !ids.isEmpty }
+
+  /// Of the longest id.
+  var width: Int { ids.values.map(\.count).max() ?? 0 }
+
+  subscript(pack: PackID?) -> String? { pack.flatMap { ids[$0] } }
+}
