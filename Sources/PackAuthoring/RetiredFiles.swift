@@ -24,7 +24,7 @@ struct RetiredFiles: Hashable, Sendable {
 
   func contains(_ file: SitePath) -> Bool { entries[file] != nil }
 
-  var byteCount: UInt64 { entries.values.reduce(0) { $0.addingClamped($1.byteCount) } }
+  var byteCount: UInt64 { entries.values.lazy.map(\.byteCount).clampedSum() }
 
   /// When the first of them goes, in nanoseconds since 1970.
   func firstEnd(grace: Int64) -> Int64? { entries.values.map { $0.since.addingClamped(grace) }.min() }
@@ -90,13 +90,6 @@ struct RetiredFiles: Hashable, Sendable {
     var error = PackStoreError(.corrupt, "line \(line) is not as the site wrote it", file: file)
     error.specificRemedy = "remove the file: what it lists then goes with the next publication"
     return error
-  }
-}
-
-extension FixedWidthInteger {
-  func addingClamped(_ other: Self) -> Self {
-    let (sum, overflows) = addingReportingOverflow(other)
-    return overflows ? (other < 0 ? .min : .max) : sum
   }
 }
 

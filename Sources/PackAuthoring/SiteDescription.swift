@@ -76,13 +76,13 @@ struct SiteDescription {
         missing.append(segment)
       }
     }
-    let total = missing.map(\.byteCount).reduce(0, +)
+    let total = missing.map(\.byteCount).clampedSum()
     var done: UInt64 = 0
     for segment in missing {
       try Task.checkCancellation()
       progress(done, total)
       try describe(segment, in: snapshot)
-      done += segment.byteCount
+      done = done.addingClamped(segment.byteCount)
     }
   }
 

@@ -45,7 +45,8 @@ struct Log: ParsableCommand {
           "\(version)", state(of: version, isFirst: index == 0, of: pack),
           String(version.catalog.description.prefix(12)),
           formatDate(version.committedAt),
-          formatCount(version.fileCount + version.linkCount + version.folderCount), formatBytes(version.byteCount),
+          formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()),
+          formatBytes(version.byteCount),
         ])
       }
     }

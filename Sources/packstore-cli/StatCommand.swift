@@ -80,16 +80,16 @@ extension Store.Statistics {
   /// In chunks that several packs use.
   fileprivate var shared: (unique: Int, stored: Int) {
     (
-      max(all.uniqueByteCount - packs.values.reduce(0) { $0 + $1.ownUniqueByteCount }, 0),
-      max(all.storedByteCount - packs.values.reduce(0) { $0 + $1.ownStoredByteCount }, 0)
+      max(all.uniqueByteCount - packs.values.map(\.ownUniqueByteCount).clampedSum(), 0),
+      max(all.storedByteCount - packs.values.map(\.ownStoredByteCount).clampedSum(), 0)
     )
   }
 
-  fileprivate var diskByteCount: Int { segmentByteCount + indexByteCount }
+  fileprivate var diskByteCount: Int { segmentByteCount.addingClamped(indexByteCount) }
 }
 
 extension Store.Statistics.Usage {
-  fileprivate var assetCount: Int { fileCount + linkCount + folderCount }
+  fileprivate var assetCount: Int { [fileCount, linkCount, folderCount].clampedSum() }
 }
 
 private struct StatReport: Encodable {

@@ -73,6 +73,21 @@ import Testing
     }
   #endif
 
+  #if os(Linux)
+    /// Files that say to be as long as can be cost nothing on some file systems, and are added up all the same.
+    @Test(.enabled(if: access("/dev/shm", W_OK) == 0)) func statOfPlantedFiles() throws {
+      let script = "d=$(mktemp -d -p /dev/shm) && cp -R store $d && cd $d && trap 'rm -rf $d' EXIT"
+      for folder in ["segments", "index"] {
+        for options in ["", "--json"] {
+          let name = folder == "segments" ? String(repeating: "0a", count: 16) : "x"
+          let run = try playground.shell(
+            "\(script) && truncate -s 9223372036854775807 store/\(folder)/\(name) && packstore stat store \(options)")
+          #expect(run.status == 0, "\(run.errors)")
+        }
+      }
+    }
+  #endif
+
   @Test func statJSON() throws {
     let json = try playground.packstore("stat", "store", "--json").json
     #expect(

@@ -33,6 +33,14 @@ import Testing
     #expect(CatalogID(text) == nil)
   }
 
+  /// Sums of what files say never trap.
+  @Test func sumsAreClamped() {
+    #expect([Int.max, 1, .max].clampedSum() == .max && [Int.min, -1].clampedSum() == .min)
+    #expect([UInt64](repeating: 1 << 56, count: 300).clampedSum() == .max && [UInt64]().clampedSum() == 0)
+    #expect(Int64.min.addingClamped(.max) == -1 && Int64.max.subtractingClamped(-1) == .max)
+    #expect(Int64.min.subtractingClamped(1) == .min && UInt64(1).subtractingClamped(2) == 0)
+  }
+
   @Test func digestsAreOrderedBytewise() throws {
     let low = try #require(ChunkID("00" + String(repeating: "ff", count: 31)))
     let high = try #require(ChunkID("01" + String(repeating: "00", count: 31)))
