@@ -75,13 +75,13 @@ final class ExtractQueue: Sendable {
   }
 
   /// Adds what one thread did, and made of these jobs. Files that several jobs share count when their last part is done.
-  func add(_ done: Store.ExtractResult, of jobs: [ExtractJob]) {
-    state.withLock { state in
+  func add(_ done: Store.ExtractResult, of jobs: [ExtractJob]) throws {
+    try state.withLock { state in
       for job in jobs {
         // Of a link the range is its target, which no total counts.
         state.passed.bytes += job.asset.kind == PKS_FILE ? job.range.count : 0
         state.passed.files += job.file == nil && job.asset.kind != PKS_FOLDER ? 1 : 0
-        finishPart(job, &state)
+        try finishPart(job, &state)
       }
       state.result.fileCount += done.fileCount
       state.result.linkCount += done.linkCount
@@ -93,15 +93,21 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  private func finishPart(_ job: ExtractJob, _ state: inout State) {
+  private func finishPart(_ job: ExtractJob, _ state: inout State) throws {
     guard let index = state.partial.firstIndex(where: { $0.file === job.file }) else { return }
     state.partial[index].left -= UInt64(job.range.count)
     guard state.partial[index].left == 0 else { return }
-    let file = state.partial.remove(at: index)
-    state.passed.files += 1
+    let file = state.partial[index]
     if file.isDamaged {
       removePartialFiles([file])
     } else {
+      var folders = FolderStack(root: target.descriptor)
+      try file.file.finish(in: try folders.enter(file.path.folder))
+    }
+    // Only now: what cannot be finished is removed at the end.
+    state.partial.remove(at: index)
+    state.passed.files += 1
+    if !file.isDamaged {
       state.result.fileCount += 1
       state.result.byteCount += Int(clamping: file.byteCount)
     }
@@ -131,7 +137,7 @@ final class ExtractQueue: Sendable {
   private func removePartialFiles(_ files: [PartialFile]) {
     var folders = FolderStack(root: target.descriptor)
     for file in files {
-      if let folder = try? folders.enter(file.path.folder) { removeFile(file.path, in: folder) }
+      if let folder = try? folders.enter(file.path.folder) { file.file.discard(in: folder) }
     }
   }
 
@@ -147,7 +153,7 @@ final class ExtractQueue: Sendable {
         break
       }
       batch.append(job)
-      byteCount += entry.asset.size
+      byteCount = byteCount.addingClamped(entry.asset.size)
     }
     return batch
   }

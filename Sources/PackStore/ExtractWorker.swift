@@ -26,7 +26,7 @@ struct ExtractWorker: ~Copyable {
         var done = Store.ExtractResult()
         for job in jobs { try run(job, &done) }
         done.folderCount = folders.takeMadeCount()
-        queue.add(done, of: jobs)
+        try queue.add(done, of: jobs)
       }
     } catch {
       queue.fail(error)
@@ -47,20 +47,21 @@ struct ExtractWorker: ~Copyable {
     do {
       if let damage = try copy(job, to: file) {
         done.damaged.append(.init(path: job.path.text, error: damage))
-        removeHalf(job)
+        discard(file, of: job)
       } else {
+        try file.finish(in: try folders.enter(job.path.folder))
         done.byteCount += job.range.count
         done.fileCount += 1
       }
     } catch {
-      removeHalf(job)
+      discard(file, of: job)
       throw error
     }
   }
 
   /// Half a file must not look like one. The queue removes those that are shared.
-  private mutating func removeHalf(_ job: ExtractJob) {
-    if let folder = try? folders.enter(job.path.folder) { removeFile(job.path, in: folder) }
+  private mutating func discard(_ file: OutputFile, of job: ExtractJob) {
+    if let folder = try? folders.enter(job.path.folder) { file.discard(in: folder) }
   }
 
   private func writePart(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {

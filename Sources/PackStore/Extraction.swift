@@ -4,8 +4,8 @@ import Dispatch
 extension Store {
   /// How assets are written to disk.
   public struct ExtractOptions: Hashable, Sendable {
-    /// Replaces files and links that are in the way. A folder is never replaced by a file, nor a link or file by a
-    /// folder.
+    /// Replaces files and links that are in the way: each when the asset is written whole, so that one that is damaged or
+    /// cancelled leaves what was there. A folder is never replaced by a file, nor a link or file by a folder.
     public var overwrites = false
 
     /// Creates links that lead out of the target, too.
@@ -58,7 +58,7 @@ extension Store {
     public internal(set) var byteCount = 0
 
     /// Assets that could not be read, with ``Store/ExtractOptions/continuesAfterDamage``, in no particular order. Nothing was
-    /// written of them.
+    /// written of them, and nothing replaced.
     public internal(set) var damaged: [DamagedAsset] = []
 
     public struct DamagedAsset: Hashable, Codable, Sendable {
@@ -92,8 +92,9 @@ extension Snapshot {
   /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
   ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
   /// - An asset that is damaged in the store is an error, or listed: ``Store/ExtractOptions/continuesAfterDamage``.
-  /// - When it fails or is cancelled, files that are complete stay; none is left in part. (A process that is killed leaves
-  ///   what it was writing.)
+  /// - When it fails or is cancelled, files that are complete stay; none is left in part, and what was to be replaced is
+  ///   as it was. (A process that is killed leaves what it was writing, beside a file that it replaces as `.packstore-` and
+  ///   a number.)
   ///
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.
@@ -131,7 +132,7 @@ extension Snapshot {
     var (files, bytes) = (0, 0)
     while let asset = try cursor.next() {
       files += asset.kind == .folder ? 0 : 1
-      bytes += asset.kind == .file ? asset.byteCount : 0
+      bytes = bytes.addingClamped(asset.kind == .file ? asset.byteCount : 0)
     }
     return (files, bytes)
   }

@@ -29,8 +29,23 @@ struct FolderStack: ~Copyable {
 
   /// The descriptor of a folder, relative to the target, which is made if need be. Open until the next call.
   mutating func enter(_ folder: ArraySlice<UInt8>) throws -> CInt {
-    if folder != current { try move(to: folder) }
+    if folder != current {
+      do {
+        try move(to: folder)
+      } catch {
+        leaveAll()
+        throw error
+      }
+    }
     return lowest
+  }
+
+  /// Goes back to the target: after a failure the stack is somewhere on the way to a folder, which nothing has asked for.
+  private mutating func leaveAll() {
+    for level in levels { level.descriptor.map { _ = close($0) } }
+    levels = []
+    firstOpen = 0
+    current = []
   }
 
   /// The last folder of the stack is always open.
@@ -49,7 +64,6 @@ struct FolderStack: ~Copyable {
     for level in levels[sharedCount...] { level.descriptor.map { _ = close($0) } }
     levels.removeSubrange(sharedCount...)
     firstOpen = min(firstOpen, levels.count)
-    current = folder.prefix(0)
     for name in names[sharedCount...] { try push(name, of: folder) }
     current = folder
   }

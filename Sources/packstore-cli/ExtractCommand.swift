@@ -22,7 +22,7 @@ struct Extract: AsyncParsableCommand {
   @Flag(help: "Create links that lead out of the folder, too.")
   var unsafeLinks = false
 
-  @Flag(help: "Replace files and links that are in the way (default: stop at the first).")
+  @Flag(help: "Replace files and links that are in the way (default: stop at the first); not by what is damaged.")
   var overwrite = false
 
   @OptionGroup var report: ReportOptions

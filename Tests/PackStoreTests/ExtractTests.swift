@@ -183,6 +183,50 @@ import Testing
     #expect(folder.contents("target/whole") == files["whole"])
     #expect(folder.contents("target/a") == nil && folder.contents("target/large") == nil)
     #expect(reports.withLock { $0.last?.fraction } == 1)
+
+    // What is there already is worth more than nothing.
+    options.overwrites = true
+    let old = ["a": "old a", "large": "old large", "whole": "old whole"]
+    try folder.makeFolder("older", old)
+    let overwriting = try await reopened.extract(to: FilePath(folder.path("older")), options: options)
+    #expect(overwriting.damaged.map(\.path).sorted() == ["a", "large"] && overwriting.fileCount == 1)
+    #expect(
+      folder.contents("older/a") == Data("old a".utf8) && folder.contents("older/large") == Data("old large".utf8))
+    #expect(folder.contents("older/whole") == files["whole"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("older")).sorted() == old.keys.sorted())
+    options.continuesAfterDamage = false
+    try folder.makeFolder("older", old)
+    await expect(.corrupt) {
+      try await reopened.extract(pack: "large", to: FilePath(folder.path("older")), options: options)
+    }
+    await expect(.corrupt) {
+      try await reopened.extract(pack: "a", to: FilePath(folder.path("older")), options: options)
+    }
+    for (name, text) in old { #expect(folder.contents("older/\(name)") == Data(text.utf8)) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("older")).sorted() == old.keys.sorted())
+  }
+
+  /// Links are replaced as files are.
+  @Test func linksThatAreReplaced() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    try folder.makeFolder("source", ["a": "1"])
+    for name in ["over file", "over link", "over folder"] { try folder.makeLink("source/\(name)", to: "a") }
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
+    try folder.makeFolder("target", ["over file": "old", "over folder/b": "kept"])
+    try folder.makeLink("target/over link", to: "b")
+    var options = Store.ExtractOptions()
+    options.overwrites = true
+    options.threadCount = 1
+    await expect(.wrongKind) { try await store.extract(to: FilePath(folder.path("target")), options: options) }
+    #expect(folder.contents("target/over folder/b") == Data("kept".utf8))
+    try FileManager.default.removeItem(atPath: folder.path("target/over folder"))
+    try await store.extract(to: FilePath(folder.path("target")), options: options)
+    for name in ["over file", "over link", "over folder"] { #expect(folder.linkTarget("target/\(name)") == "a") }
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path("target")).sorted() == [
+        "a", "over file", "over folder", "over link",
+      ])
   }
 
   @Test func emptyPaths() async throws {
@@ -205,17 +249,20 @@ import Testing
     await expect(.notFound) { try await store.extract(pack: "None", to: FilePath(folder.path("target"))) }
   }
 
-  /// What is cancelled leaves no file in part, however large.
-  @Test func cancellation() async throws {
+  /// What is cancelled leaves no file in part, however large, and the file that it was to replace.
+  @Test(arguments: [false, true]) func cancellation(overwrites: Bool) async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
     let files = ["folder/big": noise(48_000_000, seed: 3), "a small one": noise(1_000, seed: 4)]
     try await store.install(folder: FilePath(folder.makeFolder("source", files)), as: "P")
     let task = Mutex<Task<(any Error)?, Never>?>(nil)
     let target = folder.path("target")
-    let started = Task { () -> (any Error)? in
+    if overwrites { try folder.makeFolder("target", ["folder/big": "old"]) }
+    var options = Store.ExtractOptions()
+    options.overwrites = overwrites
+    let started = Task { [options] () -> (any Error)? in
       do {
-        try await store.extract(to: FilePath(target)) { _ in
+        try await store.extract(to: FilePath(target), options: options) { _ in
           while task.withLock({ $0 == nil }) {}
           task.withLock { $0!.cancel() }
         }
@@ -226,7 +273,9 @@ import Testing
     }
     task.withLock { $0 = started }
     #expect(await started.value is CancellationError)
-    #expect(folder.contents("target/folder/big") == nil)
+    #expect(folder.contents("target/folder/big") == (overwrites ? Data("old".utf8) : nil))
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path("target/folder"))
+    #expect((names ?? []) == (overwrites ? ["big"] : []))
     #expect([nil, files["a small one"]].contains(folder.contents("target/a small one")))
   }
 

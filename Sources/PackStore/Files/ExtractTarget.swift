@@ -22,22 +22,39 @@ struct OutputFolder: ~Copyable, Sendable {
   deinit { close(descriptor) }
 }
 
-/// A file that is being written, perhaps by several threads.
+/// A file that is being written, perhaps by several threads. It ends with ``finish(in:)`` or ``discard(in:)``.
 final class OutputFile: Sendable {
   private let descriptor: CInt
   private let path: ExtractPath
 
-  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, never
-  /// followed.
+  /// The name that it has until it is whole, where it replaces another file.
+  private let draft: String?
+
+  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, by
+  /// ``finish(in:)``, and never followed.
   init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws {
     let mode: mode_t = executable ? 0o755 : 0o644
-    descriptor = try create(path, in: folder, replacing: replacing) { name in
+    (descriptor, draft) = try create(path, in: folder, replacing: replacing) { name in
       try openNewFile(name, in: folder, mode: mode, path: path.text)
     }
     self.path = path
   }
 
   deinit { close(descriptor) }
+
+  /// Gives the file, which is whole, its name. What it replaces is gone from then on.
+  func finish(in folder: CInt) throws {
+    if let draft { try renameDraft(draft, to: path, in: folder) }
+  }
+
+  /// Removes the file, of which something is missing. What it was to replace stays.
+  func discard(in folder: CInt) {
+    if let draft {
+      unlinkat(folder, draft, 0)
+    } else {
+      _ = path.withName { unlinkat(folder, $0, 0) }
+    }
+  }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
     try writeAll(bytes, to: descriptor, at: offset, path: path.text)
@@ -49,15 +66,19 @@ func makeLink(
   _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool
 ) throws {
   let text = target.map(CChar.init(bitPattern:)) + [0]
-  try create(path, in: folder, replacing: replacing) { name in
-    _ = try systemCall("cannot create", path.text) {
+  let (_, draft) = try create(path, in: folder, replacing: replacing) { name in
+    try systemCall("cannot create", path.text) {
       text.withUnsafeBufferPointer { symlinkat($0.baseAddress!, folder, name) }
     }
   }
+  guard let draft else { return }
+  do {
+    try renameDraft(draft, to: path, in: folder)
+  } catch {
+    unlinkat(folder, draft, 0)
+    throw error
+  }
 }
-
-/// Removes a file whose name is relative to `folder`, if it is there.
-func removeFile(_ path: ExtractPath, in folder: CInt) { _ = path.withName { unlinkat(folder, $0, 0) } }
 
 /// Makes a folder where there is none, and opens it; a link or file in its place is an error. Says whether it was made.
 func enterFolder(
@@ -70,15 +91,30 @@ func enterFolder(
 
 func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
 
-/// Creates something by `make`, which throws `exists` when something is in the way.
+/// Creates something by `make`, which throws `exists` when something is in the way. What is to be replaced stays as it is
+/// until what takes its place is whole: that has another name beside it meanwhile, which is returned.
 private func create<Result>(
   _ path: ExtractPath, in folder: CInt, replacing: Bool,
   _ make: (UnsafePointer<CChar>) throws -> Result
-) throws -> Result {
+) throws -> (Result, draft: String?) {
   do {
-    return try path.withName(make)
+    return (try path.withName(make), nil)
   } catch let error as PackStoreError where error.code == .exists && replacing {
-    try systemCall("cannot replace", path.text) { path.withName { unlinkat(folder, $0, 0) } }
-    return try path.withName(make)
+    try refuseFolder(path, in: folder)
+    let draft = ".packstore-\(UInt64.random(in: 0 ... .max))"
+    return (try draft.withCString(make), draft)
+  }
+}
+
+/// Says at once, and not when all bytes were written, that no file can take the place of a folder.
+private func refuseFolder(_ path: ExtractPath, in folder: CInt) throws {
+  guard path.withName({ !isFolder($0, in: folder) }) else {
+    throw PackStoreError("cannot replace", path.text, .isDirectory)
+  }
+}
+
+private func renameDraft(_ draft: String, to path: ExtractPath, in folder: CInt) throws {
+  try systemCall("cannot replace", path.text) {
+    draft.withCString { draft in path.withName { systemRename(draft, folder, $0, folder) } }
   }
 }

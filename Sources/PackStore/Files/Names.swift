@@ -39,13 +39,25 @@ package func linkFile(_ from: FilePlace, to place: FilePlace) throws {
 }
 
 /// Removes a file. One that is not there is not missed.
+///
+/// - Throws: `wrongKind` for a folder.
 package func removeFile(_ place: FilePlace) throws {
   do {
     try place.withParent { folder, name in
-      try systemCall("cannot remove", place.text) { unlinkat(folder, name, 0) }
+      do {
+        try systemCall("cannot remove", place.text) { unlinkat(folder, name, 0) }
+      } catch let error as PackStoreError where error.systemError == .notPermitted && isFolder(name, in: folder) {
+        throw PackStoreError("cannot remove", place.text, .isDirectory)  // what Linux says by itself
+      }
     }
   } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
   }
+}
+
+/// Whether there is a folder of that name in another one; a link to one is none.
+func isFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
+  var status = stat()
+  return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
 /// Replaces a small file durably: its bytes are written under a draft's name first, which lies below the same folder.
