@@ -108,6 +108,12 @@ import Testing
     #expect(pathExists(root.appending("kept").appending("a")))
   }
 
+  @Test func aFolderIsNoFileToRemove() throws {
+    try folder.makeFolder("kept", ["a": "kept"])
+    #expect(code { try removeFile(FilePlace("kept", in: root)) } == .wrongKind)
+    #expect(pathExists(root.appending("kept").appending("a")))
+  }
+
   // MARK: - Locks
 
   private func mode(_ name: String) throws -> mode_t {
@@ -135,6 +141,39 @@ import Testing
       }
       try removeFile(FilePlace("lock", in: shared))
     }
+  }
+
+  #if os(Linux)
+    /// Linux refuses `O_CREAT` for a file of another user in a folder that all may write to, where it is told to. The other
+    /// user's file takes an owner who may give files away.
+    private static var refusesToCreateOverOthers: Bool {
+      let limit = try? String(contentsOfFile: "/proc/sys/fs/protected_regular", encoding: .utf8)
+      return getuid() == 0 && (limit?.hasPrefix("1") == true || limit?.hasPrefix("2") == true)
+    }
+
+    @Test(.enabled(if: refusesToCreateOverOthers)) func aLockOfAnotherUser() throws {
+      try folder.makeFolder("shared", ["lock": ""])
+      #expect(chmod("\(folder.path)/shared", 0o1777) == 0 && chmod("\(folder.path)/shared/lock", 0o666) == 0)
+      #expect(chown("\(folder.path)/shared/lock", 12_345, 12_345) == 0)
+      _ = try FileLock(FilePlace("lock", in: root.appending("shared")), waits: false, reason: "busy")
+    }
+  #endif
+
+  /// The file is made by one of those that come first, and removed under them.
+  @Test func aLockThatComesAndGoes() async throws {
+    let place = FilePlace("lock", in: root)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<200 {
+            _ = try FileLock(place, waits: true, reason: "busy")
+            try removeFile(place)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(!pathExists(place.path))
   }
 
   @Test func aTakenLockIsBusyOrWaitedForUntilTheTaskIsCancelled() async throws {

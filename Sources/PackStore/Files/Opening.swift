@@ -122,10 +122,7 @@ func openLockFile(_ place: FilePlace) throws -> CInt {
   let descriptor: CInt
   do {
     descriptor = try place.withParent { folder, name in
-      let mode = try lockMode(ofFileIn: folder, place)
-      return try systemCall("cannot open", place.text) {
-        openat(folder, name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC, mode)
-      }
+      try openOrMake(name, in: folder, mode: try lockMode(ofFileIn: folder, place), path: place.text)
     }
   } catch {
     throw explainOpening(error, place)
@@ -139,6 +136,30 @@ func openLockFile(_ place: FilePlace) throws -> CInt {
     throw error
   }
 }
+
+/// Opens a file for reading and writing, or makes it. Never both in one call: in a folder that many users share, Linux
+/// refuses `O_CREAT` for another user's file, whatever its mode (`fs.protected_regular`).
+private func openOrMake(
+  _ name: UnsafePointer<CChar>, in folder: CInt, mode: mode_t, path: @autoclosure () -> String
+) throws -> CInt {
+  var roundCount = 0
+  while true {
+    do {
+      return try systemCall("cannot open", path()) {
+        openat(folder, name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC)
+      }
+    } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
+      do {
+        return try openNewFile(name, in: folder, mode: mode, path: path())
+      } catch let error as PackStoreError where error.code == .exists && roundCount < openRoundLimit {
+        roundCount += 1  // another process was faster
+      }
+    }
+  }
+}
+
+/// A file that comes and goes more often while it is opened is no lock.
+private let openRoundLimit = 100
 
 /// Reading and writing for those that may write to the folder, and nothing for all others.
 private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws -> mode_t {
