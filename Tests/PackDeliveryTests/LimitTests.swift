@@ -232,6 +232,25 @@
       await server.close()
     }
 
+    /// The size is the manifest's word: it does not take the limit away.
+    @Test func theShareOfMetadataHasACeiling() {
+      var limits = Store.PullOptions.NetworkLimits()
+      let most = Store.PullOptions.NetworkLimits.metadataShareLimit
+      #expect(limits.metadataByteLimit(versionByteCount: 1000) == 64 << 20 + 50)
+      for size in [1 << 50, UInt64.max] {
+        #expect(limits.metadataByteLimit(versionByteCount: size) == 64 << 20 + most)
+      }
+      for share in [1, 1e300, .infinity] {
+        limits.metadataShare = share
+        #expect(limits.metadataByteLimit(versionByteCount: .max) == 64 << 20 + most)
+      }
+      limits.metadataByteLimit = .max
+      #expect(limits.metadataByteLimit(versionByteCount: .max) == .max)
+      limits.metadataByteLimit = .min
+      limits.metadataShare = .nan
+      #expect(limits.metadataByteLimit(versionByteCount: .max) == 0)
+    }
+
     /// While a pull waits for a server that is silent, nothing waits for the pull.
     @Test(arguments: ["root", "versions/", "frames/", "segments/"])
     func othersDoNotWaitForTheNetwork(silent: String) async throws {

@@ -109,6 +109,29 @@
       await server.close()
     }
 
+    /// Whoever pulled first is told to compare the key, also when the pull that pinned it did not come to its end; but not
+    /// when they vouched for it, nor for ever.
+    @Test(arguments: ["versions/", "frames/", "segments/"]) func firstContactIsSaidUntilAPullIsOver(lost: String)
+      async throws
+    {
+      let server = try await FaultServer(try await publish(Self.first), time: time)
+      server.replaceFault { request, reply in
+        if request.path.hasPrefix("site/\(lost)") { reply = FaultServer.Reply(status: 404) }
+      }
+      let store = try Store(at: FilePath("\(folder.path)/store"))
+      for _ in 0..<2 {
+        await #expect(throws: DeliveryError.self) { try await store.pull(from: server.url, options: options) }
+      }
+      #expect(try TrustFile(inStore: store.path).read().places.count == 1)
+      server.replaceFault(nil)
+      var vouching = options
+      vouching.trustedKey = key.publicKey
+      #expect(try await !store.planPull(from: server.url, options: vouching).isFirstContact)
+      #expect(try await store.pull(from: server.url, options: options).isFirstContact)
+      #expect(try await !store.pull(from: server.url, options: options).isFirstContact)
+      await server.close()
+    }
+
     /// It took the current folder.
     @Test func noSiteIsNamed() async throws {
       let store = try Store(at: FilePath("\(folder.path)/store"))

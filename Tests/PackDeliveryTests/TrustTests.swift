@@ -98,6 +98,37 @@ import Testing
     #expect(try admit(root(), &book) == .stale(seen: 6))
   }
 
+  /// A root of another key or product is that first, however old it is.
+  @Test func strangersAreStrangersWhateverTheTime() throws {
+    for (expiresAt, madeAt) in [(999, 0), (nil, 10 * Self.day)] as [(Int64?, Int64)] {
+      let stranger = root(key: Self.theirs, sequence: 9, madeAt: madeAt, expiresAt: expiresAt)
+      refuses(.otherKey, try book()) { try admit(stranger, &$0) }
+      refuses(.otherKey, TrustBook()) { try admit(stranger, &$0, key: Self.ours) }
+      let other = root(product: Self.other, sequence: 9, madeAt: madeAt, expiresAt: expiresAt)
+      refuses(.otherKey, try book()) { try admit(other, &$0) }
+      refuses(.forkedRoot, try book()) { try admit(root(madeAt: madeAt, expiresAt: expiresAt, content: 1), &$0) }
+      refuses(.notSigned, TrustBook()) {
+        try admit(root(key: nil, madeAt: madeAt, expiresAt: expiresAt), &$0, isLocal: true)
+      }
+    }
+  }
+
+  /// What a mirror that lags shows may have expired: that is no alarm while the newest root that was seen still counts. Then
+  /// it is one, for old roots would hide for ever that no new one comes.
+  @Test func anExpiredMirrorIsStaleWhileTheNewestRootCounts() throws {
+    var book = TrustBook()
+    try admit(root(sequence: 6, madeAt: 2 * Self.day, expiresAt: 4 * Self.day), &book, now: 2 * Self.day)
+    let old = root(sequence: 5, madeAt: Self.day, expiresAt: 3 * Self.day)
+    #expect(try admit(old, &book, now: 4 * Self.day - 1) == .stale(seen: 6))
+    refuses(.expired, book) { try admit(old, &$0, now: 4 * Self.day) }
+    #expect(try admit(old, &book, maximumAge: Self.day, now: 3 * Self.day) == .stale(seen: 6))
+    refuses(.tooOld, book) { try admit(old, &$0, maximumAge: Self.day, now: 3 * Self.day + 1) }
+    // Extremes do not trap.
+    let odd = [root(sequence: 1, madeAt: .min, expiresAt: .max), root(sequence: 1, madeAt: .max)]
+    for root in odd { #expect(try admit(root, &book, now: 2 * Self.day) == .stale(seen: 6)) }
+    refuses(.expired, book) { try admit(root(sequence: 1, madeAt: .max, expiresAt: .min), &$0, now: 2 * Self.day) }
+  }
+
   @Test func twoRootsOfOneNumberAreAnAlarm() throws {
     refuses(.forkedRoot, try book()) { try admit(root(content: 1), &$0) }
   }

@@ -22,7 +22,8 @@ extension Store.PullOptions {
     /// and pages of catalog and layout, before any asset's bytes come. The manifest, 64 MiB at most, is apart.
     public var metadataByteLimit = 64 << 20
 
-    /// The part of a version's size that its metadata may take beside ``metadataByteLimit``.
+    /// The part of a version's size that its metadata may take beside ``metadataByteLimit``, up to 1 GiB: the size is what
+    /// the manifest says, before any of it has come.
     public var metadataShare = 0.05
 
     /// How many redirections are followed for one request.
@@ -50,9 +51,12 @@ extension Store.PullOptions {
 }
 
 extension Store.PullOptions.NetworkLimits {
-  /// How many bytes of metadata a version of this size may take.
-  func metadataByteLimit(versionByteCount: UInt64) -> Int {
+  /// The most that the share may come to, however large a version says that it is.
+  package static let metadataShareLimit = 1 << 30
+
+  /// How many bytes of metadata a version may take that says to be of this size.
+  package func metadataByteLimit(versionByteCount: UInt64) -> Int {
     let share = metadataShare > 0 ? Double(versionByteCount) * min(metadataShare, 1) : 0  // and 0 for what is no number
-    return Int(clamping: UInt64(max(metadataByteLimit, 0)) + UInt64(min(share, 9e18)))
+    return max(metadataByteLimit, 0).addingClamped(Int(min(share, Double(Self.metadataShareLimit))))
   }
 }

@@ -15,7 +15,8 @@ extension Store {
     /// Who signed the site; nil: nobody.
     public internal(set) var key: SitePublicKey?
 
-    /// The key was pinned now: nobody vouched for it. Compare it with what the publisher says.
+    /// The key was pinned now, or by a pull that was interrupted before anything was taken: the caller does not vouch for it.
+    /// Compare it with what the publisher says.
     public internal(set) var isFirstContact = false
 
     /// By whose word packs were changed.

@@ -83,7 +83,7 @@ final class Puller {
     }
     let verdict = try admit(RootClaims(root))
     result.key = root.publicKey
-    result.isFirstContact = try result.isFirstContact || verdict == .pinned || isFirstArchive(of: root)
+    result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
     result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
     result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
@@ -91,9 +91,10 @@ final class Puller {
     return root
   }
 
-  /// Whether nothing of the archive's origin was ever taken here, and nobody vouched for its key.
-  private func isFirstArchive(of root: SignedSiteRoot) throws -> Bool {
-    guard source.isArchive, root.publicKey != nil, options.trustedKey == nil else { return false }
+  /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
+  /// nothing; and the pull that pinned a place may have been interrupted, before it could tell the caller.
+  private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
+    guard root.publicKey != nil, options.trustedKey == nil else { return false }
     let origin = Store.Origin(of: root)
     return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }

@@ -30,6 +30,14 @@ package struct RootClaims: Hashable, Sendable {
       key: signed.publicKey, product: signed.root.product, sequence: signed.root.sequence, madeAt: signed.root.madeAt,
       expiresAt: signed.root.expiresAt, digest: signed.digest)
   }
+
+  /// The same, made at another time: it expires as long after that.
+  fileprivate func dated(_ time: Int64) -> RootClaims {
+    var claims = self
+    claims.madeAt = time
+    claims.expiresAt = expiresAt.map { time.addingClamped($0.subtractingClamped(madeAt)) }
+    return claims
+  }
 }
 
 /// Which roots whoever pulls wants to trust.
@@ -100,10 +108,8 @@ package struct TrustBook: Hashable, Sendable {
     case stale(seen: UInt64)
   }
 
-  /// A root of tomorrow is one of a clock that is wrong, or a trick: it would outlast all that come after it.
-  private static let clockTolerance: Int64 = 86_400_000_000_000
-
-  /// Decides whether to take a root, and remembers it.
+  /// Decides whether to take a root, and remembers it: by whom it is, then by its sequence, then by its date. An expired root
+  /// of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was seen that still counts.
   ///
   /// - Parameter now: what the clock says, in nanoseconds since 1970.
   /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was then.
@@ -112,16 +118,17 @@ package struct TrustBook: Hashable, Sendable {
   ) throws -> Verdict {
     // A clock that was set back revives nothing.
     let now = max(now, places[place.name]?.madeAt ?? 0)
-    try checkTime(root, at: place, policy, now: now)
     guard let key = root.key else {
       try admitUnsigned(at: place, policy)
+      try checkTime(root, at: place, policy, now: now)
       return .unsigned
     }
     guard policy.key == nil || policy.key == key else {
       throw DeliveryError(.otherKey, "this is signed by another key than the one that was named", at: place.name)
     }
-    guard case .site(let name, _) = place else { return .known }
-    guard let known = places[name] else {
+    guard case .site(let name, _) = place, let known = places[place.name] else {
+      try checkTime(root, at: place, policy, now: now)
+      guard case .site(let name, _) = place else { return .known }
       places[name] = Place(
         key: key, product: root.product, sequence: root.sequence, digest: root.digest, madeAt: root.madeAt)
       return policy.key == nil ? .pinned : .known
@@ -130,11 +137,16 @@ package struct TrustBook: Hashable, Sendable {
       let what = known.key == key ? "of another product" : "signed by another key"
       throw DeliveryError(.otherKey, "the site is \(what) than what is trusted at this place", at: name)
     }
-    guard root.sequence >= known.sequence else { return .stale(seen: known.sequence) }
+    guard root.sequence >= known.sequence else {
+      // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
+      try checkTime(root.dated(known.madeAt), at: place, policy, now: now)
+      return .stale(seen: known.sequence)
+    }
     guard root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
         .forkedRoot, "the site's root has number \(root.sequence) like one that was seen, and is another", at: name)
     }
+    try checkTime(root, at: place, policy, now: now)
     places[name] = Place(
       key: key, product: root.product, sequence: root.sequence, digest: root.digest,
       madeAt: max(known.madeAt, root.madeAt))
@@ -148,7 +160,7 @@ package struct TrustBook: Hashable, Sendable {
       throw DeliveryError(.expired, "the site's root has expired", at: place.name)
     }
     let (age, overflows) = now.subtractingReportingOverflow(root.madeAt)
-    guard overflows ? root.madeAt < 0 : age >= -Self.clockTolerance else {
+    guard overflows ? root.madeAt < 0 : age >= -SiteRoot.clockTolerance else {
       throw DeliveryError(
         .fromTheFuture, "the site's root says that it was made more than a day from now", at: place.name)
     }

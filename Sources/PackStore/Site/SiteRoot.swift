@@ -94,6 +94,10 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
+  /// How far ahead of a client's clock a root's date may be, in nanoseconds: a day. One of tomorrow is one of a clock that
+  /// is wrong, or a trick: it would outlast all that come after it.
+  package static let clockTolerance: Int64 = 86_400_000_000_000
+
   /// The sequence of the next statement: above the last one, and ahead of all that were made before by a publisher who lost
   /// count.
   ///
