@@ -13,12 +13,18 @@ extension Site {
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init()
   ) async throws -> PublishResult {
+    try await refresh(signedBy: key, options: options, now: nanosecondsSince1970())
+  }
+
+  /// The same at a time of the caller's choice, in nanoseconds since 1970.
+  @discardableResult
+  func refresh(signedBy key: SiteKey, options: PublishOptions, now: Int64) async throws -> PublishResult {
     try await BlockingExecutor.run {
       let lock = try self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
       var change = try SiteChange(
         of: self.store, named: self.store.id, in: self.folder, signedBy: key, options: options,
-        now: nanosecondsSince1970(), progress: nil)
+        now: now, progress: nil)
       try change.renew()
       return PublishResult(
         change, isUnchanged: false, packs: [], droppedVersions: [], newByteCount: change.newByteCount)

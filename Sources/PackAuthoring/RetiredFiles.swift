@@ -40,9 +40,11 @@ struct RetiredFiles: Hashable, Sendable {
 
   /// Forgets what was retired for longer than the grace period. A date in the future counts as now: a clock that was wrong
   /// once must not keep files for ever, nor take any away early.
-  mutating func dropDue(now: Int64, grace: Int64) {
-    entries = entries.mapValues { Entry(since: min($0.since, now), byteCount: $0.byteCount) }
-      .filter { $0.value.since.addingClamped(grace) > now }
+  ///
+  /// - Parameter latest: the latest date that may be right: later ones are set back to it.
+  mutating func dropDue(now: Int64, latest: Int64, grace: Int64) {
+    entries = entries.mapValues { Entry(since: min($0.since, latest), byteCount: $0.byteCount) }
+      .filter { min($0.value.since, now).addingClamped(grace) > now }
   }
 
   // MARK: - As a file

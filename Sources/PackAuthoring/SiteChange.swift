@@ -31,8 +31,16 @@ struct SiteChange {
   /// What the root calls the site.
   let siteID: SiteID
 
-  /// Nanoseconds since 1970; never before the root was made, whatever the clock says.
-  private(set) var now: Int64
+  /// What the clock says, in nanoseconds since 1970: it decides which retired files are due.
+  private let now: Int64
+
+  /// When files leave the root: by the clock, and never before the root was made. So a clock that goes back removes none
+  /// early.
+  private let retiringAt: Int64
+
+  /// The date of what is signed: by the clock, and not before the root was made. But clients refuse a root that is more than a
+  /// day ahead; a clock was wrong then, and the next root has the right date.
+  private let madeAt: Int64
 
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
@@ -40,7 +48,11 @@ struct SiteChange {
   private(set) var rootByteCount: UInt64 = 0
 
   /// Bytes of files beside those of the store that were made.
-  private(set) var newByteCount: UInt64 = 0
+  var newByteCount: UInt64 { newFileByteCount.addingClamped(isRootNew ? rootByteCount : 0) }
+
+  /// The same without the root, of which only the last counts.
+  private var newFileByteCount: UInt64 = 0
+  private var isRootNew = false
 
   /// The files that the root leads to, without itself, and their lengths.
   private(set) var files: [SitePath: UInt64] = [:]
@@ -60,7 +72,8 @@ struct SiteChange {
 
   /// Reads what the site is. Writes nothing but folders that are missing.
   ///
-  /// - Parameter rebuildsRoot: a root that is damaged counts as none. Otherwise that is `corrupt`.
+  /// - Parameter rebuildsRoot: this is a repair: a root that is damaged counts as none.
+  /// - Throws: `invalidArgument` when the site has lost its root, and the options do not say what it said.
   init(
     of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: Site.PublishOptions,
     now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (Site.PublishProgress) -> Void)?
@@ -74,10 +87,20 @@ struct SiteChange {
     try folder.makeFolders()
     root = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
     rootByteCount = root == nil ? 0 : try folder.byteCount(of: .root) ?? 0
-    self.now = max(now, root?.madeAt ?? 0, 0)
-    files = root?.files(in: folder) ?? [:]
+    self.now = max(now, 0)
+    let lastMadeAt = root?.madeAt ?? 0
+    retiringAt = max(self.now, lastMadeAt)
+    madeAt = lastMadeAt > self.now.addingClamped(SiteRoot.clockTolerance) ? self.now : retiringAt
+    files = try root?.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:]
     retired = try folder.readRetired()
     writtenRetired = retired
+    if root == nil, try rebuildsRoot || Self.hadRoot(store) { try folder.requireNewRoot(options) }
+  }
+
+  /// A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
+  private static func hadRoot(_ store: Store) throws -> Bool {
+    let snapshot = try store.makeSnapshot()
+    return snapshot.isSite || !snapshot.packs.isEmpty
   }
 
   // MARK: - Root
@@ -123,9 +146,9 @@ struct SiteChange {
     guard var next = root else {
       throw PackStoreError(.notFound, "the site has no root yet", file: folder.path.string)
     }
-    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
+    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: madeAt)
     next.expiresAfter = expiresAfter
-    next.madeAt = now
+    next.madeAt = madeAt
     try write(next)
   }
 
@@ -139,22 +162,26 @@ struct SiteChange {
       [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
-    newByteCount += description.newByteCount
+    newFileByteCount += description.newByteCount
     let expiresAfter = renews ? expiresAfter : root?.expiresAfter
-    let isDue = renews && expiresAfter != nil && root?.madeAt != now
-    let isCurrent = root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue
+    let isDue = renews && expiresAfter != nil && root?.madeAt != madeAt
+    let isAhead = (root?.madeAt ?? 0) > madeAt
+    let isCurrent = root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue && !isAhead
     try retire(for: description.files)
     guard !isCurrent else { return }
-    try write(
-      SiteRoot(
-        sequence: SiteRoot.nextSequence(after: root?.sequence, at: now), madeAt: now, expiresAfter: expiresAfter,
-        site: siteID, product: root?.product ?? options.product ?? .standard, packs: description.packs))
+    try write(makeRoot(expiresAfter: expiresAfter, packs: description.packs))
+  }
+
+  private func makeRoot(expiresAfter: Int64?, packs: [SiteRoot.Pack]) -> SiteRoot {
+    SiteRoot(
+      sequence: SiteRoot.nextSequence(after: root?.sequence, at: madeAt), madeAt: madeAt, expiresAfter: expiresAfter,
+      site: siteID, product: root?.product ?? options.product ?? .standard, packs: packs)
   }
 
   /// Notes that a root which leads to `next` is about to be written, and forgets what is due.
   private mutating func retire(for next: [SitePath: UInt64]) throws {
-    retired.replace(files.filter { next[$0.key] == nil }, by: next, now: now)
-    retired.dropDue(now: now, grace: options.gracePeriod.nanoseconds)
+    retired.replace(files.filter { next[$0.key] == nil }, by: next, now: retiringAt)
+    retired.dropDue(now: now, latest: retiringAt, grace: options.gracePeriod.nanoseconds)
     files = next
     try writeRetired()
   }
@@ -172,21 +199,21 @@ struct SiteChange {
     try folder.writeRoot(bytes)
     root = next
     rootByteCount = UInt64(bytes.count)
-    newByteCount += rootByteCount
+    isRootNew = true
   }
 
   /// Names deltas in the root that were made.
   mutating func name(_ deltas: [DeltaFile.Info]) throws {
     guard !deltas.isEmpty, var next = root else { return }
     try folder.syncNames()
-    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: now)
-    next.madeAt = now
+    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: madeAt)
+    next.madeAt = madeAt
     var named = files
     for delta in deltas {
       guard let index = next.packs.firstIndex(where: { $0.id == delta.pack }) else { continue }
       next.packs[index].deltas.append(SiteRoot.Delta(delta))
       named[.delta(delta.headerDigest)] = UInt64(delta.byteCount)
-      newByteCount += UInt64(delta.byteCount)
+      newFileByteCount += UInt64(delta.byteCount)
     }
     try retire(for: named)
     try write(next)
@@ -214,11 +241,12 @@ struct SiteChange {
       guard let named = root?.version(version.number, of: version.pack) else { continue }
       dropping[.version(named.manifest)] = UInt64(named.manifestByteCount)
     }
-    retired.replace(dropping, by: [:], now: now)
+    retired.replace(dropping, by: [:], now: retiringAt)
     try writeRetired()
     for file in Set(files.keys).union(retired.entries.keys) {
       if case .segment(let id) = file { try transaction.keep(id) }
     }
+    if root == nil { try write(makeRoot(expiresAfter: expiresAfter, packs: [])) }
     progress?(.commit)
     try folder.checkpoint("commit")
     try transaction.commit()
@@ -246,15 +274,20 @@ struct SiteChange {
 extension SiteFolder {
   /// The site's root, which this key must have signed. Nil when there is none.
   ///
-  /// - Parameter product: what the site must be of, if that is known.
+  /// - Parameters:
+  ///   - product: what the site must be of, if that is known.
+  ///   - acceptsDamage: one that is damaged counts as none, if the key that it names is this one.
   func readRoot(
     signedBy key: SiteKey, of product: Store.Product?, acceptsDamage: Bool
   ) throws -> SiteRoot? {
-    let signed: SignedSiteRoot?
-    do {
-      signed = try readRoot()
-    } catch let error as PackStoreError where error.code == .corrupt && acceptsDamage { return nil }
-    guard let signed else { return nil }
+    guard let signed = try readRoot(acceptsDamage: acceptsDamage) else {
+      guard !acceptsDamage || !namesAnotherKey(than: key) else {
+        var error = PackStoreError(.untrusted, "the site's root is damaged, and names another key", file: path.string)
+        error.specificRemedy = "use the key that signed the site; if that is this one, remove the root first"
+        throw error
+      }
+      return nil
+    }
     guard signed.publicKey == key.publicKey else {
       var error = PackStoreError(.untrusted, "the site is signed by another key", file: path.string)
       error.specificRemedy = "use the key that signed it: its clients would refuse any other"
@@ -267,5 +300,39 @@ extension SiteFolder {
       throw error
     }
     return signed.root
+  }
+
+  /// The site's root, whoever signed it. Nil when there is none.
+  ///
+  /// - Parameter acceptsDamage: one that is damaged counts as none.
+  func readRoot(acceptsDamage: Bool) throws -> SignedSiteRoot? {
+    do {
+      return try readRoot()
+    } catch var error as PackStoreError where [.corrupt, .untrusted, .wrongKind].contains(error.code) {
+      if acceptsDamage { return nil }
+      error.specificRemedy = "repair the site"
+      throw error
+    }
+  }
+
+  /// Whether a damaged root names another key than this: in so many bytes that no damage explains it.
+  private func namesAnotherKey(than key: SiteKey) -> Bool {
+    guard let bytes = try? read(.root, limit: SiteRoot.byteCountLimit),
+      let named = SignedSiteRoot.namedKey(in: bytes)
+    else { return false }
+    return zip(named, key.publicKey.bytes).count { $0 != $1 } > 4
+  }
+
+  /// What only the lost root of a site said has to be said again: a guess would turn clients away, or drop a promise.
+  ///
+  /// - Throws: `invalidArgument`.
+  func requireNewRoot(_ options: Site.PublishOptions) throws {
+    guard options.product == nil || options.expiry == .asBefore else { return }
+    var error = PackStoreError(
+      .invalidArgument, "the site has lost its root, and with it what product it is of and when it expires",
+      file: path.string)
+    error.specificRemedy =
+      "publish or repair it with its product named, and say after how long it expires, or that it never does"
+    throw error
   }
 }

@@ -2,14 +2,18 @@ import PackStore
 
 extension SiteRoot {
   /// The files that the root leads to, without itself, and how long they are. What a manifest leads to is left out if it
-  /// cannot be read: then no client finds it either.
-  func files(in folder: SiteFolder) -> [SitePath: UInt64] {
+  /// is lost: then no client finds it either.
+  ///
+  /// - Parameter acceptsUnreadable: what the disk cannot read counts as lost.
+  /// - Throws: what keeps a manifest from being read. It is not lost for that, and what it leads to must stay.
+  func files(in folder: SiteFolder, acceptsUnreadable: Bool = false) throws -> [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for pack in packs {
       for delta in pack.deltas { files[.delta(delta.header)] = delta.byteCount }
       for version in pack.versions {
         files[.version(version.manifest)] = UInt64(version.manifestByteCount)
-        for segment in (try? folder.manifest(of: version, in: pack.id))?.segments ?? [] {
+        let manifest = try folder.intactManifest(of: version, in: pack.id, acceptsUnreadable: acceptsUnreadable)
+        for segment in manifest?.segments ?? [] {
           files[.frames(segment.id)] = UInt64(segment.tableByteCount)
           files[.segment(segment.id)] = segment.byteCount
         }
@@ -29,6 +33,19 @@ extension SiteFolder {
     try version.openManifest(try read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack)
   }
 
+  /// The same; nil when it is missing or damaged.
+  ///
+  /// - Parameter acceptsUnreadable: what the disk cannot read counts as damaged.
+  func intactManifest(
+    of version: SiteRoot.Version, in pack: PackID, acceptsUnreadable: Bool
+  ) throws -> VersionManifest? {
+    do {
+      return try manifest(of: version, in: pack)
+    } catch let error as PackStoreError where error.saysLost || (acceptsUnreadable && error.systemError == .ioError) {
+      return nil
+    }
+  }
+
   /// Whether the frame table is the one that a manifest means, to the last bit.
   func holdsTable(of segment: VersionManifest.Segment) -> Bool {
     guard let bytes = try? read(.frames(segment.id), limit: Int(segment.tableByteCount)) else { return false }
@@ -36,7 +53,16 @@ extension SiteFolder {
   }
 
   /// Whether the delta is what the root means, to the last bit: its header, and the blocks of which it has the SHA-256.
-  func holds(_ delta: SiteRoot.Delta) -> Bool { (try? check(delta)) != nil }
+  ///
+  /// - Throws: what keeps it from being read, other than damage.
+  func holds(_ delta: SiteRoot.Delta) throws -> Bool {
+    do {
+      try check(delta)
+      return true
+    } catch let error as PackStoreError where error.saysLost || error.systemError == .ioError {
+      return false
+    }
+  }
 
   private func check(_ delta: SiteRoot.Delta) throws {
     let file = try open(.delta(delta.header))
@@ -67,4 +93,10 @@ extension SiteFolder {
   /// section 23.
   private static let deltaCountsOffset = 148
   private static let deltaRowByteCount = 40
+}
+
+extension PackStoreError {
+  /// Whether a file of the site is not there, or not what it was. Other errors say nothing of the file: that there are too
+  /// many open ones, or that this user may not read it.
+  fileprivate var saysLost: Bool { [.notFound, .corrupt, .wrongKind].contains(code) }
 }

@@ -119,7 +119,7 @@ struct SiteDescription {
     var kept: [SiteRoot.Delta] = []
     for delta in deltas where catalogs.contains(delta.from) && delta.to == described[0].catalog {
       // A delta spares bytes; one that is not there spares none.
-      guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount, !checksFiles || folder.holds(delta)
+      guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount, try !checksFiles || folder.holds(delta)
       else { continue }
       files[.delta(delta.header)] = delta.byteCount
       kept.append(delta)

@@ -8,6 +8,9 @@ struct SiteFolder: Sendable {
   /// Called before each change of a file, with its name: for tests that end a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
+  /// Called before a file is opened for reading: for tests in which the system refuses that.
+  var opening: @Sendable (SitePath) throws -> Void = { _ in }
+
   init(path: FilePath) { self.path = path }
 
   /// Ends the names of files that are not whole yet.
@@ -78,7 +81,10 @@ struct SiteFolder: Sendable {
   // MARK: - Immutable files
 
   /// Opens a file for reading; a link is refused.
-  func open(_ file: SitePath) throws -> InputFile { try InputFile(file.description, in: path) }
+  func open(_ file: SitePath) throws -> InputFile {
+    try opening(file)
+    return try InputFile(file.description, in: path)
+  }
 
   /// The length of a file, or nil when there is none.
   func byteCount(of file: SitePath) throws -> UInt64? {
@@ -130,7 +136,8 @@ struct SiteFolder: Sendable {
     try namesInFolder(place("segments")).compactMap { SitePath("segments/\($0)") }
   }
 
-  /// Removes all files of the site's own folders but those of `needed`.
+  /// Removes all files of the site's own folders but those of `needed`. Folders in them stay: they are others', such as the
+  /// one in which a copying program keeps what it has begun.
   func removeAll(but needed: some Collection<SitePath>) throws {
     let needed = Set(needed)
     for folder in SitePath.folders {
@@ -138,9 +145,13 @@ struct SiteFolder: Sendable {
         let file = SitePath("\(folder)/\(name)")
         if let file, needed.contains(file) { continue }
         try checkpoint("remove \(folder)/\(name)")
-        try removeFile(place("\(folder)/\(name)"))
+        try removeStray("\(folder)/\(name)")
       }
     }
-    for name in [SitePath.root.description, RetiredFiles.fileName] { try removeFile(place(name + Self.draftSuffix)) }
+    for name in [SitePath.root.description, RetiredFiles.fileName] { try removeStray(name + Self.draftSuffix) }
+  }
+
+  private func removeStray(_ name: String) throws {
+    do { try removeFile(place(name)) } catch let error as PackStoreError where error.code == .wrongKind {}
   }
 }

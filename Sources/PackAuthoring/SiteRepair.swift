@@ -55,7 +55,7 @@ struct SiteRepair {
   func plan() throws -> Site.RepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
-    return Site.RepairResult(store: store, damagedFiles: findDamage(), sequence: nil)
+    return Site.RepairResult(store: store, damagedFiles: try findDamage(), sequence: nil)
   }
 
   func run(signedBy key: SiteKey) throws -> Site.RepairResult {
@@ -63,8 +63,9 @@ struct SiteRepair {
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     // First: with another key nothing is touched.
-    _ = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)
-    let damagedFiles = findDamage()
+    let root = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)
+    if root == nil { try folder.requireNewRoot(options) }
+    let damagedFiles = try findDamage()
     try folder.checkpoint("repair the store")
     let result = try repairStore(isDryRun: false)
     try folder.checkpoint("repaired")
@@ -91,13 +92,13 @@ struct SiteRepair {
   }
 
   /// Reads all files beside the store that the root leads to.
-  private func findDamage() -> [String] {
-    guard let root = try? folder.readRoot()?.root else { return [SitePath.root.description] }
+  private func findDamage() throws -> [String] {
+    guard let root = try folder.readRoot(acceptsDamage: true)?.root else { return [SitePath.root.description] }
     var damaged: Set<SitePath> = []
     for pack in root.packs {
-      for delta in pack.deltas where !folder.holds(delta) { damaged.insert(.delta(delta.header)) }
+      for delta in pack.deltas where try !folder.holds(delta) { damaged.insert(.delta(delta.header)) }
       for version in pack.versions {
-        guard let manifest = try? folder.manifest(of: version, in: pack.id) else {
+        guard let manifest = try folder.intactManifest(of: version, in: pack.id, acceptsUnreadable: true) else {
           damaged.insert(.version(version.manifest))
           continue
         }
@@ -120,9 +121,10 @@ extension Site {
   ///
   /// - Parameters:
   ///   - key: the one that signed the site; nil: find out what would be done, and change nothing.
-  ///   - options: grace period, and whether to wait for other publishers.
-  /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; what repairing a
-  ///   store throws.
+  ///   - options: grace period, and whether to wait for other publishers; product and expiry, which have to be said where
+  ///     the root itself is missing or damaged.
+  /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; `invalidArgument`
+  ///   when the root is lost, and the options do not say what it said; what repairing a store throws.
   public static func repair(
     at path: FilePath, from donors: [FilePath] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
     progress: (@Sendable (Store.RepairProgress) -> Void)? = nil

@@ -13,11 +13,12 @@ struct Repair: AsyncParsableCommand {
       back what was lost. The exit status is 0 when the store is whole, 1 when something is lost.
 
       The folder of a site is repaired with the key that signed it: manifests and frame tables are made anew as well, and a \
-      new root says what is whole. Publish afterwards to get back what was lost.
+      new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged,       name the product and say when the site expires: clients take no other product.
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
         packstore repair public/packs --key site.key
+        packstore repair public/packs --key site.key --product default --no-expires
       """
   )
 
@@ -42,10 +43,15 @@ struct Repair: AsyncParsableCommand {
     completion: .file())
   var key: String?
 
+  @OptionGroup(title: "Of a site") var product: ProductOption
+  @OptionGroup(title: "Of a site") var expiry: ExpiryOptions
+
   func run() async throws {
     let path = FilePath(store.store)
     let isSite = Site.exists(at: path)
-    guard isSite || key == nil else { throw Failure("'\(escaped(store.store))' is no site: leave out --key") }
+    guard isSite || (key == nil && product.product == nil && expiry.expiry == .asBefore) else {
+      throw Failure("'\(escaped(store.store))' is no site: leave out --key, --product, --expires and --no-expires")
+    }
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
@@ -54,6 +60,8 @@ struct Repair: AsyncParsableCommand {
     if isSite {
       var options = Site.PublishOptions()
       options.waitsForOthers = !wait.noWait
+      options.product = product.product
+      options.expiry = expiry.expiry
       let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
       {
         bar.update(Progress($0))
@@ -90,7 +98,9 @@ struct Repair: AsyncParsableCommand {
 
   private func text(_ result: Site.RepairResult) -> [String] {
     let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made anew, or left out"): \($0)" }
-    return damaged + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
+    let isRootLost = dryRun && result.damagedFiles.contains("root")
+    return damaged + (isRootLost ? ["the root is lost: a repair needs --product, and --expires or --no-expires"] : [])
+      + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
   }
 
   private func text(_ result: Store.RepairResult) -> [String] {

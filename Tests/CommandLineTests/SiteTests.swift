@@ -62,5 +62,29 @@ import Testing
     #expect(run.status == 0 && run.lines.contains("made anew, or left out: frames/\(frames)"))
     #expect(try playground.read("site/frames/\(frames)") == before)
     #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("is no site"))
+    #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("is no site"))
+  }
+
+  /// A root that is damaged is signed again, and says what its publisher says that it said.
+  @Test func repairOfTheRoot() throws {
+    let clientKey = try playground.packstore("keygen", "site.key").lines[0]
+    #expect(try playground.packstore("pull", "client", "site", "--trust", clientKey, "-q").status == 0)
+    let root = try playground.read("site/root")
+    try playground.write(root.dropLast(200) + root.suffix(200).map { $0 ^ 1 }, to: "site/root")
+    let dry = try playground.packstore("repair", "site", "--dry-run")
+    #expect(
+      dry.lines.suffix(2) == [
+        "damaged: root", "the root is lost: a repair needs --product, and --expires or --no-expires",
+      ])
+    for options in [[], ["--product", "default"], ["--no-expires"]] {
+      let run = try playground.packstore(["repair", "site", "--key", "site.key"] + options)
+      #expect(run.status == 2 && run.errors.contains("the site has lost its root"), "\(run.errors)")
+    }
+    let published = try playground.packstore("publish", "store", "site", "--key", "site.key")
+    #expect(published.status == 1 && published.errors.contains("repair the site"), "\(published.errors)")
+    let run = try playground.packstore("repair", "site", "--key", "site.key", "--product", "default", "--expires", "9")
+    #expect(run.status == 0 && run.lines.contains("made anew, or left out: root"), "\(run.errors)")
+    #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
+    #expect(try playground.packstore("publish", "store", "site", "--key", "site.key").output.contains("  until  "))
   }
 }

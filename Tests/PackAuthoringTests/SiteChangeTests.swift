@@ -21,8 +21,17 @@ import Testing
     try await store.install(folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: pack)
   }
 
-  private static func options(grace days: Int64, keep: Int = 1) -> Site.PublishOptions {
+  /// A pack of one small file, for tests that look at roots alone.
+  private func installLittle(_ content: String = "one", as pack: PackID = "P") async throws {
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["file": Data(content.utf8)])), as: pack)
+  }
+
+  private static func options(
+    grace days: Int64, keep: Int = 1, product: Store.Product? = nil, expiry: Site.PublishOptions.Expiry = .asBefore
+  ) -> Site.PublishOptions {
     var options = Site.PublishOptions()
+    options.product = product
+    options.expiry = expiry
     options.level = 1
     options.keptVersionCount = keep
     options.deltaCount = 0
@@ -31,11 +40,16 @@ import Testing
   }
 
   @discardableResult
-  private func publish(at day: Int64, grace: Int64 = 7, keep: Int = 1) throws -> Site.PublishResult {
+  private func publish(
+    at day: Int64, grace: Int64 = 7, keep: Int = 1, product: Store.Product? = nil,
+    expiry: Site.PublishOptions.Expiry = .asBefore,
+    opening: @escaping @Sendable (SitePath) throws -> Void = { _ in }
+  ) throws -> Site.PublishResult {
     var publication = Publication(
       site: try Site(at: FilePath(folder.path("site"))), source: store, key: key,
-      options: Self.options(grace: grace, keep: keep), progress: nil)
+      options: Self.options(grace: grace, keep: keep, product: product, expiry: expiry), progress: nil)
     publication.now = day * Self.day
+    publication.folder.opening = opening
     return try publication.run(nil)
   }
 
@@ -124,16 +138,83 @@ import Testing
     #expect(names.isSuperset(of: first))
   }
 
-  /// A clock that was wrong removes nothing early: one that goes back, and one that was ahead once.
-  @Test func clocks() async throws {
+  /// A clock that goes back once removes nothing early.
+  @Test func aClockThatWasBehind() async throws {
     try await install(0)
     try publish(at: 100)
     let old = names
     try await install(1)
     try publish(at: 5)
-    #expect(try publish(at: 12).retiredByteCount > 0)
     #expect(try publish(at: 106).retiredByteCount > 0 && names.isSuperset(of: old))
     #expect(try publish(at: 107).retiredByteCount == 0)
+  }
+
+  /// A clock that was ahead once removes nothing early, nor keeps files for as long as it was ahead.
+  @Test func aClockThatWasAhead() async throws {
+    try await install(0)
+    try publish(at: 4)
+    let old = names
+    try await install(1)
+    try publish(at: 5)
+    try await refresh(at: 100)
+    #expect(try publish(at: 6).retiredByteCount > 0 && names.isSuperset(of: old), "the root's date removes nothing")
+    try await install(2)
+    try publish(at: 100)
+    let second = names
+    #expect(try publish(at: 7).retiredByteCount > 0)
+    #expect(try publish(at: 14).retiredByteCount > 0 && names.isSuperset(of: second.subtracting(old)))
+    #expect(try publish(at: 21).retiredByteCount == 0)
+  }
+
+  /// Clients refuse a root that is more than a day ahead: whatever is signed next has the right date, and a number above.
+  @Test(arguments: ["publish", "publish what is new", "refresh", "unpublish", "repair"])
+  func aRootOfTheFuture(_ way: String) async throws {
+    try await installLittle()
+    try await installLittle(as: "Q")
+    try publish(at: 30, expiry: .after(.seconds(86_400)))
+    let wrong = try ServedSite(folder).root
+    switch way {
+    case "publish": try publish(at: 2)
+    case "publish what is new":
+      try await installLittle("two")
+      try publish(at: 2)
+    case "refresh": try await refresh(at: 2)
+    case "unpublish": try unpublish(["Q"], at: 2)
+    default:
+      var repair = SiteRepair(of: FilePath(folder.path("site")), from: [], options: .init(), progress: nil)
+      repair.now = 2 * Self.day
+      _ = try repair.run(signedBy: key)
+    }
+    let root = try ServedSite(folder).root
+    #expect(root.madeAt == 2 * Self.day && root.sequence > wrong.sequence && root.expiresAt == 3 * Self.day)
+    // Within a day clocks may differ, and dates never go back.
+    try publish(at: 3)
+    try publish(at: 2)
+    #expect(try ServedSite(folder).root.madeAt == 3 * Self.day)
+  }
+
+  private func refresh(at day: Int64) async throws {
+    let site = try Site(existingAt: FilePath(folder.path("site")))
+    try await site.refresh(signedBy: key, options: .init(), now: day * Self.day)
+  }
+
+  /// The system refuses to open a manifest, for this process has too many files open: it is not lost for that, and what it
+  /// leads to is not taken away.
+  @Test func whatCannotBeOpenedIsNotLost() async throws {
+    try await install(0)
+    try publish(at: 1)
+    try commitBehindTheBack { try $0.remove("P") }
+    let before = folder.files("site")
+    try await install(1)
+    for refusal in [Errno.tooManyOpenFiles, .permissionDenied, .ioError] {
+      let code = await failure {
+        try publish(at: 2) { file in
+          guard file.description.hasPrefix("versions/") else { return }
+          throw PackStoreError(.ioError, "cannot open", file: "\(file)", systemError: refusal)
+        }
+      }
+      #expect(code == .ioError && folder.files("site") == before)
+    }
   }
 
   @Test func aDamagedListIsSaid() async throws {
@@ -276,8 +357,70 @@ import Testing
     }
     #expect(other == .isSite)
 
+  }
+
+  /// Whatever became of the root, a repair signs another, which says what the lost one said: product and expiry are asked
+  /// for, and never guessed.
+  @Test func aLostRoot() async throws {
+    let product = try Store.Product("levels")
+    try await installLittle()
+    try publish(at: 1, product: product, expiry: .after(.seconds(86_400)))
+    let root = try #require(folder.files("site")["root"])
+    var damaged: [Data?] = [
+      nil, Data(), root.prefix(11), root.prefix(50), root.prefix(100), root.dropLast(), root + [0],
+    ]
+    for offset in [0, 7, 12, 24, 40, 92, root.count - 65, root.count - 1] {
+      var bytes = root
+      bytes[offset] ^= 1
+      damaged.append(bytes)
+    }
+    func lose(_ bytes: Data?) throws {
+      try? folder.remove("site/root")
+      try bytes?.write(to: URL(fileURLWithPath: folder.path("site/root")))
+    }
+    func repair(_ options: Site.PublishOptions, _ key: SiteKey) async throws -> Site.RepairResult {
+      try await Site.repair(at: FilePath(folder.path("site")), signedBy: key, options: options)
+    }
+    for bytes in damaged {
+      try lose(bytes)
+      let plan = try await Site.repair(at: FilePath(folder.path("site")), signedBy: nil)
+      #expect(plan.damagedFiles == ["root"])
+      for incomplete in [
+        Site.PublishOptions(), Self.options(grace: 7, product: product), Self.options(grace: 7, expiry: .never),
+      ] {
+        #expect(await failure { _ = try await repair(incomplete, key) } == .invalidArgument)
+      }
+      #expect(folder.files("site")["root"] == bytes)
+      let options = Self.options(grace: 7, product: product, expiry: .after(.seconds(2 * 86_400)))
+      #expect(try await repair(options, key).damagedFiles == ["root"])
+      let served = try ServedSite(folder)
+      #expect(served.versions == ["P": [1]] && served.root.product == product && served.publicKey == key.publicKey)
+      #expect(served.root.expiresAfter == 2 * Self.day)
+    }
+    #expect(try await repair(.init(), key).wasWhole)
+    // A root that is damaged still says whose it is, and one of another format is not damaged.
+    try lose(damaged[7])
+    let options = Self.options(grace: 7, product: product, expiry: .never)
+    #expect(await failure { _ = try await repair(options, SiteKey()) } == .untrusted)
+    var newer = root
+    newer[8] = 200
+    try lose(newer)
+    #expect(await failure { _ = try await repair(options, key) } == .newerFormat)
+  }
+
+  /// A publication does not guess either what only the root said.
+  @Test(arguments: [true, false]) func publishingWithoutTheRoot(hasPacks: Bool) async throws {
+    let product = try Store.Product("levels")
+    try await installLittle()
+    try publish(at: 1, product: product, expiry: .after(.seconds(86_400)))
+    if !hasPacks { try unpublish(["P"], at: 2) }
     try folder.remove("site/root")
-    #expect(try await repair(key).damagedFiles == ["root"])
-    #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
+    #expect(await failure { try publish(at: 3) } == .invalidArgument)
+    #expect(await failure { try publish(at: 3, product: product) } == .invalidArgument)
+    #expect(await failure { try unpublish(["P"], at: 3) } == .invalidArgument)
+    #expect(folder.files("site")["root"] == nil)
+    try publish(at: 3, product: product, expiry: .never)
+    let root = try ServedSite(folder).root
+    #expect(root.product == product && root.expiresAfter == nil)
   }
 }

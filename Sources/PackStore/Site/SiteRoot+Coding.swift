@@ -68,6 +68,12 @@ extension SignedSiteRoot {
     try reader.end()
   }
 
+  /// The key that a root names, right or wrong; nil where the bytes end before it.
+  package static func namedKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+    let key = bytes.dropFirst(SiteRoot.keyOffset).prefix(SitePublicKey.byteCount)
+    return key.count == SitePublicKey.byteCount ? key : nil
+  }
+
   /// Who signed the root. Before anything of it is believed.
   private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SitePublicKey? {
     let message = bytes.dropLast(SiteKey.signatureByteCount)
