@@ -39,7 +39,9 @@ extension Core {
       var versions: [UInt64] { get throws { try target.snapshot().versions(of: "p") } }
     }
 
-    private static func catalog(_ version: pks_pack_version) -> [UInt8] { withUnsafeBytes(of: version.catalog, Array.init) }
+    private static func catalog(_ version: pks_pack_version) -> [UInt8] {
+      withUnsafeBytes(of: version.catalog, Array.init)
+    }
 
     @Test func aVersionIsWhatItWas() throws {
       let pair = try Pair()

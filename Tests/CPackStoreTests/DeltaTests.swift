@@ -38,7 +38,9 @@ extension Core {
       var content: Folder? { get throws { try target.state()["p"]?.content } }
     }
 
-    private static func catalog(_ version: pks_pack_version) -> [UInt8] { withUnsafeBytes(of: version.catalog, Array.init) }
+    private static func catalog(_ version: pks_pack_version) -> [UInt8] {
+      withUnsafeBytes(of: version.catalog, Array.init)
+    }
 
     /// Builds and applies; the target then shows what the source does, and is whole.
     @discardableResult

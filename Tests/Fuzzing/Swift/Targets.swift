@@ -131,10 +131,10 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   _ = (retired.byteCount, retired.firstEnd(grace: .max))
   let now = retired.entries.values.map(\.since).max() ?? 0
   let count = retired.entries.count
-  retired.dropDue(now: now, grace: .max)
+  retired.dropDue(now: now, latest: now, grace: .max)
   precondition(retired.entries.count == count || now == .max)
   retired.replace(retired.entries.mapValues(\.byteCount), by: [:], now: now)
-  retired.dropDue(now: .max, grace: 0)
+  retired.dropDue(now: .max, latest: .max, grace: 0)
   precondition(retired.isEmpty)
 }
 

@@ -2,6 +2,7 @@
 ///
 /// Input: u8 average; bytes.
 #include "../fuzzing.h"
+#include "codec/chunker_gear.h"
 
 /// The first candidate of a chunk by the definition, from the hash of the 32 bytes before.
 static size_t cut_by_definition(const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count) {
