@@ -158,6 +158,10 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    // The API as its users see it: nothing here is `@testable`.
+    .testTarget(
+      name: "PublicSurfaceTests", dependencies: ["PackStore", "PackAuthoring", "PackDelivery"],
+      swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]),
     .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
     .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli", "PackStore"], swiftSettings: swiftSettings),
   ],

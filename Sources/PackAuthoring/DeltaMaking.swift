@@ -26,6 +26,17 @@ extension Store {
 }
 
 extension Store {
+  /// How far a delta is.
+  public struct DeltaProgress: Progress, Hashable {
+    /// Bytes that were worked on.
+    public let byteCount: Int
+    public let totalByteCount: Int
+
+    public var fraction: Double { PackStore.fraction(byteCount, of: totalByteCount) }
+  }
+}
+
+extension Store {
   /// What became a delta.
   public struct DeltaResult: Hashable, Codable, Sendable {
     public let info: DeltaFile.Info
@@ -48,12 +59,12 @@ extension Store {
   ///
   /// - Parameters:
   ///   - key: signs it; nil: nobody does, and whoever applies it must trust the way it came.
-  ///   - progress: bytes that were worked on, and of how many, on a thread that may block.
+  ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`, `purged`.
   public func makeDelta(
     of pack: PackID, fromVersion: UInt64, toVersion: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
-    options: DeltaOptions = .init(), progress: (@Sendable (Int, Int) -> Void)? = nil
+    options: DeltaOptions = .init(), progress: (@Sendable (DeltaProgress) -> Void)? = nil
   ) async throws -> DeltaResult {
     try await BlockingExecutor.run {
       try requireName(file)
@@ -62,7 +73,8 @@ extension Store {
       let output = try NewFile(draft)
       let info = try self.makeSnapshot().buildDelta(
         of: pack, from: fromVersion, to: toVersion, level: options.level,
-        write: { offset, bytes in try output.write(bytes, at: offset) }, progress: progress)
+        write: { offset, bytes in try output.write(bytes, at: offset) },
+        progress: { progress?(DeltaProgress(byteCount: $0, totalByteCount: $1)) })
       let sequence = SiteRoot.nextSequence(after: nil, at: nanosecondsSince1970())
       let signature =
         try key.map { key in

@@ -64,11 +64,11 @@ struct Publication {
   private static func check(_ wanted: [Site.PublishedPack], in snapshot: Snapshot) throws {
     for pack in wanted {
       guard let current = snapshot.pack(pack.pack) else {
-        throw PackStoreError(.notFound, "no such pack", file: pack.pack.name)
+        throw PackStoreError.noPack(pack.pack, among: snapshot.packs)
       }
       let number = pack.version ?? current.version.number
       guard snapshot.version(number, of: pack.pack) != nil else {
-        throw PackStoreError(.notFound, "that version of the pack is not kept", file: "\(pack.pack)@\(number)")
+        throw PackStoreError.notKept(number, of: pack.pack, among: snapshot.versions(of: pack.pack))
       }
     }
   }

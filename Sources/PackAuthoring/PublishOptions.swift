@@ -79,7 +79,7 @@ extension Site {
 
 extension Site {
   /// How far a publication has come.
-  public enum PublishProgress: Sendable {
+  public enum PublishProgress: Store.Progress {
     /// Copying a version to the site.
     case store(PackID, Store.InstallProgress)
     /// Describing the frames of new segments: bytes of segments that were read, and of all.
@@ -88,5 +88,14 @@ extension Site {
     case delta(PackID, byteCount: Int, totalByteCount: Int)
     /// Making it visible.
     case commit
+
+    /// Of the step.
+    public var fraction: Double {
+      switch self {
+      case .store(_, let progress): progress.fraction
+      case .describe(let done, let total), .delta(_, let done, let total): PackStore.fraction(done, of: total)
+      case .commit: 1
+      }
+    }
   }
 }

@@ -52,6 +52,17 @@ extension Snapshot.Asset {
     }
   }
 
+  /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
+  ///
+  /// - Throws: as ``read(into:range:)``. The buffer then holds what it held.
+  public func read(appendingTo buffer: inout OutputSpan<UInt8>, range: Range<Int>? = nil) throws {
+    try buffer.withUnsafeMutableBufferPointer { bytes, initializedCount in
+      initializedCount += try read(
+        into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[initializedCount...])),
+        range: range)
+    }
+  }
+
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
   /// - Throws: as ``read(into:range:)``.

@@ -85,7 +85,7 @@ extension Snapshot {
   func scope(_ id: PackID?) throws -> UInt32 {
     guard let id else { return anyPack }
     let index = index(of: id)
-    guard index != anyPack else { throw PackStoreError(.notFound, "no such pack", file: id.name) }
+    guard index != anyPack else { throw PackStoreError.noPack(id, among: packs) }
     return index
   }
 }

@@ -11,6 +11,8 @@ extension Store {
   /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see ``Snapshot/Asset/contents``. For bytes
   /// on loan, see ``Snapshot/bytes(of:pack:)``.
   ///
+  /// Blocks this thread: on the main actor, and in other asynchronous code, call ``read(_:pack:range:)``.
+  ///
   /// - Throws: `notFound`, `wrongKind` for a link or folder, `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents(of path: String, pack: PackID? = nil) throws -> Data {
     try makeSnapshot().contents(of: path, pack: pack)

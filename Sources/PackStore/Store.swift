@@ -7,7 +7,7 @@ import CPackStore
 ///
 ///     let store = try Store(at: "Packs")
 ///     try await store.install(folder: "Assets/Tutorial", as: "Tutorial")
-///     let intro = try store.contents(of: "Videos/Introduction.m4v")
+///     let intro = try await store.read("Videos/Introduction.m4v")
 ///
 /// - Any number of threads may use a store at once, and any number of processes.
 /// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
@@ -18,6 +18,12 @@ public final class Store: Sendable {
 
   /// The directory, as it was given.
   public let path: FilePath
+
+  /// Whether large assets are kept decoded.
+  let hasCache: Bool
+
+  /// The version of this library.
+  public static let libraryVersion = "0.2.0"
 
   /// Opens the store in the directory `path`, or makes one there.
   ///
@@ -31,6 +37,7 @@ public final class Store: Sendable {
     }
     self.pointer = pointer!
     self.path = path
+    hasCache = options.cache != nil
   }
 
   /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.

@@ -61,7 +61,7 @@ public struct Transaction: ~Copyable {
   public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
     var now = pks_pack_version()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
-    try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) }
+    try naming(version, of: pack) { try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) } }
     return PackVersion(now, of: pack)
   }
 
@@ -107,7 +107,18 @@ public struct Transaction: ~Copyable {
   ///
   /// - Throws: `notFound` when there is no such pack or version.
   public mutating func pin(_ pack: PackID, version: UInt64) throws {
-    try check { pks_txn_pin(pointer, pack.name, version, $0) }
+    try naming(version, of: pack) { try check { pks_txn_pin(pointer, pack.name, version, $0) } }
+  }
+
+  /// Says which versions are kept where the one that is asked for is not.
+  private func naming(_ version: UInt64?, of pack: PackID, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as PackStoreError where error.code == .notFound {
+      let kept = versions(of: pack)
+      guard let version, !kept.isEmpty else { throw error }
+      throw PackStoreError.notKept(version, of: pack, among: kept)
+    }
   }
 
   /// Stages that no version of the pack is pinned any more, and that the pack is not held at its version.

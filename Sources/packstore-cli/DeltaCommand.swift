@@ -87,7 +87,7 @@ struct MakeDelta: AsyncParsableCommand {
     let start = clock.now
     let result = try await source.makeDelta(
       of: pack, fromVersion: from, toVersion: to, file: FilePath(file), signedBy: key, options: options
-    ) { bar.update(Progress(activity: "comparing", bytesDone: $0, bytesTotal: $1)) }
+    ) { bar.update(Progress(activity: "comparing", bytesDone: $0.byteCount, bytesTotal: $0.totalByteCount)) }
     let duration = clock.now - start
     bar.finish()
 

@@ -12,7 +12,7 @@ import PackStore
   import Glibc
 #endif
 
-let packstoreVersion = "0.1.0"
+let packstoreVersion = Store.libraryVersion
 
 struct Packstore: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -77,9 +77,9 @@ import Testing
 
   @Test(arguments: [
     (["rollback", "store", "Q"], "no such pack 'Q'"),
-    (["rollback", "store", "P", "--to", "1"], "that version of the pack is not kept 'P'"),
+    (["rollback", "store", "P", "--to", "1"], "P@1 is not kept; kept: 2, 3"),
     (["rollback", "store", "P", "--to", "0"], "versions are numbered from 1 'P'"),
-    (["pin", "store", "P", "9"], "that version of the pack is not kept 'P'"),
+    (["pin", "store", "P", "9"], "P@9 is not kept; kept: 2, 3"),
     (["unpin", "store", "Q"], "no such pack 'Q'"),
   ])
   func whatIsNotThere(arguments: [String], message: String) throws {

@@ -11,7 +11,7 @@ import Testing
   @Test func versionIsPrinted() throws {
     let run = try playground.packstore("--version")
     #expect(run.status == 0)
-    #expect(run.output == "0.1.0\n")
+    #expect(run.output == "0.2.0\n")
   }
 
   @Test func helpListsEveryCommand() throws {

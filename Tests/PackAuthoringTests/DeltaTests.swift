@@ -26,9 +26,9 @@ import Testing
     let (source, target) = try await Self.stores(in: folder)
     let key = SiteKey(), file = folder.path("1-2.delta"), steps = Mutex<[Int]>([])
     let made = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(file), signedBy: key) {
-      done, total in
-      #expect(done <= total)
-      steps.withLock { $0.append(done) }
+      progress in
+      #expect((0...1).contains(progress.fraction))
+      steps.withLock { $0.append(progress.byteCount) }
     }
     let counts = steps.withLock { $0 }
     #expect(!counts.isEmpty && counts == counts.sorted())

@@ -41,7 +41,9 @@ import Testing
   @Test func missingPack() throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
-    #expect { try store.contents(of: "a", pack: "Tutorial") } throws: { "\($0)" == "no such pack 'Tutorial'" }
+    #expect { try store.contents(of: "a", pack: "Tutorial") } throws: {
+      "\($0)" == "there is no pack 'Tutorial'; packs: none"
+    }
   }
 
   @Test func missingStore() {

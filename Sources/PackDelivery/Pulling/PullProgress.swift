@@ -3,7 +3,7 @@ public import PackStore
 extension Store {
   /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the site or
   /// the pack changed meanwhile.
-  public struct PullProgress: Hashable, Sendable {
+  public struct PullProgress: Store.Progress, Hashable {
     public var phase: Phase
 
     /// The pack that is being fetched, or made.
@@ -24,6 +24,9 @@ extension Store {
 
     /// Over the last few seconds; nil as long as that cannot be said.
     public var bytesPerSecond: Double?
+
+    /// Of ``byteCount``, for the pack and the phase.
+    public var fraction: Double { PackStore.fraction(byteCount, of: totalByteCount) }
 
     /// At this rate; nil as long as that cannot be said.
     public var timeLeft: Duration? {
