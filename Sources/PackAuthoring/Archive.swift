@@ -16,15 +16,15 @@ extension Store {
 extension Store {
   /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
   ///
-  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file comes
-  /// last, whole.
+  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file
+  /// comes last, whole.
   ///
   /// - Parameters:
   ///   - options: the number of versions to keep means nothing here.
   ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`.
+  /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`,
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   public func package(
     _ pack: Site.PublishedPack, to file: FilePath, signedBy key: SiteKey, options: Site.PublishOptions = .init(),
     replacing: Bool = false,

@@ -50,18 +50,18 @@ extension Store {
 }
 
 extension Store {
-  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has the
-  /// first.
+  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has
+  /// the first.
   ///
-  /// While it is made it has another name, with `.partial` in it; a crash may leave that. The file comes last, whole, and
-  /// takes the place of one that is there. A delta is a function of the two versions, of the level and of libzstd's
+  /// While it is made it has another name, with `.partial` in it; a crash may leave that. The file comes last, whole,
+  /// and takes the place of one that is there. A delta is a function of the two versions, of the level and of libzstd's
   /// version. Temporary files lie in the store's folder, where that may be written to.
   ///
   /// - Parameters:
   ///   - key: signs it; nil: nobody does, and whoever applies it must trust the way it came.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`, `purged`.
+  /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`, `purged`.
   public func makeDelta(
     of pack: PackID, fromVersion: UInt64, toVersion: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
     options: DeltaOptions = .init(), progress: (@Sendable (DeltaProgress) -> Void)? = nil

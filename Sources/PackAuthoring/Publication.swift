@@ -1,12 +1,7 @@
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-/// One publication, from the publisher's lock to the root. What keeps the site whole meanwhile is said at ``SiteChange``.
+/// One publication, from the publisher's lock to the root. What keeps the site whole meanwhile is said at
+/// ``SiteChange``.
 ///
 /// 1. The root is brought up to date with the store, if need be, and what is due goes from the list of what is retired.
 /// 2. Versions are copied to the site's store, those beyond the number to keep are dropped: one durable commit.
@@ -140,9 +135,7 @@ struct Publication {
   private func copy(
     _ pack: PackID, _ version: UInt64?, from snapshot: Snapshot, to transaction: inout Transaction
   ) throws -> Store.InstallResult {
-    var copyOptions = Store.CopyOptions()
-    copyOptions.level = options.level
-    copyOptions.layout = options.layout
+    var copyOptions = Store.CopyOptions(level: options.level, layout: options.layout)
     copyOptions.isOwn = true
     if let priority = snapshot.pack(pack)?.priority { copyOptions.priority = priority }
     return try transaction.copy(pack, version: version, from: snapshot, options: copyOptions) { [progress] in
@@ -152,8 +145,8 @@ struct Publication {
 
   // MARK: - Deltas
 
-  /// Makes the deltas to `current` versions that are missing, and names them in the root: also those that were done when
-  /// the task was cancelled.
+  /// Makes the deltas to `current` versions that are missing, and names them in the root: also those that were done
+  /// when the task was cancelled.
   private func makeDeltas(
     of current: [PackVersion], in change: inout SiteChange
   ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {

@@ -12,8 +12,9 @@ extension Site {
     /// How many versions of a pack stay on the site, the current one included.
     public var keptVersionCount = 3
 
-    /// From how many versions there are deltas to the current one, those before it first. Clients that have one of these
-    /// fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each processor.
+    /// From how many versions there are deltas to the current one, those before it first. Clients that have one of
+    /// these fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each
+    /// processor.
     public var deltaCount = 1
 
     /// How small deltas are.
@@ -34,8 +35,8 @@ extension Site {
       case after(Duration)
     }
 
-    /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that are a
-    /// few days behind. With zero it is removed at once.
+    /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that
+    /// are a few days behind. With zero it is removed at once.
     public var gracePeriod: Duration = defaultGracePeriod
 
     /// A week.

@@ -1,11 +1,5 @@
 public import PackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 extension Site {
   /// What a publication did.
   public struct PublishResult: Hashable, Codable, Sendable {
@@ -30,8 +24,8 @@ extension Site {
     /// Versions that the site's store had lost, and that were copied once more.
     public let restoredVersions: [PackVersion]
 
-    /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them any
-    /// more.
+    /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them
+    /// any more.
     public let lostVersions: [LostVersion]
 
     /// Bytes of files that left the site and can still be fetched, until their grace period is over.

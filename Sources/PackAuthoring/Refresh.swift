@@ -1,14 +1,14 @@
 public import PackStore
 
 extension Site {
-  /// Signs the site's root again, with a new date and number, and puts off the time at which it expires. Nothing else is
-  /// written.
+  /// Signs the site's root again, with a new date and number, and puts off the time at which it expires. Nothing else
+  /// is written.
   ///
   /// - Parameters:
   ///   - key: the one that signed the site before.
   ///   - options: of these, expiry, product, and whether to wait.
-  /// - Throws: `untrusted` when the site is signed by another key; `invalidArgument` when it is of another product; `busy`;
-  ///   `noSpace`, `ioError`, `corrupt`.
+  /// - Throws: `untrusted` when the site is signed by another key; `invalidArgument` when it is of another product;
+  ///   `busy`; `noSpace`, `ioError`, `corrupt`.
   @discardableResult
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init()

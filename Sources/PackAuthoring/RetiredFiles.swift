@@ -1,10 +1,10 @@
 import PackStore
 
-/// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching them.
-/// They stay until their grace period is over.
+/// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching
+/// them. They stay until their grace period is over.
 ///
-/// As a file, `retired`, it is text that people can read; `Docs/FORMAT.md`, section 21. What it says is checked like all
-/// that comes from outside, for it decides what is removed.
+/// As a file, `retired`, it is text that people can read; `Docs/FORMAT.md`, section 21. What it says is checked like
+/// all that comes from outside, for it decides what is removed.
 struct RetiredFiles: Hashable, Sendable {
   struct Entry: Hashable, Sendable {
     /// When the last root that named the file was replaced: nanoseconds since 1970.

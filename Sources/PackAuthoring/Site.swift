@@ -7,8 +7,8 @@ public import PackStore
 ///     let (key, _) = try SiteKey.readOrMake("site.key")
 ///     try await site.publish(from: store, signedBy: key)
 ///
-/// - One root names all that clients see, and is replaced as a whole: they see the site as it was, or as it is, whenever
-///   they look and whatever became of the publisher.
+/// - One root names all that clients see, and is replaced as a whole: they see the site as it was, or as it is,
+///   whenever they look and whatever became of the publisher.
 /// - Whoever has the key says what clients believe; the folder may be on anybody's server.
 /// - Any number of processes may publish to a site; one waits for the other.
 public final class Site: Sendable {
@@ -22,8 +22,8 @@ public final class Site: Sendable {
 
   /// Opens the site in the directory `path`, or makes one there.
   ///
-  /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what ``Store/init(at:options:)``
-  ///   throws.
+  /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what
+  ///   ``Store/init(at:options:)`` throws.
   public init(at path: FilePath) throws {
     store = try Store(at: path)
     folder = SiteFolder(path: path)
@@ -38,7 +38,8 @@ public final class Site: Sendable {
 
   /// Opens the site in the directory `path`, which is there.
   ///
-  /// - Throws: `notAStore` when the directory holds something else, or there is none; what ``Store/init(at:options:)`` throws.
+  /// - Throws: `notAStore` when the directory holds something else, or there is none; what ``Store/init(at:options:)``
+  ///   throws.
   public convenience init(existingAt path: FilePath) throws {
     guard Self.exists(at: path) else {
       throw PackStoreError(.notAStore, "there is no site", file: path.string)
@@ -48,18 +49,19 @@ public final class Site: Sendable {
 
   /// Publishes versions of a store's packs: they become current on the site.
   ///
-  /// Only what the site lacks is encoded and written. A version that is older than the site's current one becomes current
-  /// all the same: clients go back to it. Packs that are not meant stay as they are. When there is nothing new, nothing is
-  /// written.
+  /// Only what the site lacks is encoded and written. A version that is older than the site's current one becomes
+  /// current all the same: clients go back to it. Packs that are not meant stay as they are. When there is nothing new,
+  /// nothing is written.
   ///
   /// - Parameters:
   ///   - packs: by default the current versions of all packs of the store.
   ///   - key: the one that signed the site before.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another key;
-  ///   `exists` when the site has another version of the same number; `held`; `busy`; `CancellationError`; `invalidArgument`;
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `CancellationError` came
-  ///   while deltas were made, it shows what was published. A delta that cannot be made is no error.
+  /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another
+  ///   key; `exists` when the site has another version of the same number; `held`; `busy`; `CancellationError`;
+  ///   `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before;
+  ///   but when `CancellationError` came while deltas were made, it shows what was published. A delta that cannot be
+  ///   made is no error.
   @discardableResult
   public func publish(
     _ packs: [PublishedPack]? = nil, from source: Store, signedBy key: SiteKey, options: PublishOptions = .init(),

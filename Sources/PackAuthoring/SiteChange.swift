@@ -1,21 +1,15 @@
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-/// What publishing, unpublishing and repairing have in common: how the site's store, its root and its files come to agree.
-/// The publisher's lock is held.
+/// What publishing, unpublishing and repairing have in common: how the site's store, its root and its files come to
+/// agree. The publisher's lock is held.
 ///
 /// Invariants:
-/// - Whatever the root names is there. A commit of the site's store collects; so each is told which segments clients may
-///   still fetch: those that the root leads to and those that are retired, whatever the store's versions need.
-/// - What leaves the root is written to `retired` before the root is replaced. It goes when its grace period is over. A file
-///   that is listed and that the root still names is in use: its period begins when the root is replaced.
-/// - A version that is dropped is written to `retired` before the commit. So one that the root names and the store lacks was
-///   dropped by a publisher that died if it is listed, and is a loss otherwise.
+/// - Whatever the root names is there. A commit of the site's store collects; so each is told which segments clients
+///   may still fetch: those that the root leads to and those that are retired, whatever the store's versions need.
+/// - What leaves the root is written to `retired` before the root is replaced. It goes when its grace period is over. A
+///   file that is listed and that the root still names is in use: its period begins when the root is replaced.
+/// - A version that is dropped is written to `retired` before the commit. So one that the root names and the store
+///   lacks was dropped by a publisher that died if it is listed, and is a loss otherwise.
 ///
 /// Order: ``settle(checksFiles:)``, commits, ``finish()``, ``collect()``.
 struct SiteChange {
@@ -62,7 +56,8 @@ struct SiteChange {
   /// The same as the file says it.
   private var writtenRetired: RetiredFiles
 
-  /// Versions that the root named and the store lacks, and that no publisher dropped; the root does not name them any more.
+  /// Versions that the root named and the store lacks, and that no publisher dropped; the root does not name them any
+  /// more.
   private(set) var missing: [MissingVersion] = []
 
   struct MissingVersion {

@@ -15,13 +15,13 @@ struct SiteDescription {
   private let checksFiles: Bool
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
 
-  /// Describes every kept version of every pack of `snapshot`, and makes the frame tables and manifests that are missing.
-  /// Their names are durable when this returns.
+  /// Describes every kept version of every pack of `snapshot`, and makes the frame tables and manifests that are
+  /// missing. Their names are durable when this returns.
   ///
   /// - Parameters:
   ///   - current: the root until now. What it says of a version that has not moved is so.
-  ///   - checksFiles: reads the frame tables and deltas that are there, rather than believe those that are as long as they
-  ///     should be.
+  ///   - checksFiles: reads the frame tables and deltas that are there, rather than believe those that are as long as
+  ///     they should be.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
     of snapshot: Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,

@@ -6,8 +6,8 @@ extension SiteKey {
 
   /// Reads a key file.
   ///
-  /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it holds
-  ///   something else; `ioError`.
+  /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it
+  ///   holds something else; `ioError`.
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {

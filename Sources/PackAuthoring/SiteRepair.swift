@@ -1,19 +1,13 @@
 public import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 extension Site {
   /// What the repair of a site did, or would do.
   public struct RepairResult: Hashable, Codable, Sendable {
     /// What became of the site's store.
     public let store: Store.RepairResult
 
-    /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site, in
-    /// order; and `root` itself.
+    /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site,
+    /// in order; and `root` itself.
     public let damagedFiles: [String]
 
     /// The number of the site's root now; nil after a dry run.
@@ -26,8 +20,8 @@ extension Site {
 
 /// One repair of a site: its store, the files beside it, and a root that describes what is there.
 ///
-/// A repair of the store unlinks nothing, and files beside it are replaced by renaming. So whatever the root leads to is as
-/// whole as before, at any moment, until a root that leads to whole files takes its place.
+/// A repair of the store unlinks nothing, and files beside it are replaced by renaming. So whatever the root leads to
+/// is as whole as before, at any moment, until a root that leads to whole files takes its place.
 struct SiteRepair {
   let path: FilePath
   let donors: [FilePath]
@@ -113,9 +107,10 @@ extension Site {
   /// Whether the folder was made to be a site.
   public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
 
-  /// Repairs a site and publishes what is whole, as one act: its store as ``Store/repair(at:from:isDryRun:waitsForWriters:progress:)``
-  /// does, manifests and frame tables that are missing or damaged, and the root. Deltas that are damaged leave the root; the
-  /// next publication makes them once more. What is lost leaves the root as well: publish it again.
+  /// Repairs a site and publishes what is whole, as one act: its store as
+  /// ``Store/repair(at:from:isDryRun:waitsForWriters:progress:)`` does, manifests and frame tables that are missing or
+  /// damaged, and the root. Deltas that are damaged leave the root; the next publication makes them once more. What is
+  /// lost leaves the root as well: publish it again.
   ///
   /// Whatever ends it, clients find what they found before.
   ///

@@ -58,8 +58,8 @@ struct Unpublication {
 }
 
 extension Site {
-  /// Takes packs off the site: its new root does not name them. Clients keep what they have, and those that are fetching a
-  /// pack can go on until the grace period of the options is over.
+  /// Takes packs off the site: its new root does not name them. Clients keep what they have, and those that are
+  /// fetching a pack can go on until the grace period of the options is over.
   ///
   /// - Parameters:
   ///   - key: the one that signed the site before.

@@ -1,11 +1,5 @@
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A site in an archive: a tar file of its files.
 package final class ArchiveSource: SiteSource {
   package let location: String

@@ -1,10 +1,4 @@
-import PackStore
-
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import PackStore
 
 /// Why something could not be brought from a site, where, and what to do about it.
 ///

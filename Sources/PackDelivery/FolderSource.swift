@@ -1,11 +1,5 @@
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A site in a folder.
 package final class FolderSource: SiteSource {
   package let location: String

@@ -42,8 +42,9 @@ package protocol SiteSource: Sendable {
 
   /// The site is to be read again from its root: what was remembered of files is forgotten.
   ///
-  /// - Parameter ignoringValidators: the root is the same as before, so that a file that seemed to have changed has only
-  ///   another name for its state: what servers behind one address do. The bytes are compared with what was signed in any case.
+  /// - Parameter ignoringValidators: the root is the same as before, so that a file that seemed to have changed has
+  ///   only another name for its state: what servers behind one address do. The bytes are compared with what was signed
+  ///   in any case.
   func restart(ignoringValidators: Bool)
 
   /// Ends connections. Nothing may be read afterwards.

@@ -1,10 +1,5 @@
 import CPackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -30,9 +25,10 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more stop within one
-  /// frame when the surrounding task is cancelled, and are shared with the store's idle threads, those of assets that lie
-  /// raw in one piece from 2 MiB on; shorter ones stay on this thread. Nothing is allocated once a few reads were made.
+  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more stop within
+  /// one frame when the surrounding task is cancelled, and are shared with the store's idle threads, those of assets
+  /// that lie raw in one piece from 2 MiB on; shorter ones stay on this thread. Nothing is allocated once a few reads
+  /// were made.
   ///
   /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
   ///   `purged`, `ioError`, `outOfMemory`, `CancellationError`. The buffer's bytes are then unspecified.
@@ -80,10 +76,10 @@ extension Snapshot.Asset {
 
   /// The whole file, as data that outlives the snapshot and the store.
   ///
-  /// Assets from 64 KiB up that lie raw in one piece are mapped, not copied. Assets from 1 MiB up that do not are put in
-  /// the store's cache by the first call (see ``Store/Options/cache``) and mapped from there; without a cache, and below
-  /// that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes raises
-  /// SIGBUS: use ``read(into:range:)`` where untrusted users can write.
+  /// Assets from 64 KiB up that lie raw in one piece are mapped, not copied. Assets from 1 MiB up that do not are put
+  /// in the store's cache by the first call (see ``Store/Options/cache``) and mapped from there; without a cache, and
+  /// below that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes
+  /// raises SIGBUS: use ``read(into:range:)`` where untrusted users can write.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents() throws -> Data {
@@ -110,8 +106,8 @@ extension Snapshot.Asset {
     }
   }
 
-  /// Opens a plain file that holds the asset's bytes and nothing else, for APIs that want a descriptor. The caller closes
-  /// it; it outlives the snapshot.
+  /// Opens a plain file that holds the asset's bytes and nothing else, for APIs that want a descriptor. The caller
+  /// closes it; it outlives the snapshot.
   ///
   /// It is a file of the store's cache for assets from 1 MiB up, made by the first call and free of cost afterwards;
   /// otherwise, or when the cache is busy or too small, a sealed file in memory of at most 64 MiB.
@@ -123,8 +119,8 @@ extension Snapshot.Asset {
     return FileDescriptor(rawValue: descriptor)
   }
 
-  /// Where a link points to: any text, perhaps of nothing that exists. What is not UTF-8 is replaced by U+FFFD here; it is
-  /// stored and extracted as it was.
+  /// Where a link points to: any text, perhaps of nothing that exists. What is not UTF-8 is replaced by U+FFFD here; it
+  /// is stored and extracted as it was.
   ///
   /// - Throws: `wrongKind` for anything else than a link.
   public func linkTarget() throws -> String {

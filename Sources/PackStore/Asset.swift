@@ -3,8 +3,8 @@ import CPackStore
 extension Snapshot {
   /// A file, link or folder, on loan from a snapshot.
   ///
-  /// An asset borrows from the ``Snapshot`` or ``Snapshot/Cursor`` it comes from and cannot be kept longer: for that, take
-  /// its ``entry``. Any number of threads may read it.
+  /// An asset borrows from the ``Snapshot`` or ``Snapshot/Cursor`` it comes from and cannot be kept longer: for that,
+  /// take its ``entry``. Any number of threads may read it.
   public struct Asset: ~Escapable {
     private let core: pks_asset
 

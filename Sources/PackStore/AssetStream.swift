@@ -1,11 +1,5 @@
 import CPackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// A file of a store, or a range of it, as an asynchronous sequence of buffers in order.
 ///
 ///     for try await buffer in try store.stream(of: "Videos/Introduction.m4v") { try await socket.write(buffer) }
@@ -14,8 +8,8 @@ import CPackStore
 /// stream holds its generation, and so shows one version of the file, whatever is committed meanwhile. It may be gone
 /// through more than once.
 ///
-/// A cancelled task ends it with `CancellationError`, within one frame. Bytes are verified before they are handed out; what fails
-/// is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
+/// A cancelled task ends it with `CancellationError`, within one frame. Bytes are verified before they are handed out;
+/// what fails is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
 public struct AssetStream: AsyncSequence, Sendable {
   /// How many bytes a buffer has unless asked otherwise: enough for several threads to decode it.
   public static let bufferByteCount = 1024 * 1024

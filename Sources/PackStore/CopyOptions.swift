@@ -1,8 +1,8 @@
 extension Store {
   /// How a version becomes one of another store.
   public struct CopyOptions: Hashable, Sendable {
-    /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has here, and
-    /// a new one gets 0.
+    /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has
+    /// here, and a new one gets 0.
     public var priority: Int32?
 
     /// Takes over a pack of another origin. Its history goes then.

@@ -13,8 +13,8 @@ package struct DeliveryTotals: Hashable, Sendable {
 
 /// A version on its way into a transaction, from elsewhere: says which bytes it wants, and takes them.
 ///
-/// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with it,
-/// whatever ended this one. Every call blocks; one at a time.
+/// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with
+/// it, whatever ended this one. Every call blocks; one at a time.
 package final class Delivery {
   private var pointer: OpaquePointer?
   /// Outlives the delivery.
@@ -29,8 +29,9 @@ package final class Delivery {
   ///   - priority: for a pack that the store does not have yet.
   ///   - provenance: by whose word it comes.
   /// - Returns: nil when it is the pack's current version already; an adoption is staged then.
-  /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new transaction later; `exists` when the
-  ///   number is taken by other content; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new
+  ///   transaction later; `exists` when the number is taken by other content; `held`; `invalidArgument`; `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`.
   package static func open(
     _ manifest: VersionManifest, priority: Int32, by provenance: Provenance, in transaction: borrowing Transaction
   ) throws -> Delivery? {
@@ -57,7 +58,8 @@ package final class Delivery {
     observer.deallocate()
   }
 
-  /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies it.
+  /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies
+  /// it.
   ///
   /// - Parameter progress: called while it is applied, on the thread that stages.
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
@@ -118,8 +120,8 @@ package final class Delivery {
 
   /// Stages the version in the transaction, when all was given.
   ///
-  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`, `newerFormat`,
-  ///   `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
+  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`,
+  ///   `newerFormat`, `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
     try check { pks_delivery_stage(pointer, &result, $0) }

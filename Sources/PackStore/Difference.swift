@@ -83,8 +83,8 @@ extension Snapshot {
   ///     let versions = snapshot.versions(of: "Tutorial")
   ///     let totals = try snapshot.compare(versions[1], with: versions[0]) { print($0.change, $0.path) }
   ///
-  /// - Throws: what `visit` throws; `notFound` when a version is not kept; `CancellationError` when the surrounding task is;
-  ///   `corrupt`, `ioError`, `outOfMemory`.
+  /// - Throws: what `visit` throws; `notFound` when a version is not kept; `CancellationError` when the surrounding
+  ///   task is; `corrupt`, `ioError`, `outOfMemory`.
   @discardableResult
   public func compare(
     _ old: PackVersion, with new: PackVersion, _ visit: (Difference) throws -> Void

@@ -2,8 +2,8 @@ import CPackStore
 
 /// One thread of an extraction: takes jobs until none are left. Has one buffer, whatever it writes.
 struct ExtractWorker: ~Copyable {
-  /// Shorter than what a read shares with other threads, for each processor has a worker already; and what was decoded is
-  /// still in the processor's cache when it is written.
+  /// Shorter than what a read shares with other threads, for each processor has a worker already; and what was decoded
+  /// is still in the processor's cache when it is written.
   private static let bufferByteCount = 240 << 10
 
   private let queue: ExtractQueue

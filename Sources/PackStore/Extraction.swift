@@ -11,8 +11,8 @@ extension Store {
     /// Creates links that lead out of the target, too.
     public var createsUnsafeLinks = false
 
-    /// Goes on when an asset cannot be read because the store is damaged, and lists it: ``Store/ExtractResult/damaged``. Otherwise
-    /// the first one is an error.
+    /// Goes on when an asset cannot be read because the store is damaged, and lists it:
+    /// ``Store/ExtractResult/damaged``. Otherwise the first one is an error.
     public var continuesAfterDamage = false
 
     /// By default one thread per processor, at most 8.
@@ -99,9 +99,10 @@ extension Snapshot {
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.
   ///   - progress: called on several threads, one at a time.
-  /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file in the way, unless the options overwrite;
-  ///   `wrongKind` for a link or file in a folder's way, or a folder in a file's; `CancellationError` when the surrounding task
-  ///   is; `noSpace`, `ioError`, `corrupt`, `purged`, `outOfMemory`.
+  /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file
+  ///   in the way, unless the options overwrite; `wrongKind` for a link or file in a folder's way, or a folder in a
+  ///   file's; `CancellationError` when the surrounding task is; `noSpace`, `ioError`, `corrupt`, `purged`,
+  ///   `outOfMemory`.
   /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
   @discardableResult
   public func extract(

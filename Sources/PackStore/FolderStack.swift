@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The folders from the target down to the one that is written to, of which the lowest are open. Assets come in order of
-/// their paths, so that most find their folder open already.
+/// The folders from the target down to the one that is written to, of which the lowest are open. Assets come in order
+/// of their paths, so that most find their folder open already.
 struct FolderStack: ~Copyable {
   /// How many folders are open at once. Paths may have more parts than a process may have descriptors.
   static let openLimit = 32

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Wakes tasks that wait for a newer generation when this process commits, or closes a store.
 ///
-/// One for all stores of the process, as a commit through one store is news to others of the same directory. Whom it does
-/// not concern looks once and sleeps on.
+/// One for all stores of the process, as a commit through one store is news to others of the same directory. Whom it
+/// does not concern looks once and sleeps on.
 final class GenerationBell: Sendable {
   static let shared = GenerationBell()
 

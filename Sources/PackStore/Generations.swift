@@ -4,11 +4,12 @@ extension Store {
   /// Begins with the newest one and goes on with newer ones. It never goes back, and shows what is newest when the next
   /// element is asked for: a slow consumer skips what came and went meanwhile, and nothing piles up.
   ///
-  /// What this process commits through Swift is seen at once, by whichever ``Store`` it does so; what others commit, at the
-  /// next look. Between looks a task sleeps: no thread waits or spins.
+  /// What this process commits through Swift is seen at once, by whichever ``Store`` it does so; what others commit, at
+  /// the next look. Between looks a task sleeps: no thread waits or spins.
   ///
-  /// Ends when its task is cancelled, and when the store is gone, which this does not keep. An error ends it too: `corrupt`,
-  /// `ioError`, `forked`. Any number of tasks may go through it at once, each at its own pace; an iterator belongs to one.
+  /// Ends when its task is cancelled, and when the store is gone, which this does not keep. An error ends it too:
+  /// `corrupt`, `ioError`, `forked`. Any number of tasks may go through it at once, each at its own pace; an iterator
+  /// belongs to one.
   public struct Generations: AsyncSequence, Sendable {
     private weak let store: Store?
     private let interval: Duration

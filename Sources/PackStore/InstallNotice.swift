@@ -29,8 +29,8 @@ extension Store {
       case ownStore
       /// A refusal: a file or folder cannot be read.
       case unreadable
-      /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, which is the ``Store/InstallNotice/path``, means no file of the
-      /// folder.
+      /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, which is the ``Store/InstallNotice/path``, means
+      /// no file of the folder.
       case unusedPattern
     }
 

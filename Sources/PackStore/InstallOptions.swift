@@ -5,15 +5,15 @@ extension Store {
   public struct InstallOptions: Hashable, Sendable {
     /// The number of the version; by default one more than the highest that the pack ever had, or 1.
     ///
-    /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of the
-    /// current version and the content is the same.
+    /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of
+    /// the current version and the content is the same.
     public var version: UInt64?
 
     /// Takes a ``version`` that is lower than others that the pack had, too.
     public var allowsDowngrade = false
 
-    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and a
-    /// new pack gets 0.
+    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and
+    /// a new pack gets 0.
     public var priority: Int32?
 
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
@@ -37,17 +37,17 @@ extension Store {
     public var isPortable = false
 
     /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
-    /// ``Snapshot/Asset/bytes`` always lends them.
+    /// ``Snapshot/Asset/bytes()`` always lends them.
     ///
-    /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed and
-    /// is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh if it
-    /// is meant now and was not before.
+    /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed
+    /// and is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh
+    /// if it is meant now and was not before.
     ///
-    /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part for
-    /// any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a backslash
-    /// takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning is left out; a
-    /// pattern without a slash means the last part of a path, at any depth. One that means no file is noticed:
-    /// ``Store/InstallNotice/Kind/unusedPattern``.
+    /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part
+    /// for any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a
+    /// backslash takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning
+    /// is left out; a pattern without a slash means the last part of a path, at any depth. One that means no file is
+    /// noticed: ``Store/InstallNotice/Kind/unusedPattern``.
     public var mappedPaths: [String] = []
 
     /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.

@@ -1,9 +1,9 @@
 import CPackStore
 
 extension Store {
-  /// How far an installation has come. Each phase begins with a report, ``Phase/store`` ends with one of everything done, and
-  /// between them there is one at least every 16 MiB or 1,000 files. No number ever falls, unless the installation begins
-  /// again because another writer changed the same pack meanwhile.
+  /// How far an installation has come. Each phase begins with a report, ``Phase/store`` ends with one of everything
+  /// done, and between them there is one at least every 16 MiB or 1,000 files. No number ever falls, unless the
+  /// installation begins again because another writer changed the same pack meanwhile.
   public struct InstallProgress: Hashable, Sendable {
     public let phase: Phase
 

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// What `localizedDescription` shows: the same English sentence as ``PackStoreError/description``.
 extension PackStoreError: LocalizedError {
   public var errorDescription: String? { description }

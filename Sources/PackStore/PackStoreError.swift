@@ -21,8 +21,8 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   /// What went wrong, in a few English words.
   public var reason: String
 
-  /// The file, folder, asset or pack concerned. Of a read that failed, the store's file, then `, asset ` and the asset's
-  /// path.
+  /// The file, folder, asset or pack concerned. Of a read that failed, the store's file, then `, asset ` and the
+  /// asset's path.
   public var file: String?
 
   /// Where in the file, in bytes; where ``file`` names an asset as well, in the store's file.

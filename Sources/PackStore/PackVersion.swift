@@ -1,11 +1,5 @@
 import CPackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// One version of a pack, by its numbers. A copy: it outlives the snapshot it comes from.
 public struct PackVersion: Hashable, Codable, Sendable {
   public let pack: PackID

@@ -26,8 +26,8 @@ extension Store.RepairProgress: Store.Progress {
 ///     for await progress in pull { bar.fraction = progress.fraction }
 ///     let result = try await pull.value
 ///
-/// The call begins at once. The sequence has the newest report whenever the next one is asked for: a slow consumer misses
-/// reports and delays nothing. It ends with the call. One task goes through it.
+/// The call begins at once. The sequence has the newest report whenever the next one is asked for: a slow consumer
+/// misses reports and delays nothing. It ends with the call. One task goes through it.
 ///
 /// The call is cancelled by ``cancel()``, with a task that waits for ``value``, with a task that goes through the
 /// sequence, and when the last reference to this is gone.

@@ -50,8 +50,8 @@ extension Store {
     /// There was nothing to do, and nothing was written.
     public let wasWhole: Bool
 
-    /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was damaged,
-    /// that is all that was to do, and no generation was made.
+    /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was
+    /// damaged, that is all that was to do, and no generation was made.
     public let mendedCopyCount: Int
 
     /// Whether nothing is lost.
@@ -124,23 +124,23 @@ extension Store.RepairResult.Loss: CustomStringConvertible {
 }
 
 extension Store {
-  /// Makes the damaged store in the directory `path` whole again, as far as its bytes are anywhere: in segments that are
-  /// whole, in intact parts of others, by way of the old index, or in `donors`, other stores that may have the same
+  /// Makes the damaged store in the directory `path` whole again, as far as its bytes are anywhere: in segments that
+  /// are whole, in intact parts of others, by way of the old index, or in `donors`, other stores that may have the same
   /// content.
   ///
   /// What can be salvaged becomes a new generation by one durable commit; nothing of the old one is touched. Readers go
   /// on; other writers wait. A current version with losses becomes a new version of the assets that are left; older
   /// versions with losses are dropped. A store without faults is left alone.
   ///
-  /// The store need not open. On a thread that may block; a cancelled task ends it soon, with `CancellationError`, and leaves the
-  /// store as it was.
+  /// The store need not open. On a thread that may block; a cancelled task ends it soon, with `CancellationError`, and
+  /// leaves the store as it was.
   ///
   /// - Parameters:
   ///   - isDryRun: find out what would be done, and leave the store as it is.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
-  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs; `newerFormat`, `readOnly`, `busy`, `CancellationError`, `noSpace`, `ioError`,
-  ///   `outOfMemory`; `corrupt` when a donor cannot be opened. The store is as it was then. What is lost is not thrown:
-  ///   it is the result.
+  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs;
+  ///   `newerFormat`, `readOnly`, `busy`, `CancellationError`, `noSpace`, `ioError`, `outOfMemory`; `corrupt` when a
+  ///   donor cannot be opened. The store is as it was then. What is lost is not thrown: it is the result.
   /// - Complexity: O(*n*) in stored bytes.
   @discardableResult
   public static func repair(

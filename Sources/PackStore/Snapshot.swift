@@ -1,19 +1,13 @@
 import CPackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// A reader's hold on one generation of a store.
 ///
 /// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets,
 /// cursors and spans borrow from it: keeping one longer than its snapshot does not compile.
 ///
-/// A snapshot is a handle: copies share one hold, which ends with the last of them, and keeps the store open until then.
-/// Any number of threads and tasks may read through one at the same time, without locks of their own. What is on loan
-/// from it (``Asset``, ``Cursor``, spans) stays within one task.
+/// A snapshot is a handle: copies share one hold, which ends with the last of them, and keeps the store open until
+/// then. Any number of threads and tasks may read through one at the same time, without locks of their own. What is on
+/// loan from it (``Asset``, ``Cursor``, spans) stays within one task.
 public struct Snapshot: Sendable {
   let hold: SnapshotHold
 
@@ -64,8 +58,8 @@ extension Snapshot {
     return index == anyPack ? nil : Store.Pack(pks_snapshot_pack(pointer, index))
   }
 
-  /// The versions of a pack that are kept: the current one, then those that were current before it, the last first. Those
-  /// of a removed pack, too. Empty when there is no such pack.
+  /// The versions of a pack that are kept: the current one, then those that were current before it, the last first.
+  /// Those of a removed pack, too. Empty when there is no such pack.
   public func versions(of id: PackID) -> [PackVersion] {
     let live = index(of: id)
     let removed = removedIndices.first { Store.Pack(pks_snapshot_pack(pointer, $0)).id == id }
@@ -117,13 +111,13 @@ extension Snapshot {
     }
   }
 
-  /// The bytes of a file that is stored raw, without a copy. See ``Snapshot/Asset/bytes``.
+  /// The bytes of a file that is stored raw, without a copy. See ``Snapshot/Asset/bytes()``.
   @_lifetime(borrow self)
   public func bytes(of path: String, pack: PackID? = nil) throws -> RawSpan {
     try asset(path, pack: pack).bytes()
   }
 
-  /// The bytes of a file, as data that outlives the snapshot. See ``Snapshot/Asset/contents``.
+  /// The bytes of a file, as data that outlives the snapshot. See ``Snapshot/Asset/contents()``.
   public func contents(of path: String, pack: PackID? = nil) throws -> Data {
     try asset(path, pack: pack).contents()
   }

@@ -1,14 +1,8 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 // Forms that suspend where the others block: for the main actor, and for all code that runs on the concurrency pool.
 
 extension Store {
-  /// Opens the store in the directory `path`, or makes one there, on a thread that may block: another process may be just
-  /// making it.
+  /// Opens the store in the directory `path`, or makes one there, on a thread that may block: another process may be
+  /// just making it.
   ///
   /// - Throws: what ``init(at:options:)-(FilePath,_)`` throws.
   public static func open(at path: FilePath, options: Options = .createIfMissing) async throws -> Store {
@@ -41,8 +35,8 @@ extension Snapshot {
   /// A whole file is mapped where ``Asset/contents()`` maps it. A cancelled task ends it within one frame, with
   /// `CancellationError`, unless the file is just being put in the store's cache.
   ///
-  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file; `corrupt`,
-  ///   `purged`, `ioError`, `outOfMemory`; `CancellationError`.
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file;
+  ///   `corrupt`, `purged`, `ioError`, `outOfMemory`; `CancellationError`.
   public func read(_ path: String, pack: PackID? = nil, range: Range<Int>? = nil) async throws -> Data {
     try await BlockingExecutor.run { try readBlocking(path, pack, range) }
   }

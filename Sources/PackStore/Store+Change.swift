@@ -1,6 +1,6 @@
 /// One change, one commit, staged again when another writer changed the same pack meanwhile. Each is the method of
-/// ``Transaction`` of the same name, and throws what that and ``Transaction/commit()`` throw. A cancelled task ends it with
-/// `CancellationError` and leaves the store as it was.
+/// ``Transaction`` of the same name, and throws what that and ``Transaction/commit()`` throw. A cancelled task ends it
+/// with `CancellationError` and leaves the store as it was.
 ///
 /// For several changes in one commit, see ``change(options:_:)``.
 extension Store {
@@ -83,8 +83,8 @@ extension Store {
     try await change(options: .init(durability: durability)) { try $0.setPriority(priority, of: pack) }
   }
 
-  /// Stages changes and commits them as one atomic switch, on a thread that may block, and stages them again where another
-  /// writer changed the same pack between staging and commit.
+  /// Stages changes and commits them as one atomic switch, on a thread that may block, and stages them again where
+  /// another writer changed the same pack between staging and commit.
   ///
   ///     try await store.change { transaction in
   ///       try transaction.install(folder: "Assets/Level1", as: "Level1")

@@ -4,9 +4,9 @@ import CPackStore
 extension Store {
   /// The newest generation, whoever committed it.
   ///
-  /// - Complexity: a few loads, as long as no process has committed anything since this store looked last; then, or where
-  ///   the store's control file cannot be mapped (network file systems, files of other users or open to all), one system
-  ///   call.
+  /// - Complexity: a few loads, as long as no process has committed anything since this store looked last; then, or
+  ///   where the store's control file cannot be mapped (network file systems, files of other users or open to all), one
+  ///   system call.
   /// - Throws: `corrupt`, `ioError`, `forked`.
   public func newestGeneration() throws -> Generation {
     var generation: UInt64 = 0
@@ -16,8 +16,8 @@ extension Store {
 
   /// Opens the newest generation, so that the next snapshot of it costs no system call, and says which one it is.
   ///
-  /// Calling this is never necessary: every new snapshot shows the newest generation. It moves the cost of opening files
-  /// from the first read after a commit to a moment of the app's choice.
+  /// Calling this is never necessary: every new snapshot shows the newest generation. It moves the cost of opening
+  /// files from the first read after a commit to a moment of the app's choice.
   ///
   /// - Throws: what ``makeSnapshot()`` throws.
   @discardableResult

@@ -1,15 +1,9 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// One question, one snapshot. For several questions of the same generation, see ``Store/read(_:)``.
 extension Store {
   /// The bytes of a file, from whichever pack has it or from one pack.
   ///
-  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see ``Snapshot/Asset/contents``. For bytes
-  /// on loan, see ``Snapshot/bytes(of:pack:)``.
+  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see
+  /// ``Snapshot/Asset/contents()``. For bytes on loan, see ``Snapshot/bytes(of:pack:)``.
   ///
   /// Blocks this thread: on the main actor, and in other asynchronous code, call ``read(_:pack:range:)``.
   ///

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 // The same calls by URLs of files and folders.
 
 extension FilePath {
@@ -24,7 +18,8 @@ extension Store {
     try self.init(at: FilePath(fileURL: url), options: options)
   }
 
-  /// Installs a folder as the next version of a pack. See ``install(folder:as:options:durability:progress:)-(FilePath,_,_,_,_)``.
+  /// Installs a folder as the next version of a pack. See
+  /// ``install(folder:as:options:durability:progress:)-(FilePath,_,_,_,_)``.
   @discardableResult
   public func install(
     folder url: URL, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,

@@ -43,8 +43,8 @@ public final class Store: Sendable {
   /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
   ///
   /// Such a store shows the newest generation that can be found, which need not be the newest there was. It takes no
-  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:onProgress:)`` has settled
-  /// what there is. Damage that hides nothing, or nothing that could not be found elsewhere, is no error here:
+  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:onProgress:)`` has
+  /// settled what there is. Damage that hides nothing, or nothing that could not be found elsewhere, is no error here:
   /// ``verify(deep:onProgress:)`` reports it.
   ///
   /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
@@ -95,7 +95,8 @@ extension Store {
     }
 
     /// Where large assets that do not lie raw in one piece are kept as plain files, so that
-    /// ``Snapshot/Asset/contents`` and ``Snapshot/Asset/openDescriptor()`` are mapped and opened like any file. None by default.
+    /// ``Snapshot/Asset/contents()`` and ``Snapshot/Asset/openDescriptor()`` are mapped and opened like any file. None
+    /// by default.
     public var cache: Cache?
 
     public init(
@@ -141,8 +142,8 @@ extension Store {
   /// Processes and stores may share it; each store has its own folder there, and its own budget. What was used longest
   /// ago goes first, before something new is written.
   public struct Cache: Hashable, Sendable {
-    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up anew each time, and
-    /// what lies there is checked against rot, not against people.
+    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up anew each time,
+    /// and what lies there is checked against rot, not against people.
     public var folder: FilePath
 
     /// What this store's files there may take, in bytes. With 0 none are made.
@@ -176,16 +177,16 @@ extension Store {
   ///
   /// ``write(options:_:)`` is simpler: it commits at the end.
   ///
-  /// - Throws: `readOnly`; `isSite` when the store is a site's, which changes by publications alone; `ioError`, `noSpace`,
-  ///   `outOfMemory`.
+  /// - Throws: `readOnly`; `isSite` when the store is a site's, which changes by publications alone; `ioError`,
+  ///   `noSpace`, `outOfMemory`.
   public func makeTransaction(options: Transaction.Options = .init()) throws -> Transaction {
     Transaction(try TransactionHold(of: self, options: options))
   }
 
   /// Stages changes and commits them as one atomic switch. When `body` throws, nothing has happened.
   ///
-  /// Blocks this thread until everything is stored, and on disk if the commit is durable. Installing inside stops when the
-  /// surrounding task is cancelled. In asynchronous code the other form is called, which blocks no thread of the
+  /// Blocks this thread until everything is stored, and on disk if the commit is durable. Installing inside stops when
+  /// the surrounding task is cancelled. In asynchronous code the other form is called, which blocks no thread of the
   /// concurrency pool.
   ///
   /// - Throws: what `body` throws; from the commit what ``Transaction/commit()`` throws, and the old generation stays.

@@ -27,7 +27,8 @@ extension Transaction {
 
   /// Stages that an origin is forgotten, with the versions that were accepted last from it.
   ///
-  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one, is here.
+  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one,
+  ///   is here.
   public mutating func forget(_ origin: Store.Origin) throws {
     var core = origin.core
     try check { pks_txn_forget_origin(pointer, &core, $0) }

@@ -18,8 +18,8 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
-  ///   `sourceChanged`; `CancellationError` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack is not
-  ///   local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  ///   `sourceChanged`; `CancellationError` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack
+  ///   is not local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: Store.InstallOptions = .init(),
@@ -40,8 +40,8 @@ public struct Transaction: ~Copyable {
 
   /// Stages the removal of a pack.
   ///
-  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when the pack is
-  ///   removed once more without.
+  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when
+  ///   the pack is removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
     try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) }
@@ -52,8 +52,8 @@ public struct Transaction: ~Copyable {
   /// No asset's bytes are moved or read. Neither an installation nor an update moves the pack until ``unpin(_:)``. No
   /// version is dropped, so that going forward again is another rollback.
   ///
-  /// - Parameter version: its number; by default the version that was current before, or the last one of a pack that was
-  ///   removed with its history kept.
+  /// - Parameter version: its number; by default the version that was current before, or the last one of a pack that
+  ///   was removed with its history kept.
   /// - Throws: `notFound` when there is no such pack or version, or none before; `corrupt`, `ioError`, `noSpace`,
   ///   `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
@@ -65,19 +65,19 @@ public struct Transaction: ~Copyable {
     return PackVersion(now, of: pack)
   }
 
-  /// Stages a version of another store, or of this one, as the pack's current version here: with its number, its date and
-  /// its content.
+  /// Stages a version of another store, or of this one, as the pack's current version here: with its number, its date
+  /// and its content.
   ///
   /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
-  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again; unlike after ``rollBack(_:toVersion:)``
-  /// the pack is not held.
+  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again;
+  /// unlike after ``rollBack(_:toVersion:)`` the pack is not held.
   ///
   /// - Parameters:
   ///   - version: the number of a version that `source` keeps; by default its current one.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the same
-  ///   number has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` when the surrounding task is; `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`.
+  /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the
+  ///   same number has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` when the surrounding
+  ///   task is; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func copy(
@@ -95,8 +95,8 @@ public struct Transaction: ~Copyable {
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
-  /// Stages that of a pack's versions only the `count` that were current last are kept, the present one included, and those
-  /// that are pinned.
+  /// Stages that of a pack's versions only the `count` that were current last are kept, the present one included, and
+  /// those that are pinned.
   ///
   /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
   public mutating func trim(_ pack: PackID, keeping count: Int) throws {
@@ -148,7 +148,8 @@ public struct Transaction: ~Copyable {
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Store.Pack] { (0..<pks_txn_pack_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, $0)) } }
 
-  /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such pack.
+  /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such
+  /// pack.
   public func versions(of id: PackID) -> [PackVersion] {
     guard let index = (0..<pks_txn_pack_count(pointer)).first(where: { Store.Pack(pks_txn_pack(pointer, $0)).id == id })
     else {

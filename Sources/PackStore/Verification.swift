@@ -34,8 +34,8 @@ extension Store {
     /// What is wrong, where, and whom it hurts: one element for each asset that a fault hurts, at most the first 1,000.
     public let faults: [Fault]
 
-    /// Of the faults, those that are damaged copies of a slot of the control file. While only one copy of a slot is damaged,
-    /// nothing depends on it, and the next commit writes it again.
+    /// Of the faults, those that are damaged copies of a slot of the control file. While only one copy of a slot is
+    /// damaged, nothing depends on it, and the next commit writes it again.
     public let damagedCopyCount: Int
 
     /// The control file may name a newer commit that cannot be found: see ``Store/checkControl()``.
@@ -60,10 +60,10 @@ extension Store {
 extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
-  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions with
-  ///   what the index or their layouts lead to.
-  /// - Throws: `CancellationError` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults are not
-  ///   thrown: they are the result.
+  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions
+  ///   with what the index or their layouts lead to.
+  /// - Throws: `CancellationError` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults
+  ///   are not thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.
   public func verify(
     deep: Bool = false, progress: ((Store.VerifyProgress) -> Void)? = nil

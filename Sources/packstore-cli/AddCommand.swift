@@ -147,18 +147,9 @@ struct Add: AsyncParsableCommand {
   }
 
   private var installOptions: Store.InstallOptions {
-    var options = Store.InstallOptions()
-    options.version = version
-    options.allowsDowngrade = downgrade
-    options.priority = priority
-    options.adopts = adopt
-    options.level = level
-    options.layout = layout
-    options.links = links
-    options.followsUnsafeLinks = unsafeLinks
-    options.isPortable = portable
-    options.mappedPaths = mappedPaths
-    return options
+    .init(
+      version: version, allowsDowngrade: downgrade, priority: priority, adopts: adopt, level: level, layout: layout,
+      links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths)
   }
 
   /// The library's error with the option that helps.

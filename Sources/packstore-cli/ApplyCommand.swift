@@ -92,10 +92,7 @@ struct Apply: AsyncParsableCommand {
   }
 
   private var applyOptions: Store.ApplyOptions {
-    var options = Store.ApplyOptions()
-    options.adopts = adopt
-    options.allowsDowngrade = downgrade
-    return options
+    .init(adopts: adopt, allowsDowngrade: downgrade)
   }
 
   private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {

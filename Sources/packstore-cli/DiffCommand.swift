@@ -64,8 +64,7 @@ struct Diff: AsyncParsableCommand {
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     try await store.write(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
-      var options = Store.InstallOptions()
-      options.level = 1
+      let options = Store.InstallOptions(level: 1)
       for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
         do {
           try transaction.install(folder: FilePath(source), as: pack, options: options) {

@@ -28,10 +28,8 @@ struct Extract: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() async throws {
-    var options = Store.ExtractOptions()
-    options.overwrites = overwrite
-    options.createsUnsafeLinks = unsafeLinks
-    options.continuesAfterDamage = true
+    let options = Store.ExtractOptions(
+      overwrites: overwrite, createsUnsafeLinks: unsafeLinks, continuesAfterDamage: true)
     try requireOutside(folder, of: store.store)
     let store = try store.openForReading()
     let bar = ProgressBar(enabled: report.isTalkative)

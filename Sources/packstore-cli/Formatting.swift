@@ -1,10 +1,6 @@
-/// How numbers, names and dates look in text. JSON has exact numbers instead.
+import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+// How numbers, names and dates look in text. JSON has exact numbers instead.
 
 // MARK: - Numbers
 

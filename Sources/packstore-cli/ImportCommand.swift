@@ -60,14 +60,9 @@ struct Import: AsyncParsableCommand {
   }
 
   private var options: Store.PullOptions {
-    var options = Store.PullOptions()
-    options.trustedKey = trust
-    options.allowsUnsigned = allowUnsigned
-    options.adopts = adopt
-    options.allowsDowngrade = downgrade
-    options.waitsForWriters = !wait.noWait
-    options.keptVersionCount = keep
-    return options
+    .init(
+      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, allowsUnsigned: allowUnsigned,
+      waitsForWriters: !wait.noWait, keptVersionCount: keep)
   }
 
   private func say(_ result: Store.PullResult) throws {

@@ -2,12 +2,6 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The key that a publisher signs with.
 struct KeyOption: ParsableArguments {
   @Option(
@@ -93,10 +87,7 @@ struct EncodingOptions: ParsableArguments {
   }
 
   var publishOptions: Site.PublishOptions {
-    var options = Site.PublishOptions()
-    options.level = level
-    options.layout = layout
-    return options
+    .init(level: level, layout: layout)
   }
 }
 

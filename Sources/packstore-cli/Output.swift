@@ -3,11 +3,6 @@
 import PackStore
 import Synchronization
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)

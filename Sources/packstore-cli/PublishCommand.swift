@@ -2,12 +2,6 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 struct Publish: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Publish packs to a site, a folder that any web server can serve.",

@@ -2,12 +2,6 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 struct Pull: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Bring packs to the versions that a site offers.",
@@ -103,18 +97,10 @@ struct Pull: AsyncParsableCommand {
   }
 
   private var options: Store.PullOptions {
-    var options = Store.PullOptions()
-    options.trustedKey = trust
-    options.allowsUnsigned = allowUnsigned
-    options.adopts = adopt
-    options.allowsDowngrade = downgrade
-    options.maximumAge = maxAge
-    options.byteRateLimit = limitRate
-    options.usesDeltas = !noDelta
-    options.waitsForWriters = !wait.noWait
-    options.keptVersionCount = keep
-    options.limits = network.limits
-    return options
+    .init(
+      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, maximumAge: maxAge, allowsUnsigned: allowUnsigned,
+      usesDeltas: !noDelta, byteRateLimit: limitRate, limits: network.limits, waitsForWriters: !wait.noWait,
+      keptVersionCount: keep)
   }
 
   // MARK: - Report

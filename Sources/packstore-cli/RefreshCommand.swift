@@ -28,9 +28,7 @@ struct Refresh: AsyncParsableCommand {
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
     let key = try key.open(quiet: report.quiet, makesOne: false)
-    var options = Site.PublishOptions()
-    options.expiry = expiry.expiry
-    options.waitsForOthers = !noWait
+    let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait)
     let result = try await site.refresh(signedBy: key, options: options)
     let output = Output()
     if report.json {

@@ -58,10 +58,8 @@ struct Repair: AsyncParsableCommand {
     var result: Store.RepairResult
     var site: Site.RepairResult?
     if isSite {
-      var options = Site.PublishOptions()
-      options.waitsForOthers = !wait.noWait
-      options.product = product.product
-      options.expiry = expiry.expiry
+      let options = Site.PublishOptions(
+        product: product.product, expiry: expiry.expiry, waitsForOthers: !wait.noWait)
       let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
       {
         bar.update(Progress($0))

@@ -32,9 +32,7 @@ struct Unpublish: AsyncParsableCommand {
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
     let key = try key.open(quiet: report.quiet, makesOne: false)
-    var options = Site.PublishOptions()
-    options.gracePeriod = grace.duration
-    options.waitsForOthers = !noWait
+    let options = Site.PublishOptions(gracePeriod: grace.duration, waitsForOthers: !noWait)
     let result = try await site.unpublish(packs, signedBy: key, options: options)
 
     let output = Output()

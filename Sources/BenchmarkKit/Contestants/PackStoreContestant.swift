@@ -35,8 +35,7 @@ struct PackStoreContestant: Contestant {
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
     var storeOptions = Store.Options.createIfMissing
     storeOptions.threadCount = threadCount
-    var options = Store.InstallOptions()
-    options.layout = layout
+    let options = Store.InstallOptions(layout: layout)
     let store = try Store(at: FilePath(Self.store(in: workspace)), options: storeOptions)
     try store.write { [options] in
       _ = try $0.install(folder: FilePath(dataSet.folder), as: "Benchmark", options: options)

@@ -52,10 +52,8 @@ extension SweepResult {
   private static func store(_ tree: Corpus.Tree, _ point: SweepPoint, at path: String) throws -> Timing {
     var storeOptions = Store.Options.createIfMissing
     storeOptions.averageChunkByteCount = point.chunkAverage
-    var options = Store.InstallOptions()
-    options.level = point.level
-    options.frameByteCount = point.frameSize
-    options.sharedFrameByteCount = point.sharedFrameSize
+    let options = Store.InstallOptions(
+      level: point.level, frameByteCount: point.frameSize, sharedFrameByteCount: point.sharedFrameSize)
     return try Timing.ofProcess {
       let store = try Store(at: FilePath(path), options: storeOptions)
       let install: (inout Transaction) throws -> Void = { [options] in

@@ -2,8 +2,9 @@ import PackStore
 
 /// Servers without ranges: each file is read once, from front to back, and what is not wanted of it is skipped.
 ///
-/// Wants in a data segment rise, so that one pass over it is enough. Those in a metadata segment come level by level, each
-/// known from the one before: such a segment is small beside the data, and kept in a file without a name meanwhile.
+/// Wants in a data segment rise, so that one pass over it is enough. Those in a metadata segment come level by level,
+/// each known from the one before: such a segment is small beside the data, and kept in a file without a name
+/// meanwhile.
 extension Fetcher {
   func fetchStreams() async throws {
     var pass: Pass?

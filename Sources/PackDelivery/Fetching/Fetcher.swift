@@ -92,7 +92,8 @@ package final class Fetcher {
 
   /// Counts what is about to be asked for.
   ///
-  /// - Throws: `badResponse` when that is too much metadata: no site needs so much, nor does a server that keeps to HTTP.
+  /// - Throws: `badResponse` when that is too much metadata: no site needs so much, nor does a server that keeps to
+  ///   HTTP.
   func prepare(_ byteCount: UInt64, of want: Want) throws {
     guard content(of: want) == .metadata else { return }
     let (asked, isTooLarge) = askedMetadataByteCount.addingReportingOverflow(Int(clamping: byteCount))

@@ -1,6 +1,7 @@
 import PackStore
 
-/// Memory that is being filled. It belongs to one task at a time; whoever lent the memory keeps it until the task ended.
+/// Memory that is being filled. It belongs to one task at a time; whoever lent the memory keeps it until the task
+/// ended.
 package final class TransferBuffer: @unchecked Sendable {
   package let bytes: UnsafeMutableRawBufferPointer
 

@@ -54,8 +54,8 @@ package struct RetryPolicy: Hashable, Sendable {
 
 /// The attempts at one thing.
 package struct Retry {
-  /// So many new bytes, in one attempt or several, and what failed before is forgotten. Fewer would let a server that sends
-  /// one byte and breaks off hold a transfer for ever.
+  /// So many new bytes, in one attempt or several, and what failed before is forgotten. Fewer would let a server that
+  /// sends one byte and breaks off hold a transfer for ever.
   private static let progressByteCount = 64 << 10
 
   private let policy: RetryPolicy
@@ -76,8 +76,8 @@ package struct Retry {
     failureCount = 0
   }
 
-  /// How long to wait before the next attempt: exponentially longer, and by chance up to half of it less, so that many who
-  /// were cut off together do not come back together.
+  /// How long to wait before the next attempt: exponentially longer, and by chance up to half of it less, so that many
+  /// who were cut off together do not come back together.
   ///
   /// - Parameter demanded: how long the server wants to be left alone.
   /// - Throws: `error` when this was tried often enough.

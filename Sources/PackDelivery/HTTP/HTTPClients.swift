@@ -6,12 +6,12 @@
   import NIOSSL
   import Synchronization
 
-  /// The connections of one source, all on one network thread: a client for each proxy that is used, and for each server
-  /// that may be in a private network.
+  /// The connections of one source, all on one network thread: a client for each proxy that is used, and for each
+  /// server that may be in a private network.
   ///
-  /// Which addresses may be connected to is decided by the one that a connection was made to, before anything is asked by
-  /// it; names may mean another address each time they are looked up. Through a proxy the proxy looks names up: there only
-  /// addresses that stand in a URL are judged.
+  /// Which addresses may be connected to is decided by the one that a connection was made to, before anything is asked
+  /// by it; names may mean another address each time they are looked up. Through a proxy the proxy looks names up:
+  /// there only addresses that stand in a URL are judged.
   final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
@@ -64,8 +64,8 @@
       case site(String)
       /// The proxy connects us, and sees nothing of what is said: for https, and what SOCKS does.
       case tunnel(ProxyServer)
-      /// The proxy is asked, with the whole URL: for http, since few proxies connect anybody to other ports than that of
-      /// https.
+      /// The proxy is asked, with the whole URL: for http, since few proxies connect anybody to other ports than that
+      /// of https.
       case forward(ProxyServer)
     }
 
@@ -266,8 +266,8 @@
     }
   }
 
-  /// Ends a connection by which a status below 100 came: async-http-client 1.37 takes such an answer for an interim one, and
-  /// traps when it ends.
+  /// Ends a connection by which a status below 100 came: async-http-client 1.37 takes such an answer for an interim
+  /// one, and traps when it ends.
   private final class StatusCheck: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

@@ -7,9 +7,9 @@
 
   /// A site on a web server.
   ///
-  /// Asks for one range with each request and keeps connections. A request that failed in a way that may pass is made again
-  /// for what is still missing; see ``RetryPolicy``. Nothing is believed of a server: what comes is cut where it should
-  /// end, and compared by the caller with what was signed.
+  /// Asks for one range with each request and keeps connections. A request that failed in a way that may pass is made
+  /// again for what is still missing; see ``RetryPolicy``. Nothing is believed of a server: what comes is cut where it
+  /// should end, and compared by the caller with what was signed.
   package final class HTTPSource: SiteSource {
     package struct Options: Sendable {
       /// A transfer in which no byte came for this long is given up and tried again.
@@ -33,7 +33,8 @@
     struct Knowledge {
       /// Where the site is now; a server may have redirected there.
       var base: SiteURL
-      /// Whether a redirection of one file counts for the others: not where one that did led to a place that lacks some.
+      /// Whether a redirection of one file counts for the others: not where one that did led to a place that lacks
+      /// some.
       var adoptsRedirections = true
       /// Whether ``base`` may be in a private network: no public server led there.
       var mayBePrivate = true

@@ -2,8 +2,8 @@
   import AsyncHTTPClient
   import NIOCore
 
-  /// A file on a server without ranges, read from front to back. When the connection breaks it is read from the front again,
-  /// up to where it was.
+  /// A file on a server without ranges, read from front to back. When the connection breaks it is read from the front
+  /// again, up to where it was.
   final class HTTPStream: SiteStream, @unchecked Sendable {
     // One task reads at a time: what is mutable here needs no lock.
     private let source: HTTPSource

@@ -9,8 +9,8 @@ package struct IPAddress: Hashable, Sendable {
     self.bytes = Array(bytes)
   }
 
-  /// Whether servers anywhere may lead here: not to this machine, its network, a private one, or where nothing is. An IPv6
-  /// address that stands for an IPv4 address is what that is.
+  /// Whether servers anywhere may lead here: not to this machine, its network, a private one, or where nothing is. An
+  /// IPv6 address that stands for an IPv4 address is what that is.
   package var isPublic: Bool {
     if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(bytes) } }
     if let inner = embeddedIPv4 { return inner.isPublic }

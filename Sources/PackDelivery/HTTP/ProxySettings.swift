@@ -10,8 +10,8 @@
   }
 
   /// Which proxy the environment asks for: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the latter three in
-  /// capitals, too. (`HTTP_PROXY` in capitals is left out: a web server hands it to the programs it starts from a request's
-  /// header.)
+  /// capitals, too. (`HTTP_PROXY` in capitals is left out: a web server hands it to the programs it starts from a
+  /// request's header.)
   struct ProxySettings: Sendable {
     private let environment: [String: String]
 

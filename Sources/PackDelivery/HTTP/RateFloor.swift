@@ -2,9 +2,9 @@ import Synchronization
 
 /// Measures whether bytes come at a minimum rate, over all transfers of a source together.
 ///
-/// Time counts where at least one transfer waits for the network. It comes from the transfers: each brings the time that
-/// it waited, of which it is credited its share, so that six transfers that wait a second together make one second. Bytes
-/// are kept for each twelfth of the window; the last twelve make a window.
+/// Time counts where at least one transfer waits for the network. It comes from the transfers: each brings the time
+/// that it waited, of which it is credited its share, so that six transfers that wait a second together make one
+/// second. Bytes are kept for each twelfth of the window; the last twelve make a window.
 package final class RateFloor: Sendable {
   private static let sliceCount = 12
 

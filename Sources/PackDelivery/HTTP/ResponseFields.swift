@@ -1,8 +1,8 @@
 #if Delivery
   import NIOHTTP1
 
-  /// A number of bytes that a header names: at most 10^18 - 1. No file is longer, and sums of two such numbers fit `Int` and
-  /// `UInt64`, so that arithmetic on them cannot overflow.
+  /// A number of bytes that a header names: at most 10^18 - 1. No file is longer, and sums of two such numbers fit
+  /// `Int` and `UInt64`, so that arithmetic on them cannot overflow.
   private func byteCount(_ digits: some StringProtocol) -> UInt64? {
     guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
     return UInt64(digits)
@@ -30,7 +30,8 @@
     let value: String
     let isTag: Bool
 
-    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak tags name no bytes, and are not used.
+    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak tags name no bytes, and are not
+    /// used.
     init?(_ headers: HTTPHeaders) {
       if let tag = headers.first(name: "ETag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") {
         value = tag

@@ -1,9 +1,5 @@
 #if Delivery
-  #if canImport(FoundationEssentials)
-    import FoundationEssentials
-  #else
-    import Foundation
-  #endif
+  import PackStore
 
   /// A URL that files are fetched from: `http` or `https`, with a host, without user name and password.
   struct SiteURL: Hashable, Sendable {

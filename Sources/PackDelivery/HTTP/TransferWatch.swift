@@ -94,8 +94,8 @@
     }
   }
 
-  /// Ends transfers that get nowhere. Time goes by in ticks of a second at most, and only where a transfer waits for the
-  /// network; limits are exact to one tick.
+  /// Ends transfers that get nowhere. Time goes by in ticks of a second at most, and only where a transfer waits for
+  /// the network; limits are exact to one tick.
   struct TransferWatch: Sendable {
     private let clock: TransferClock
     private let tick: Duration

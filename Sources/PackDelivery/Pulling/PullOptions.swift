@@ -3,14 +3,15 @@ public import PackStore
 extension Store {
   /// How versions are pulled.
   public struct PullOptions: Sendable {
-    /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that was pinned at first contact; without any, the one
-    /// that is found is pinned.
+    /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that
+    /// was pinned at first contact; without any, the one that is found is pinned.
     public var trustedKey: SitePublicKey?
 
     /// Takes over packs of another origin: those that are named, or the one of an archive. Their history goes then.
     public var adopts = false
 
-    /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an archive.
+    /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an
+    /// archive.
     public var allowsDowngrade = false
 
     /// How old the site's root may be; by default as old as it is, unless it has expired.
@@ -19,8 +20,8 @@ extension Store {
     /// Takes a site that is not signed, from a folder or archive only.
     public var allowsUnsigned = false
 
-    /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB without
-    /// asking. It costs more work here.
+    /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB
+    /// without asking. It costs more work here.
     public var usesDeltas = true
 
     /// How fast bytes may come, in bytes per second.
@@ -32,8 +33,8 @@ extension Store {
     /// A transfer in which no byte came for this long is tried again.
     public var stallLimit: Duration = .seconds(20)
 
-    /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered at
-    /// all.
+    /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered
+    /// at all.
     public var attemptLimit = 8
 
     /// What a server, or a network in between, may cost before it is given up.
@@ -41,15 +42,15 @@ extension Store {
 
     public var durability: Durability = .durable
 
-    /// Waits at the commit while another writer holds the lock, and while another process pulls the same version; otherwise
-    /// that is `busy`.
+    /// Waits at the commit while another writer holds the lock, and while another process pulls the same version;
+    /// otherwise that is `busy`.
     public var waitsForWriters = true
 
     /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
     public var keptVersionCount: Int?
 
-    /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file with
-    /// the certificates to trust in place of the system's. By default the process's.
+    /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file
+    /// with the certificates to trust in place of the system's. By default the process's.
     public var environment: [String: String]?
 
     /// Other time than the world's, for tests.

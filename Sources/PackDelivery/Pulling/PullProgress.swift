@@ -1,16 +1,16 @@
 public import PackStore
 
 extension Store {
-  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the site or
-  /// the pack changed meanwhile.
+  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the
+  /// site or the pack changed meanwhile.
   public struct PullProgress: Store.Progress, Hashable {
     public var phase: Phase
 
     /// The pack that is being fetched, or made.
     public var pack: PackID?
 
-    /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull. While a
-    /// delta is applied, bytes of assets.
+    /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull.
+    /// While a delta is applied, bytes of assets.
     public var byteCount = 0
 
     /// 0 as long as it is not known.

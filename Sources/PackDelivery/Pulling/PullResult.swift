@@ -1,11 +1,5 @@
 public import PackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 extension Store {
   /// What a pull did, or would do.
   public struct PullResult: Hashable, Codable, Sendable {
@@ -72,8 +66,8 @@ extension Store.PullResult {
     /// Bytes of frames, or of the delta, that an interrupted pull had left.
     public internal(set) var resumedByteCount = 0
 
-    /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For a dry
-    /// run, what would be fetched is ``remainingByteCount``.
+    /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For
+    /// a dry run, what would be fetched is ``remainingByteCount``.
     public internal(set) var totalByteCount = 0
 
     /// New chunks; for a dry run 0 where a delta would be taken.

@@ -1,15 +1,9 @@
 import PackStore
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// One pull: root, trust, versions, a delivery for each pack, one commit.
 ///
-/// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull goes on
-/// with it; so beginning anew is the answer to all that changes meanwhile.
+/// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull
+/// goes on with it; so beginning anew is the answer to all that changes meanwhile.
 final class Puller {
   private let store: Store
   private let source: any SiteSource

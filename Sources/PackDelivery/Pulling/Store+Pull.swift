@@ -1,19 +1,13 @@
 public import PackStore
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 extension Store {
-  /// Brings packs to the versions that a site offers: fetches what the store does not have, and commits all as one atomic
-  /// switch.
+  /// Brings packs to the versions that a site offers: fetches what the store does not have, and commits all as one
+  /// atomic switch.
   ///
   ///     let result = try await store.pull(from: "https://example.com/packs")
   ///
-  /// What came of an interrupted pull is kept, and the next one goes on with it, in any process. A pack that is held since
-  /// a rollback is left where it is, and so is one that the site has no more.
+  /// What came of an interrupted pull is kept, and the next one goes on with it, in any process. A pack that is held
+  /// since a rollback is left where it is, and so is one that the site has no more.
   ///
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder or archive.
@@ -38,8 +32,8 @@ extension Store {
     try await pull(from: site.absoluteString, packs: packs, options: options, progress: progress)
   }
 
-  /// Says what ``pull(from:packs:options:progress:)-(String,_,_,_)`` would fetch. Fetches the metadata that it takes to know that, and
-  /// keeps it for a pull; no version is made, and no key is pinned.
+  /// Says what ``pull(from:packs:options:progress:)-(String,_,_,_)`` would fetch. Fetches the metadata that it takes to
+  /// know that, and keeps it for a pull; no version is made, and no key is pinned.
   public func planPull(
     from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
     progress: (@Sendable (PullProgress) -> Void)? = nil

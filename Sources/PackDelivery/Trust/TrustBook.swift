@@ -79,8 +79,8 @@ package enum RootPlace: Hashable, Sendable {
 
 /// The places that a store was pulled from: whose they are, and how new the roots were that it saw there.
 ///
-/// A place is pinned to a key and a product at first contact, and nothing but ``forget(_:)`` takes that back. Its roots are
-/// counted by their sequences, whatever site they name: a publisher who lost a site makes another in its place.
+/// A place is pinned to a key and a product at first contact, and nothing but ``forget(_:)`` takes that back. Its roots
+/// are counted by their sequences, whatever site they name: a publisher who lost a site makes another in its place.
 package struct TrustBook: Hashable, Sendable {
   package struct Place: Hashable, Sendable {
     package var key: SitePublicKey
@@ -112,7 +112,8 @@ package struct TrustBook: Hashable, Sendable {
   /// of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was seen that still counts.
   ///
   /// - Parameter now: what the clock says, in nanoseconds since 1970.
-  /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was then.
+  /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was
+  ///   then.
   package mutating func admit(
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws -> Verdict {

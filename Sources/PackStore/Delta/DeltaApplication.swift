@@ -34,13 +34,14 @@ extension Store {
 extension Transaction {
   /// Stages the version that a delta leads to as the pack's current version, with its number and its date.
   ///
-  /// Of the version that is there nothing is stored again. What comes out is what the delta's header names, or nothing is
-  /// staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was interrupted.
+  /// Of the version that is there nothing is stored again. What comes out is what the delta's header names, or nothing
+  /// is staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was
+  /// interrupted.
   ///
   /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept here; `exists` when another
-  ///   content has its number; `held`; `CancellationError` when the surrounding task is; `corrupt`, `purged`, `noSpace`,
-  ///   `ioError`, `outOfMemory`, `invalidArgument`.
+  /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept
+  ///   here; `exists` when another content has its number; `held`; `CancellationError` when the surrounding task is;
+  ///   `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
   public mutating func apply(
     _ delta: DeltaFile, trusting trust: DeltaFile.Trust, options: Store.ApplyOptions = .init(),

@@ -1,8 +1,8 @@
 extension DeltaFile {
   /// Whose delta to apply.
   ///
-  /// Whatever it holds, what comes of it has the content that its header names, or nothing does. A signature says who vouches
-  /// for that content.
+  /// Whatever it holds, what comes of it has the content that its header names, or nothing does. A signature says who
+  /// vouches for that content.
   public enum Trust: Hashable, Sendable {
     /// What the pack's own publisher signed: the core refuses all others, and a pack that is new here takes any.
     case packOrigin

@@ -14,8 +14,8 @@ extension Snapshot {
   ///   - level: 1 to 22; nil: the core's default.
   ///   - write: takes bytes of the file with their offset, in no particular order; the header comes last, whole, at 0.
   ///   - progress: bytes that were worked on, and of how many.
-  /// - Throws: `notFound` when a version is not kept; `CancellationError` when the surrounding task is; what `write` throws;
-  ///   `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
+  /// - Throws: `notFound` when a version is not kept; `CancellationError` when the surrounding task is; what `write`
+  ///   throws; `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
   package func buildDelta(
     of pack: PackID, from: UInt64, to: UInt64, level: Int32?,
     write: (UInt64, UnsafeRawBufferPointer) throws -> Void, progress: ((Int, Int) -> Void)? = nil

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// A lock on a file of its own, which only those can take that may write to the file's folder. Released with its owner, or
-/// with the process.
+/// A lock on a file of its own, which only those can take that may write to the file's folder. Released with its owner,
+/// or with the process.
 package final class FileLock: Sendable {
   private let number: CInt
 
@@ -20,8 +20,8 @@ package final class FileLock: Sendable {
   /// - Parameters:
   ///   - waits: whether to wait, or to fail with `busy`.
   ///   - reason: what to say then.
-  /// - Throws: `busy`; `CancellationError` when the surrounding task is while this waits; `wrongKind` for what is no file;
-  ///   `ioError`.
+  /// - Throws: `busy`; `CancellationError` when the surrounding task is while this waits; `wrongKind` for what is no
+  ///   file; `ioError`.
   package init(_ place: FilePlace, waits: Bool, reason: String) throws {
     number = try openLockFile(place)
     var sleep = Self.shortestSleep

@@ -4,8 +4,8 @@ struct LockHolder {
   let range: ClosedRange<UInt64>
 }
 
-/// Who has locked bytes of a file. Linux says so of the processes of this user, in `/proc/<process>/fdinfo`; elsewhere, and
-/// of what cannot be read, nothing is known.
+/// Who has locked bytes of a file. Linux says so of the processes of this user, in `/proc/<process>/fdinfo`; elsewhere,
+/// and of what cannot be read, nothing is known.
 func lockHolders(of name: String, in folder: FilePath) -> [LockHolder] {
   #if os(Linux)
     guard let inode = try? InputFile(name, in: folder).inode else { return [] }

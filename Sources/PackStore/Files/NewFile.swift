@@ -11,8 +11,8 @@ package final class NewFile: Sendable {
   package let place: FilePlace
   private let number: CInt
 
-  /// Makes the file. What has its name is taken away first, unless it is a folder: the draft of a process that has ended,
-  /// or a link that leads to another file.
+  /// Makes the file. What has its name is taken away first, unless it is a folder: the draft of a process that has
+  /// ended, or a link that leads to another file.
   ///
   /// - Parameter isSecret: its owner alone may read it.
   package init(_ place: FilePlace, isSecret: Bool = false) throws {

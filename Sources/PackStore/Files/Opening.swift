@@ -77,8 +77,8 @@ func openFolder(
 
 /// Opens a regular file for reading.
 ///
-/// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is no
-///   regular file.
+/// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is
+///   no regular file.
 func openFile(_ place: FilePlace, _ links: LinkRule) throws -> CInt {
   let descriptor: CInt
   do {
@@ -116,8 +116,8 @@ func openNewFile(
   }
 }
 
-/// Opens a file that carries a lock, and makes it if need be. Who may not write to the folder cannot open it, and so cannot
-/// lock it.
+/// Opens a file that carries a lock, and makes it if need be. Who may not write to the folder cannot open it, and so
+/// cannot lock it.
 func openLockFile(_ place: FilePlace) throws -> CInt {
   let descriptor: CInt
   do {
@@ -167,8 +167,8 @@ private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws -> mode_
   return 0o600 | (mode & 0o020 != 0 ? 0o060 : 0) | (mode & 0o002 != 0 ? 0o006 : 0)
 }
 
-/// Takes reading from those that may not write: the umask may have taken writing alone, and an older file may be open to
-/// all. Only its owner can; for others it is as it is.
+/// Takes reading from those that may not write: the umask may have taken writing alone, and an older file may be open
+/// to all. Only its owner can; for others it is as it is.
 private func tighten(_ descriptor: CInt, _ place: FilePlace) throws {
   let status = try status(of: descriptor, place)
   let parent = try place.withParent { folder, _ in try lockMode(ofFileIn: folder, place) }

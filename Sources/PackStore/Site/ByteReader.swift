@@ -37,7 +37,8 @@ package struct ByteReader {
 
   package mutating func id128() throws -> ID128 { ID128(copying: try take(ID128.byteCount)) }
 
-  /// A number of things of which each takes `byteCount` bytes or more: no more than there is room for, nor than `limit`.
+  /// A number of things of which each takes `byteCount` bytes or more: no more than there is room for, nor than
+  /// `limit`.
   package mutating func count(
     limit: Int, byteCount: Int, _ reason: String
   ) throws -> Int {

@@ -1,11 +1,5 @@
 import Crypto
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The secret key that signs a site. Whoever has it can publish what clients trust.
 ///
 /// It is never printed: ``fileText`` is for its file alone.

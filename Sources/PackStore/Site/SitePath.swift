@@ -17,8 +17,8 @@ package enum SitePath: Hashable, Sendable {
 }
 
 extension SitePath: LosslessStringConvertible {
-  /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads anywhere
-  /// else.
+  /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
+  /// anywhere else.
   package init?(_ description: String) {
     let parts = description.split(separator: "/", omittingEmptySubsequences: false)
     guard let path = parts.count == 2 ? Self(parts[0], parts[1]) : .root, path.description == description else {

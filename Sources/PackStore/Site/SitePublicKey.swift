@@ -1,11 +1,5 @@
 import Crypto
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Whom a client trusts: the public half of the key that signs a site.
 ///
 /// People exchange it as text, 44 characters of base64:

@@ -1,7 +1,7 @@
 /// The header of a member of a tar file, 512 bytes: as much of the ustar format as archives use.
 ///
-/// Every member is a plain file whose name takes at most 100 bytes. Sizes from 8 GiB on, for which the octal digits of the
-/// field do not suffice, are a binary number whose first bit is set, as GNU tar and others read and write them.
+/// Every member is a plain file whose name takes at most 100 bytes. Sizes from 8 GiB on, for which the octal digits of
+/// the field do not suffice, are a binary number whose first bit is set, as GNU tar and others read and write them.
 package struct TarHeader: Hashable, Sendable {
   package static let byteCount = 512
 

@@ -1,5 +1,5 @@
-/// What a client has to know of a pack version before it fetches any of it: where its trees begin, and which segments of
-/// the site hold its bytes. The file is named by its SHA-256, which the site's root signs.
+/// What a client has to know of a pack version before it fetches any of it: where its trees begin, and which segments
+/// of the site hold its bytes. The file is named by its SHA-256, which the site's root signs.
 package struct VersionManifest: Hashable, Sendable {
   package var pack: PackID
   package var number: UInt64
