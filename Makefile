@@ -13,7 +13,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers
 
 # Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
-THREADED := ConcurrencyTests|CrewTests|CancelledRead|WholeFile|Materialisation|ReadRange|ForkTests|WatchTests|^PackStoreTests
+THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
 .PHONY: demo test build release install setup format lint bench bench-update sanitize coverage torture fuzz golden clean help
 

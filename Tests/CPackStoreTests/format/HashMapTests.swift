@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// Maps in scratch memory: what they find, and that no choice of keys makes them slow.
-  @Suite struct MapTests {
+  @Suite struct HashMapTests {
     /// Against a dictionary: few keys, so that equal ones are frequent, and some that fall into one another's places.
     @Test(arguments: [10, 1_000, 30_000]) func mapAgainstModel(count: Int) throws {
       let home = ScratchHome()

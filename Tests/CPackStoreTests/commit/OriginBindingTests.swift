@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// Origins and floors by the ways in which versions come to a store, and when writers overtake each other.
-  @Suite struct BindingTests {
+  @Suite struct OriginBindingTests {
     /// A publisher's store with three versions of `p`, and a client's.
     private struct Pair {
       let disk = Disk(seed: 33), clientDisk = Disk(seed: 34)

@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// The walk through all runs at once.
-  @Suite struct MergeTests {
+  @Suite struct RunMergeTests {
     private static func disk() -> Disk {
       let disk = Disk(seed: 5)
       let many = (0..<3_000).map { ("folder/\($0)", Node.file("\($0)")) }

@@ -5,7 +5,7 @@ import Testing
 
 extension Core {
   /// From a byte of a file to the frame that holds it.
-  @Suite struct PieceWalkTests {
+  @Suite struct ExtentWalkTests {
     // MARK: Seeking
 
     /// A walk that seeks hands out what a walk from the start does, from that byte on.

@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// Catalogs that are made anew of what is left.
-  @Suite struct DraftTests {
+  @Suite struct CatalogRebuildTests {
     /// Records of a hostile run once reached the draft as they were: a target of 9000 bytes, or no path, tripped an
     /// assertion of the tree's writer, and a path that no store may have made a catalog that nobody could read.
     @Test func recordsThatNoCatalogMayHave() throws {

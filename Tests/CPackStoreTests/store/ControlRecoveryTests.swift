@@ -6,7 +6,7 @@ import Testing
 extension Core {
   /// A commit that was confirmed outlives damage of the control file: by the other copy of its slot, or by its generation's
   /// own file. Where neither says it, something does.
-  @Suite struct AdoptionTests {
+  @Suite struct ControlRecoveryTests {
     /// How a store came to where it is.
     enum History: String, CaseIterable {
       case new, durable, afterAtomic, atomic, rolledBack, repaired, switchFailed

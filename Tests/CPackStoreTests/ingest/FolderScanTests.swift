@@ -5,7 +5,7 @@ import Testing
 
 extension Core {
   /// Folders as they come: order, links, names, what cannot be stored.
-  @Suite struct SourceTests {
+  @Suite struct FolderScanTests {
     struct Notice: Equatable { var kind: UInt32, path: String }
 
     private final class Notices { var all: [Notice] = [] }

@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// Append-only files of summed records.
-  @Suite struct RecordsTests {
+  @Suite struct RecordLogTests {
     private final class File {
       let home: ScratchHome
       var records = pks__record_log()

@@ -7,7 +7,7 @@ import Testing
 extension Core {
   /// Stores as the core shows them, beside what a reader in Python makes of them that was written from `Docs/FORMAT.md` alone.
   /// It checks all that the page asks of writers too, cuts every asset anew and computes every catalog.
-  @Suite struct ReaderTests {
+  @Suite struct IndependentReaderTests {
     private struct Reading: Decodable, Equatable {
       struct Version: Decodable, Equatable {
         var number: UInt64
@@ -39,6 +39,7 @@ extension Core {
     }
 
     private static let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .appending(path: "Reader/packstore_reader.py").path
 
     private static func run(_ arguments: [String]) throws -> Data {

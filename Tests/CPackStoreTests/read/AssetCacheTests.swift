@@ -6,7 +6,7 @@ import Testing
 extension Core {
   /// The cache on a simulated disk: whatever happens to it, readers get the right bytes, and it never holds more than its
   /// budget.
-  @Suite struct MaterialisationTests {
+  @Suite struct AssetCacheTests {
     static let paths = ["a", "b", "c"]
     static let size = 1_100_000
     static let files: [String: [UInt8]] = {
@@ -37,8 +37,8 @@ extension Core {
       private(set) var snapshot: Snapshot!
       let budget: UInt64
 
-      init(_ disk: Disk? = nil, budget: UInt64 = MaterialisationTests.two, clones: Bool = true) throws {
-        let from = try disk ?? MaterialisationTests.base.get()
+      init(_ disk: Disk? = nil, budget: UInt64 = AssetCacheTests.two, clones: Bool = true) throws {
+        let from = try disk ?? AssetCacheTests.base.get()
         self.disk = clones ? from.clone() : from
         self.budget = budget
         seam = Seam(self.disk)
@@ -71,7 +71,7 @@ extension Core {
       }
 
       func isRight(_ path: String) throws -> Bool {
-        try snapshot.contents(path).equals(MaterialisationTests.files[path]!)
+        try snapshot.contents(path).equals(AssetCacheTests.files[path]!)
       }
 
       /// Whether the bytes come from the cache: nothing of the store can be read meanwhile.
@@ -79,7 +79,7 @@ extension Core {
         sim_fail(disk.raw, SIM_CALL_READ, "/store/segments/*", 0, EIO, true)
         defer { sim_clear_faults(disk.raw) }
         do {
-          return try (reader ?? snapshot).contents(path).equals(MaterialisationTests.files[path]!)
+          return try (reader ?? snapshot).contents(path).equals(AssetCacheTests.files[path]!)
         } catch let failure as Failure where failure.status == PKS_IO_ERROR {
           return false
         }
@@ -133,7 +133,7 @@ extension Core {
       #expect(try world.isServedFromCache("a") && world.isServedFromCache("c") && !world.isServedFromCache("b"))
     }
 
-    @Test(arguments: [0, 1, 4_096, MaterialisationTests.cost - 8_192, UInt64(MaterialisationTests.size)])
+    @Test(arguments: [0, 1, 4_096, AssetCacheTests.cost - 8_192, UInt64(AssetCacheTests.size)])
     func anAssetOverTheBudgetIsDecoded(budget: UInt64) throws {
       let world = try World(budget: budget)
       for _ in 0..<2 { #expect(try world.isRight("a")) }

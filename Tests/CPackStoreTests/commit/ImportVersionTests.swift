@@ -4,7 +4,7 @@ import Testing
 
 extension Core {
   /// Versions of one store as versions of another.
-  @Suite struct CopyTests {
+  @Suite struct ImportVersionTests {
     /// A store, and another on the same disk.
     private struct Pair {
       let disk = Disk(seed: 12)
