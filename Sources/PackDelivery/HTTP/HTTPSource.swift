@@ -395,6 +395,10 @@
           .badResponse,
           "a public server leads to \(refusal.address), an address of a private network, which is refused",
           at: place(of: path))
+      // Also when it comes with the answer before this one, whose connection was kept: which of the two requests sees it
+      // first is chance.
+      case let malformed as HTTPParserError where malformed != .invalidEOFState:
+        return bad(path, "it is not HTTP (\(malformed))")
       default:
         return TransientFault(
           error: DeliveryError(.unreachable, "the connection failed (\(describe(error)))", at: place(of: path)))
