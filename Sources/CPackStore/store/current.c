@@ -38,22 +38,45 @@ static void set_current(pks_store *store, pks_snapshot *snapshot) {
   if (newer) { pks__snapshot_release(old); }
 }
 
-/// Locks the generation that the control file names, and sees that it still is named afterwards (invariant 2).
+/// Locks the generation of `*slot`, which the control file named, and sees that it still is named afterwards (invariant 2);
+/// otherwise the one that is named now.
 static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *pinned, pks_error *error) {
   *pinned = false;
-  for (;;) {
+  if (store->readers_file == PKS_VFS_NO_FILE) { return PKS_OK; }
+  while (slot->generation != 0) {
     pks__control control;
-    pks_status status = read_control(store, &control, error);
+    pks_status status = pks__store_pin(store, slot->generation, error);
     if (status) { return status; }
+    status = read_control(store, &control, error);
+    uint64_t before = slot->generation;
+    if (!status) { *slot = *pks__control_current(&control); }
+    *pinned = !status && slot->generation == before;
+    if (*pinned) { return PKS_OK; }
     // Not always a newer one: a slot that is half written just now lets the other one appear current.
-    uint64_t before = *pinned ? slot->generation : 0;
-    *slot = *pks__control_current(&control);
-    if (before == slot->generation || store->readers_file == PKS_VFS_NO_FILE) { return PKS_OK; }
-    if (*pinned) { pks__store_finish_pin(store, NULL, before); }
-    status = pks__store_pin(store, slot->generation, error);
-    *pinned = status == PKS_OK;
+    pks__store_finish_pin(store, NULL, before);
     if (status) { return status; }
   }
+  return PKS_OK;  // The empty generation has no file that could be taken away.
+}
+
+/// Opens the generation that the control file names, which is not open yet. The lock `opening` is held.
+static pks_status open_named(pks_snapshot **out, pks_store *store, const pks__control *control, pks_error *error) {
+  pks__control_slot slot = *pks__control_current(control);
+  pks__generation generation = {0};
+  bool pinned;
+  pks_status status = pin_current(store, &slot, &pinned, error);
+  if (!status) { status = pks__store_read_generation(store, slot.generation, &slot, &generation, error); }
+  if (!status) { status = pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, error); }
+  if (pinned) { pks__store_finish_pin(store, status ? NULL : *out, slot.generation); }
+  if (!status) { set_current(store, *out); }
+  return status;
+}
+
+static bool has_current(pks_store *store) {
+  pks__mutex_lock(store->mutex);
+  bool has = store->current != NULL;
+  pks__mutex_unlock(store->mutex);
+  return has;
 }
 
 pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_error *error) {
@@ -61,23 +84,17 @@ pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_
   *out = newest ? retain_current(store, newest) : NULL;
   if (*out) { return PKS_OK; }
   pks__control control;
-  pks_status status = read_control(store, &control, error);
-  if (status) { return status; }
-  *out = retain_current(store, pks__control_current(&control)->generation);
-  if (*out) { return PKS_OK; }
-  pks__mutex_lock(store->opening);
-  status = read_control(store, &control, error);
-  *out = status ? NULL : retain_current(store, pks__control_current(&control)->generation);
-  if (!status && !*out) {
-    pks__control_slot slot;
-    pks__generation generation = {0};
-    bool pinned = false;
-    status = pin_current(store, &slot, &pinned, error);
-    if (!status) { status = pks__store_read_generation(store, slot.generation, &slot, &generation, error); }
-    if (!status) { status = pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, error); }
-    if (pinned) { pks__store_finish_pin(store, status ? NULL : *out, slot.generation); }
-    if (!status) { set_current(store, *out); }
+  // Without the lock first: another thread that opens a new generation is not waited for by those whose one is open.
+  if (has_current(store)) {
+    pks_status status = read_control(store, &control, error);
+    if (status) { return status; }
+    *out = retain_current(store, pks__control_current(&control)->generation);
+    if (*out) { return PKS_OK; }
   }
+  pks__mutex_lock(store->opening);
+  pks_status status = read_control(store, &control, error);
+  *out = status ? NULL : retain_current(store, pks__control_current(&control)->generation);
+  if (!status && !*out) { status = open_named(out, store, &control, error); }
   pks__mutex_unlock(store->opening);
   return status;
 }
