@@ -23,6 +23,7 @@ final class Store: @unchecked Sendable {
     readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil,
     waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil
   ) throws {
+    precondition(threads == 1 || !(home is Disk), "a simulated disk belongs to one thread at a time")
     self.home = home
     var options = pks_options()
     options.sha256 = readOnly ? nil : sha256

@@ -208,10 +208,11 @@ extension Core {
       for index in 0..<40 { folder["f\(index)"] = .file(random.text(30_000)) }
       var sizes: [UInt64] = []
       for (level, threads) in [(1, 1), (19, 1), (19, 4)] as [(Int32, UInt32)] {
-        let pair = try Pair(["/folder": folder])
-        try pair.add("/folder")
-        let target = try Store("/many", vfs: pair.disk.vfs, create: true, threads: threads, home: pair.disk)
-        let snapshot = try pair.source.snapshot()
+        let home = try TemporaryFolder(), path = try home.put(folder, at: "folder")
+        let source = try Store(home.path + "/source", create: true)
+        try source.commit { try $0.add("p", path) }
+        let target = try Store(home.path + "/target", create: true, threads: threads)
+        let snapshot = try source.snapshot()
         try target.commit { sizes.append(try $0.copy("p", from: snapshot) { $0.level = level }.new_stored_bytes) }
         #expect(try target.state()["p"]?.content == folder)
       }

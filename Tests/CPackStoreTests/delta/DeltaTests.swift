@@ -12,9 +12,9 @@ extension Core {
       let source: Store
       let target: Store
 
-      init(_ folders: [Folder], map: [String] = [], threads: UInt32 = 1, average: UInt32 = 1024) throws {
-        source = try Store("/source", vfs: disk.vfs, create: true, average: average, threads: threads, home: disk)
-        target = try Store("/target", vfs: disk.vfs, create: true, average: average, threads: threads, home: disk)
+      init(_ folders: [Folder], map: [String] = [], average: UInt32 = 1024) throws {
+        source = try Store("/source", vfs: disk.vfs, create: true, average: average, home: disk)
+        target = try Store("/target", vfs: disk.vfs, create: true, average: average, home: disk)
         for (index, folder) in folders.enumerated() {
           disk.put(folder, at: "/\(index + 1)")
           try source.commit(keep: 9) { try $0.add("p", "/\(index + 1)", map: map) }
@@ -393,10 +393,15 @@ extension Core {
         after["f\(index)"] = .file(bytes[..<40_000] + random.text(20_000) + bytes[50_000...])
       }
       let deltas = try [UInt32(1), 2, 5].map { threads in
-        let pair = try Pair([before, after], threads: threads)
-        var delta = try pair.delta()
-        try pair.apply(delta.bytes)
-        #expect(try pair.content == after)
+        let home = try TemporaryFolder()
+        let old = try home.put(before, at: "before"), new = try home.put(after, at: "after")
+        let source = try Store(home.path + "/source", create: true, threads: threads)
+        for folder in [old, new] { try source.commit(keep: 9) { try $0.add("p", folder) } }
+        let target = try Store(home.path + "/target", create: true, threads: threads)
+        try target.commit { try $0.add("p", old) }
+        var delta = try source.snapshot().delta(of: "p", from: 1, to: 2, level: 9)
+        try target.commit { try $0.apply(delta.bytes) }
+        #expect(try target.state()["p"]?.content == after)
         // The date of the version is in the header.
         delta.bytes.replaceSubrange(96..<104, with: repeatElement(0, count: 8))
         return delta.bytes
