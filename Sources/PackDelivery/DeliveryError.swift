@@ -38,51 +38,59 @@ extension DeliveryError {
 extension DeliveryError {
   /// The kind of an error. More may come.
   public struct Code: Hashable, Sendable {
-    private let name: String
+    /// As an enumeration, for a `switch` that the compiler checks.
+    package enum Known: String, CaseIterable, Sendable {
+      case invalidLocation, noSite, noPack, unreachable, ioError, denied, badResponse, siteChanged, corrupt, newerFormat
+      case otherDraft, notSigned, badSignature, otherKey, forkedRoot, fromTheFuture, tooOld, expired
+    }
+
+    package let known: Known
+
+    package init(_ known: Known) { self.known = known }
 
     /// The place makes no sense: neither a URL that can be fetched nor a folder.
-    public static let invalidLocation = Self(name: "invalidLocation")
+    public static let invalidLocation = Self(.invalidLocation)
     /// There is no site at this place.
-    public static let noSite = Self(name: "noSite")
+    public static let noSite = Self(.noSite)
     /// The site has no such pack.
-    public static let noPack = Self(name: "noPack")
+    public static let noPack = Self(.noPack)
     /// No answer, or none that could be used, as often as was tried: the network or the server is down.
-    public static let unreachable = Self(name: "unreachable")
+    public static let unreachable = Self(.unreachable)
     /// A file of this machine cannot be read or written.
-    public static let ioError = Self(name: "ioError")
+    public static let ioError = Self(.ioError)
     /// The server would not: a status of 400 to 499.
-    public static let denied = Self(name: "denied")
+    public static let denied = Self(.denied)
     /// The server, or something between, does not keep to HTTP.
-    public static let badResponse = Self(name: "badResponse")
+    public static let badResponse = Self(.badResponse)
     /// The site changed while it was read, twice.
-    public static let siteChanged = Self(name: "siteChanged")
+    public static let siteChanged = Self(.siteChanged)
     /// The bytes that came are not those that the signed root leads to.
-    public static let corrupt = Self(name: "corrupt")
+    public static let corrupt = Self(.corrupt)
     /// The site was made by a later version of this library.
-    public static let newerFormat = Self(name: "newerFormat")
+    public static let newerFormat = Self(.newerFormat)
     /// The site was made by a version of PackStore with another draft of the format.
-    public static let otherDraft = Self(name: "otherDraft")
+    public static let otherDraft = Self(.otherDraft)
     /// Nobody signed the root, which only folders may do without, and only on request.
-    public static let notSigned = Self(name: "notSigned")
+    public static let notSigned = Self(.notSigned)
     /// The root's signature is wrong.
-    public static let badSignature = Self(name: "badSignature")
+    public static let badSignature = Self(.badSignature)
     /// The root is signed by another key than the one that is trusted.
-    public static let otherKey = Self(name: "otherKey")
+    public static let otherKey = Self(.otherKey)
     /// Two different roots have one sequence number: its publisher, or somebody with the key, shows different people
     /// different sites.
-    public static let forkedRoot = Self(name: "forkedRoot")
+    public static let forkedRoot = Self(.forkedRoot)
     /// The root says that it was made in the future.
-    public static let fromTheFuture = Self(name: "fromTheFuture")
+    public static let fromTheFuture = Self(.fromTheFuture)
     /// The root is older than was asked for.
-    public static let tooOld = Self(name: "tooOld")
+    public static let tooOld = Self(.tooOld)
     /// The root's time is over.
-    public static let expired = Self(name: "expired")
+    public static let expired = Self(.expired)
   }
 }
 
 extension DeliveryError.Code: CustomStringConvertible {
   /// A short name, such as `corrupt`.
-  public var description: String { name }
+  public var description: String { known.rawValue }
 }
 
 extension DeliveryError: CustomStringConvertible {

@@ -130,6 +130,25 @@ extension PackStoreError {
   }
 }
 
+extension PackStoreError.Code {
+  /// The codes of this version of the library as an enumeration, for a `switch` that the compiler checks. A later core
+  /// may report others.
+  package enum Known: UInt32, CaseIterable, Sendable {
+    case invalidArgument = 100
+    case notFound, notAStore, wrongKind, readOnly
+    case busy = 106
+    case refused, sourceChanged, exists, notContiguous, conflict, held, forked, hostileNames, isSite
+    case otherOrigin = 120
+    case downgrade, stale
+    case outOfMemory = 200
+    case ioError, noSpace
+    case corrupt = 300
+    case newerFormat, purged, untrusted, otherDraft
+  }
+
+  package var known: Known? { Known(rawValue: rawValue) }
+}
+
 extension PackStoreError.Code: CustomStringConvertible {
   /// A short name, such as `corrupt`.
   public var description: String { String(cString: pks_status_name(pks_status(rawValue: rawValue))) }

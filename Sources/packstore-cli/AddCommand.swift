@@ -16,7 +16,7 @@ extension Store.Durability: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
 }
 
-struct Add: AsyncParsableCommand {
+struct Add: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Add a folder as the next version of a pack.",
     discussion: """
@@ -106,6 +106,8 @@ struct Add: AsyncParsableCommand {
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
   }
 
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+
   func run() async throws {
     try requireFolder(folder)  // first: a mistyped folder must not make a store
     var storeOptions = wait.storeOptions
@@ -156,7 +158,8 @@ struct Add: AsyncParsableCommand {
   private func explain(_ error: PackStoreError, _ store: Store) -> any Error {
     if error.code == .exists, let version { return explainNumber(version, in: store) ?? error }
     if error.code == .conflict {
-      return Failure("another process changed \(pack) meanwhile: run the command again")
+      return Failure(
+        .conflict, "another process changed \(pack) meanwhile", remedy: "run the command again", pack: pack)
     }
     return explainRefusal(error, of: folder, portable: portable, quiet: report.quiet)
   }
@@ -170,9 +173,12 @@ struct Add: AsyncParsableCommand {
     let next = highest < PackVersion.lastNumber ? "leave --version out for \(highest + 1)" : "add it as another pack"
     guard snapshot.versions(of: pack).contains(where: { $0.number == version }) else {
       return Failure(
-        "\(pack)@\(version) would not be above the highest version so far, \(highest): \(next), or say --downgrade")
+        .exists, "\(pack)@\(version) would not be above the highest version so far, \(highest)",
+        remedy: "\(next), or say --downgrade", pack: pack)
     }
-    return Failure("\(pack)@\(version) exists with other content; the highest version so far is \(highest): \(next)")
+    return Failure(
+      .exists, "\(pack)@\(version) exists with other content; the highest version so far is \(highest)", remedy: next,
+      pack: pack)
   }
 
   private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {
@@ -234,7 +240,8 @@ private struct AddReport: Encodable {
   }
 }
 
-private struct NoticeReport: Encodable {
+/// A file that was left out, or could not be stored.
+struct NoticeReport: Encodable {
   let kind: String
   let path: String
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct Apply: AsyncParsableCommand {
+struct Apply: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Turn a version of a pack into another by a delta.",
     discussion: """
@@ -52,6 +52,8 @@ struct Apply: AsyncParsableCommand {
     }
   }
 
+  var subject: Failure.Facts { .init(store: store.store) }
+
   func run() async throws {
     let delta = try DeltaFile(FilePath(file))
     let trust = try chooseTrust(for: delta)
@@ -86,7 +88,8 @@ struct Apply: AsyncParsableCommand {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
     guard delta.signer != nil else {
-      throw Failure("the delta '\(escaped(file))' is not signed: say --allow-unsigned to take it")
+      throw Failure(
+        .notSigned, "the delta '\(escaped(file))' is not signed", remedy: "say --allow-unsigned to take it", path: file)
     }
     return .packOrigin
   }

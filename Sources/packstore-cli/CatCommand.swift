@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Cat: ParsableCommand {
+struct Cat: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Write an asset's bytes to standard output.",
     discussion: """
@@ -21,10 +21,15 @@ struct Cat: ParsableCommand {
       "The first and the last byte, counted from 0, as in '0-1023'; '1024-' is all from there on.", valueName: "a-b"))
   var range: ByteRange?
 
+  @Flag(help: "Print errors as JSON. The asset's bytes stay as they are.")
+  var json = false
+
   @OptionGroup var quiet: QuietOption
 
   /// Large enough that several frames are decoded at once.
   private static let bufferSize = 8 << 20
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
@@ -68,7 +73,9 @@ struct ByteRange: ExpressibleByArgument {
   func clamped(to asset: borrowing Snapshot.Asset) throws -> Range<Int> {
     guard first < asset.byteCount else {
       throw Failure(
-        "the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))")
+        .invalidArgument,
+        "the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))",
+        path: asset.path)
     }
     return first..<min(last ?? .max - 1, asset.byteCount - 1) + 1
   }

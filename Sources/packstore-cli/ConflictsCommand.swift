@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Conflicts: ParsableCommand {
+struct Conflicts: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "List assets that another pack hides.",
     discussion: """
@@ -15,6 +15,8 @@ struct Conflicts: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store) }
 
   func run() throws {
     let store = try store.openForReading()

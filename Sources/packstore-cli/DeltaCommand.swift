@@ -20,7 +20,7 @@ struct DeltaLevel: ExpressibleByArgument {
   static var allValueStrings: [String] { ["fast", "default", "best"] }
 }
 
-struct MakeDelta: AsyncParsableCommand {
+struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "delta",
     abstract: "Write one file that turns one version of a pack into another.",
@@ -70,6 +70,8 @@ struct MakeDelta: AsyncParsableCommand {
     guard !unsigned || key.key == nil else { throw ValidationError("--unsigned and --key exclude each other") }
   }
 
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+
   func run() async throws {
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
@@ -103,7 +105,9 @@ struct MakeDelta: AsyncParsableCommand {
   private func requireVersions(of source: Store) throws {
     let snapshot = try source.makeSnapshot()
     for number in [from, to] where snapshot.version(number, of: pack) == nil {
-      throw Failure("\(pack)@\(number) is not kept in '\(escaped(store.store))': see 'packstore log'")
+      throw Failure(
+        .notFound, "\(pack)@\(number) is not kept in '\(escaped(store.store))'", remedy: "see 'packstore log'",
+        pack: pack)
     }
   }
 

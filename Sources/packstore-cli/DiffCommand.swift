@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Diff: AsyncParsableCommand {
+struct Diff: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Compare two pack versions, or two folders.",
     usage: """
@@ -40,6 +40,8 @@ struct Diff: AsyncParsableCommand {
         "a folder cannot be compared with a pack version: add it as a pack of its own, or extract the version")
     }
   }
+
+  var subject: Failure.Facts { .init(store: storePath) }
 
   func run() async throws {
     switch try (operand(operands.count - 2), operand(operands.count - 1)) {
@@ -176,11 +178,13 @@ private struct VersionName {
     switch which {
     case .current: return current
     case .previous:
-      guard versions.count > 1 else { throw Failure("no version before \(current) is kept: see 'packstore log'") }
+      guard versions.count > 1 else {
+        throw Failure(.notFound, "no version before \(current) is kept", remedy: "see 'packstore log'", pack: pack)
+      }
       return versions[1]
     case .number(let number):
       guard let version = versions.first(where: { $0.number == number }) else {
-        throw Failure("\(pack)@\(number) is not kept: see 'packstore log'")
+        throw Failure(.notFound, "\(pack)@\(number) is not kept", remedy: "see 'packstore log'", pack: pack)
       }
       return version
     }

@@ -1,12 +1,12 @@
 import ArgumentParser
 import PackStore
 
-struct Extract: AsyncParsableCommand {
+struct Extract: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Write all assets to a folder.",
     discussion: """
       Makes the folder when there is none. Links that would lead out of the folder are listed and not created. Assets that \
-      are damaged in the store are listed, the others are written, and the exit status is 1.
+      are damaged in the store are listed, the others are written, and the exit status is 7.
 
         packstore extract Packs /tmp/Tutorial --pack Tutorial
       """
@@ -26,6 +26,8 @@ struct Extract: AsyncParsableCommand {
   var overwrite = false
 
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() async throws {
     let options = Store.ExtractOptions(
@@ -69,14 +71,17 @@ struct Extract: AsyncParsableCommand {
     try output.flush()
     guard damaged.isEmpty else {
       throw Failure(
-        "\(formatCount(damaged.count, "asset")) could not be read: \(repairAdvice(for: escaped(self.store.store)))")
+        .corrupt, "\(formatCount(damaged.count, "asset")) could not be read",
+        remedy: repairAdvice(for: escaped(self.store.store)), path: damaged.count == 1 ? damaged[0].path : nil)
     }
   }
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError) -> any Error {
     guard error.code == .exists, let file = error.file else { return error }
-    return Failure("'\(escaped(file))' is in the way in '\(escaped(folder))': use --overwrite to replace what is there")
+    return Failure(
+      .exists, "'\(escaped(file))' is in the way in '\(escaped(folder))'",
+      remedy: "use --overwrite to replace what is there", path: file)
   }
 }
 

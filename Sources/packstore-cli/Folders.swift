@@ -13,9 +13,15 @@ import PackStore
 /// Fails unless there is a folder at `path`, or a link to one.
 func requireFolder(_ path: String) throws {
   var info = stat()
-  guard stat(path, &info) == 0 else { throw Failure("cannot read the folder '\(escaped(path))': \(systemErrorText())") }
+  guard stat(path, &info) == 0 else {
+    let number = errno
+    throw Failure(
+      FailureCode(systemError: number), "cannot read the folder '\(escaped(path))': \(systemErrorText(number))",
+      path: path)
+  }
   guard info.st_mode & S_IFMT == S_IFDIR else {
-    throw Failure("'\(escaped(path))' is not a folder: name the folder it lies in")
+    throw Failure(
+      .wrongKind, "'\(escaped(path))' is not a folder", remedy: "name the folder it lies in", path: path)
   }
 }
 
@@ -23,10 +29,14 @@ func requireFolder(_ path: String) throws {
 func requireArchive(_ path: String) throws {
   var info = stat()
   guard stat(path, &info) == 0 else {
-    throw Failure("cannot read the archive '\(escaped(path))': \(systemErrorText())")
+    let number = errno
+    throw Failure(
+      FailureCode(systemError: number), "cannot read the archive '\(escaped(path))': \(systemErrorText(number))",
+      path: path)
   }
   guard info.st_mode & S_IFMT != S_IFDIR else {
-    throw Failure("'\(escaped(path))' is a folder: 'packstore pull' takes sites in folders")
+    throw Failure(
+      .wrongKind, "'\(escaped(path))' is a folder", remedy: "take a site in a folder with 'packstore pull'", path: path)
   }
 }
 
@@ -34,7 +44,8 @@ func requireArchive(_ path: String) throws {
 func requireOutside(_ folder: String, of store: String) throws {
   guard let resolvedStore = realPath(store), let resolved = realPath(folder) else { return }
   if resolved == resolvedStore || resolved.hasPrefix(resolvedStore + "/") {
-    throw Failure("'\(escaped(folder))' lies in the store itself: name another folder")
+    throw Failure(
+      .invalidArgument, "'\(escaped(folder))' lies in the store itself", remedy: "name another folder", path: folder)
   }
 }
 
@@ -56,8 +67,11 @@ func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool =
     }
   }
   let unsafe = error.notices.contains { $0.kind == .linkOut } ? ", or follow such links with --unsafe-links" : ""
-  return Failure(
-    "the folder '\(escaped(folder))' holds what cannot be stored: rename or remove what is listed above\(unsafe)")
+  var failure = Failure(
+    .refused, "the folder '\(escaped(folder))' holds what cannot be stored",
+    remedy: "rename or remove what is listed\(unsafe)", path: folder)
+  failure.facts.notices = error.notices
+  return failure
 }
 
 /// An empty folder where temporary files go. Whoever makes it removes it.
@@ -70,7 +84,9 @@ struct TemporaryFolder {
       path = try makeTemporaryFolder(in: FilePath(parent)).string
     } catch let error as PackStoreError {
       let cause = error.systemError?.description ?? error.reason
-      throw Failure("cannot make a folder in '\(escaped(parent))': \(cause): set TMPDIR to a folder with room")
+      throw Failure(
+        FailureCode(error.code), "cannot make a folder in '\(escaped(parent))': \(cause)",
+        remedy: "set TMPDIR to a folder with room", path: parent)
     }
   }
 

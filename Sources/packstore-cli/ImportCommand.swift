@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct Import: AsyncParsableCommand {
+struct Import: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Take the version of a pack that an archive holds.",
     discussion: """
@@ -46,6 +46,8 @@ struct Import: AsyncParsableCommand {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
   }
 
+  var subject: Failure.Facts { .init(store: store.store) }
+
   func run() async throws {
     try requireArchive(file)  // first: a mistyped name must not make a store
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -72,7 +74,9 @@ struct Import: AsyncParsableCommand {
       )
     }
     for pack in result.packs where pack.outcome == .held {
-      throw Failure("\(pack.pack) is held at version \(pack.from ?? 0): see 'packstore unpin'")
+      throw Failure(
+        .held, "\(pack.pack) is held at version \(pack.from ?? 0) since a rollback",
+        remedy: "let it move again with 'packstore unpin \(escaped(store.store)) \(pack.pack)'", pack: pack.pack)
     }
     let output = Output()
     if report.json {
@@ -104,7 +108,7 @@ private struct ImportReport: Encodable {
 
   init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
-    outcome = pack.outcome.rawValue
+    outcome = pack.outcome.word
     from = pack.from
     to = pack.to
     newChunks = pack.newChunkCount

@@ -18,7 +18,8 @@ struct KeyOption: ParsableArguments {
     let file = try keyFile(key)
     guard makesOne || pathExists(file) else {
       throw Failure(
-        "there is no key '\(escaped(file.string))', and the site is signed already: name the key that signed it")
+        .noKey, "there is no key '\(escaped(file.string))', and the site is signed already",
+        remedy: "name the key that signed it with --key", path: file.string)
     }
     let (key, isNew) = try SiteKey.readOrMake(file)
     if isNew, !quiet {
@@ -32,7 +33,7 @@ struct KeyOption: ParsableArguments {
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
-    throw Failure("there is no HOME to keep a key in: name a file")
+    throw Failure(.failed, "there is no HOME to keep a key in", remedy: "name the key's file")
   }
   return file
 }

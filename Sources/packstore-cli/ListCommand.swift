@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct List: ParsableCommand {
+struct List: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "ls",
     abstract: "List assets.",
@@ -40,6 +40,8 @@ struct List: ParsableCommand {
   func validate() throws {
     guard !null || !long && !report.json else { throw ValidationError("--null goes with neither --long nor --json") }
   }
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()

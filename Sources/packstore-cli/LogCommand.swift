@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Log: ParsableCommand {
+struct Log: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show the versions that are kept.",
     discussion: """
@@ -19,6 +19,8 @@ struct Log: ParsableCommand {
   var pack: PackID?
 
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()

@@ -26,8 +26,11 @@ struct Packstore: ParsableCommand {
         packstore ls Packs
         packstore cat Packs Videos/Introduction.m4v > Introduction.m4v
 
-      Names that begin with '-' go after '--'. The exit status is 0 done, 1 failed, 2 wrong usage, 130 cancelled. \
-      'packstore --version' prints the version.
+      Names that begin with '-' go after '--'. 'packstore --version' prints the version.
+
+      The exit status is 0 done, 1 failed, 2 wrong usage, 3 network: the site could not be fetched, 4 trust: a \
+      signature, key, origin, age or version is refused, 5 no space, 6 busy: another process is in the way, 7 damage: \
+      bytes are damaged or lost, 130 cancelled. With --json, a failure is one JSON object on standard error.
       """,
     subcommands: [
       Add.self, Pull.self, Import.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self,
@@ -37,6 +40,19 @@ struct Packstore: ParsableCommand {
   )
 }
 
+extension Packstore {
+  /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
+  fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
+    guard let word = arguments.first, !word.hasPrefix("-"), word != "help" else { return }
+    let names = configuration.subcommands.map { $0._commandName }
+    guard !names.contains(word) else { return }
+    let nearest = nearestNames(to: word, among: names)
+    throw Failure(
+      .usage, "there is no command '\(escaped(word))'",
+      remedy: nearest.isEmpty ? "'packstore help' lists them" : "did you mean \(alternatives(nearest))?")
+  }
+}
+
 @main
 enum Main {
   static func main() async {
@@ -44,56 +60,64 @@ enum Main {
     let task = Task {
       // Not left to ArgumentParser, which would take 'add --version N' for it.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
+      try Packstore.requireKnownCommand(CommandLine.arguments.dropFirst())
       var command = try Packstore.parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
+      do {
+        if var command = command as? any AsyncParsableCommand {
+          try await command.run()
+        } else {
+          try command.run()
+        }
+      } catch {
+        throw CommandError(cause: error, subject: (command as? any CommandWithSubject)?.subject ?? .init())
       }
     }
     let watch = SignalWatch(cancelling: task)
     let result = await task.result
     withExtendedLifetime(watch) {}
-    if case .failure(let error) = result { exit(report(error)) }
+    if case .failure(let error) = result { exit(report(error).rawValue) }
   }
 
-  /// Tells what happened and returns the exit status.
-  private static func report(_ error: any Error) -> Int32 {
-    switch error {
-    case is CancellationError:
-      complain("cancelled")
-      return 130
-    case let interruption as Interruption:
-      complain(interruption.sentence)
-      return 130
-    case let error as PackStoreError:
-      complain(sentence(error))
-      return error.code == .invalidArgument ? 2 : 1
-    case let error as DeliveryError:
-      complain(sentence(error))
-      return error.code == .invalidLocation ? 2 : 1
-    case let failure as Failure:
-      complain(failure.sentence)
-      return 1
-    case is BrokenPipe:
+  /// Tells what happened and returns how to end.
+  private static func report(_ error: any Error) -> ProgramStatus {
+    let cause = (error as? CommandError)?.cause ?? error
+    if let failure = (error as? CommandError)?.failure ?? Failure(cause) {
+      complain(failure)
+      return failure.code.exitStatus
+    }
+    if cause is BrokenPipe {
       signal(SIGPIPE, SIG_DFL)
       raise(SIGPIPE)
-      return 1
-    case let code as ExitCode:
-      return code.rawValue
-    default:
-      return reportUsage(error)
+      return .failed
     }
+    return reportUsage(cause)
   }
 
   /// What ArgumentParser has to say: help and version go to standard output, wrong usage to standard error.
-  private static func reportUsage(_ error: any Error) -> Int32 {
+  private static func reportUsage(_ error: any Error) -> ProgramStatus {
     let text = Packstore.fullMessage(for: error)
     guard Packstore.exitCode(for: error) != .success else {
       print(text)
-      return 0
+      return .done
     }
-    complain(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
-    return 2
+    let message = text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text
+    if isJSONWanted {
+      complain(Failure(usage: message))
+    } else {
+      complain(message)
+    }
+    return .usage
+  }
+}
+
+extension Failure {
+  /// What ArgumentParser says of wrong usage: the fault, then how the command is written and where there is more.
+  fileprivate init(usage text: String) {
+    let lines = text.split(separator: "\n")
+    let fault = lines.prefix { line in !["Help:", "Usage:", "See "].contains(where: line.hasPrefix) }
+    // Spaces that indent a line are no part of what it says, nor is what 'help' says of one argument.
+    let more = lines.dropFirst(fault.count).filter { !$0.hasPrefix("Help:") }.flatMap { $0.split(separator: " ") }
+      .joined(separator: " ")
+    self.init(.usage, fault.joined(separator: " "), remedy: more.isEmpty ? nil : more)
   }
 }

@@ -17,7 +17,7 @@ func openStore(at path: String, options: Store.Options) throws -> Store {
   do {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {
-    complain(
+    warn(
       "\(escaped(path)): CONTROL is damaged and may hide a newer commit than is shown; run"
         + " 'packstore repair \(escaped(path))'")
   }
@@ -76,4 +76,6 @@ func normalizedPath(_ path: String) -> String {
   return path == "." ? "" : String(path)
 }
 
-func noSuchPack(_ pack: PackID) -> Failure { Failure("there is no pack '\(pack)': see 'packstore log'") }
+func noSuchPack(_ pack: PackID) -> Failure {
+  Failure(.notFound, "there is no pack '\(pack)'", remedy: "see 'packstore log'", pack: pack)
+}

@@ -13,19 +13,7 @@ import Synchronization
 
 // MARK: - Errors
 
-/// Something failed: a sentence that says what, where and what to do. The process exits with 1.
-struct Failure: Error {
-  let sentence: String
-  init(_ sentence: String) { self.sentence = sentence }
-}
-
-/// Somebody cancelled what can be gone on with: a sentence that says how. The process exits with 130.
-struct Interruption: Error {
-  let sentence: String
-  init(_ sentence: String) { self.sentence = sentence }
-}
-
-/// Whoever read our standard output went away. The process ends as quietly as any filter does.
+/// The reader of our standard output went away. The process ends as quietly as any filter does.
 struct BrokenPipe: Error {}
 
 /// What the system calls the current `errno`.
@@ -33,17 +21,38 @@ func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerr
 
 // MARK: - Standard error
 
-/// One or more lines to standard error. Nobody can be told when that fails.
+/// Whether programs read along: `--json` is looked for in the arguments themselves, since they may be what is wrong.
+/// Everything on standard error is then JSON, too, one object on each line.
+let isJSONWanted = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+
+/// One or more lines to standard error. When that fails, there is no place to say so.
 func writeToStandardError(_ text: String) {
   var text = text
   text.withUTF8 { _ = writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
 }
 
 /// `packstore: warning: ...`.
-func warn(_ sentence: String) { writeToStandardError("packstore: warning: \(sentence)\n") }
+func warn(_ sentence: String) {
+  guard !isJSONWanted else { return writeObject(WarningReport(message: sentence)) }
+  writeToStandardError("packstore: warning: \(sentence)\n")
+}
 
-/// `packstore: ...`.
-func complain(_ sentence: String) { writeToStandardError("packstore: \(sentence)\n") }
+/// `packstore: ...`: one of several things to say of a failure, before the failure itself. JSON has them in a report.
+func complain(_ sentence: String) {
+  guard !isJSONWanted else { return }
+  writeToStandardError("packstore: \(sentence)\n")
+}
+
+/// Says why the command failed: the last thing that it says.
+func complain(_ failure: Failure) {
+  guard !isJSONWanted else { return writeObject(FailureReport(failure)) }
+  complain(failure.sentence)
+}
+
+private func writeObject(_ object: some Encodable) {
+  guard let bytes = try? jsonBytes(object) else { return }
+  writeToStandardError(String(decoding: bytes, as: UTF8.self) + "\n")
+}
 
 // MARK: - Standard output
 
@@ -94,7 +103,9 @@ final class Output: Sendable {
   private static func check(_ errorNumber: Int32) throws {
     guard errorNumber != 0 else { return }
     throw errorNumber == EPIPE
-      ? BrokenPipe() : Failure("cannot write to standard output: \(systemErrorText(errorNumber))")
+      ? BrokenPipe()
+      : Failure(
+        FailureCode(systemError: errorNumber), "cannot write to standard output: \(systemErrorText(errorNumber))")
   }
 }
 

@@ -17,11 +17,16 @@ func outputFile(_ name: String, force: Bool) throws -> String {
   guard !name.isEmpty else { throw ValidationError("-o needs the name of a file") }
   var info = stat()
   guard stat(name, &info) == 0 else {
-    guard lstat(name, &info) != 0 else { throw Failure("'\(escaped(name))' is a link that leads nowhere") }
+    guard lstat(name, &info) != 0 else {
+      throw Failure(
+        .wrongKind, "'\(escaped(name))' is a link that leads nowhere", remedy: "name another file", path: name)
+    }
     return name
   }
   guard info.st_mode & S_IFMT == S_IFREG else {
-    throw Failure("'\(escaped(name))' is there, and is no file that could be replaced: name another one")
+    throw Failure(
+      .wrongKind, "'\(escaped(name))' is there, and is no file that could be replaced", remedy: "name another one",
+      path: name)
   }
   guard force else { throw existsAlready(name) }
   guard let resolved = realpath(name, nil) else { return name }
@@ -31,5 +36,6 @@ func outputFile(_ name: String, force: Bool) throws -> String {
 
 /// What to say of a file that is in the way.
 func existsAlready(_ name: String) -> Failure {
-  Failure("'\(escaped(name))' is there already: name another file, or replace it with --force")
+  Failure(
+    .exists, "'\(escaped(name))' is there already", remedy: "name another file, or replace it with --force", path: name)
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Package: AsyncParsableCommand {
+struct Package: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Write one version of a pack as one signed file.",
     discussion: """
@@ -32,6 +32,8 @@ struct Package: AsyncParsableCommand {
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: EncodingOptions
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must not make a key

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Pin: AsyncParsableCommand {
+struct Pin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Keep a version of a pack, however many come after it.",
     discussion: """
@@ -23,6 +23,8 @@ struct Pin: AsyncParsableCommand {
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)
     try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, version] transaction in
@@ -32,7 +34,7 @@ struct Pin: AsyncParsableCommand {
   }
 }
 
-struct Unpin: AsyncParsableCommand {
+struct Unpin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Let a pack move on, and its versions go.",
     discussion: """
@@ -50,6 +52,8 @@ struct Unpin: AsyncParsableCommand {
 
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)

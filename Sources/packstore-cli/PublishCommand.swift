@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Publish: AsyncParsableCommand {
+struct Publish: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Publish packs to a site, a folder that any web server can serve.",
     discussion: """
@@ -61,6 +61,8 @@ struct Publish: AsyncParsableCommand {
     guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
+
+  var subject: Failure.Facts { .init(store: store.store, site: site) }
 
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site

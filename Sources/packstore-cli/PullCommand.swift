@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct Pull: AsyncParsableCommand {
+struct Pull: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Bring packs to the versions that a site offers.",
     discussion: """
@@ -73,6 +73,8 @@ struct Pull: AsyncParsableCommand {
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
+  var subject: Failure.Facts { .init(store: store.store, site: site, pack: packs.count == 1 ? packs[0] : nil) }
+
   func run() async throws {
     let place = try PlaceForPull(store.store, dryRun: dryRun)
     defer { place.end() }
@@ -90,7 +92,7 @@ struct Pull: AsyncParsableCommand {
         ? try await store.planPull(from: site, packs: packs, options: options, progress: show)
         : try await store.pull(from: site, packs: packs, options: options, progress: show)
     } catch is CancellationError {
-      throw Interruption("cancelled: run the same command to go on")
+      throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
     }
     bar.finish()
     try say(result, clock.now - start)
@@ -115,9 +117,6 @@ struct Pull: AsyncParsableCommand {
       for pack in result.packs where pack.outcome == .stale && !result.isStale {
         warn("what the site says of \(pack.pack) is older than what was taken before; it was left as it is")
       }
-      for pack in result.packs where pack.outcome == .otherOrigin {
-        warn("\(pack.pack) is of another origin and was left alone: name it and say '--adopt' to take it over")
-      }
       for pack in result.packs where pack.outcome == .held {
         warn("\(pack.pack) is held at version \(pack.from ?? 0) and was left there: see 'packstore unpin'")
       }
@@ -135,7 +134,15 @@ struct Pull: AsyncParsableCommand {
       try output.lines(result.packs.flatMap(lines) + [summary(result, duration)])
     }
     try output.flush()
-    if result.packs.contains(where: { $0.outcome == .otherOrigin }) { throw ExitCode.failure }
+    let strangers = result.packs.filter { $0.outcome == .otherOrigin }.map(\.pack)
+    if let first = strangers.first {
+      let names = strangers.map(\.name).joined(separator: ", ")
+      throw Failure(
+        .otherOrigin,
+        strangers.count == 1
+          ? "\(names) is of another origin and was left alone" : "\(names) are of other origins and were left alone",
+        remedy: "name what is to be taken over, with '--adopt'", pack: first)
+    }
   }
 
   private func lines(_ pack: Store.PullResult.Pack) -> [String] {
@@ -188,6 +195,11 @@ private struct PlaceForPull {
   func end() { temporary?.remove() }
 }
 
+extension Store.PullResult.Pack.Outcome {
+  /// As JSON has it.
+  var word: String { self == .otherOrigin ? "other_origin" : rawValue }
+}
+
 private struct PullReport: Encodable {
   let packs: [PackReport]
   let key: String?
@@ -224,7 +236,7 @@ private struct PackReport: Encodable {
 
   init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
-    outcome = pack.outcome.rawValue
+    outcome = pack.outcome.word
     from = pack.from
     to = pack.to
     metadataBytes = pack.metadataByteCount

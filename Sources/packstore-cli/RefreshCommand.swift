@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Refresh: AsyncParsableCommand {
+struct Refresh: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Sign a site's root again, so that clients see that it is no old one.",
     discussion: """
@@ -24,6 +24,8 @@ struct Refresh: AsyncParsableCommand {
   var noWait = false
 
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: site) }
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))

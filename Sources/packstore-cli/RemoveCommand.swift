@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Remove: AsyncParsableCommand {
+struct Remove: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Remove packs.",
     discussion: """
@@ -25,6 +25,8 @@ struct Remove: AsyncParsableCommand {
 
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: packs.count == 1 ? packs[0] : nil) }
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)

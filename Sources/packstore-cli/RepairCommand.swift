@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Repair: AsyncParsableCommand {
+struct Repair: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Make a damaged store whole again.",
     discussion: """
@@ -10,10 +10,11 @@ struct Repair: AsyncParsableCommand {
       is listed: current versions go on without it, as a new version; older versions that lack something are dropped. \
       Other stores may help out. A store without faults is left alone. When CONTROL and index/ are both gone, packs that \
       had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
-      back what was lost. The exit status is 0 when the store is whole, 1 when something is lost.
+      back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
 
       The folder of a site is repaired with the key that signed it: manifests and frame tables are made anew as well, and a \
-      new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged,       name the product and say when the site expires: clients take no other product.
+      new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged, \
+      name the product and say when the site expires: clients take no other product.
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
@@ -46,11 +47,15 @@ struct Repair: AsyncParsableCommand {
   @OptionGroup(title: "Of a site") var product: ProductOption
   @OptionGroup(title: "Of a site") var expiry: ExpiryOptions
 
+  var subject: Failure.Facts { .init(store: store.store) }
+
   func run() async throws {
     let path = FilePath(store.store)
     let isSite = Site.exists(at: path)
     guard isSite || (key == nil && product.product == nil && expiry.expiry == .asBefore) else {
-      throw Failure("'\(escaped(store.store))' is no site: leave out --key, --product, --expires and --no-expires")
+      throw Failure(
+        .notAStore, "'\(escaped(store.store))' is no site",
+        remedy: "leave out --key, --product, --expires and --no-expires", path: store.store)
     }
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -80,7 +85,15 @@ struct Repair: AsyncParsableCommand {
       if report.isTalkative { try output.lines(text(result) + (site.map(text) ?? [])) }
     }
     try output.flush()
-    if !result.isWhole { throw ExitCode.failure }
+    if !result.isWhole { throw failure(result) }
+  }
+
+  private func failure(_ result: Store.RepairResult) -> Failure {
+    dryRun
+      ? Failure(
+        .dataLost, "a repair would lose \(losses(result))",
+        remedy: "name other stores that may have it, with '--from COPY' for each")
+      : Failure(.dataLost, "lost \(losses(result))", remedy: "add the source again to get it back")
   }
 
   /// The key that signed the site; none is made, for clients would refuse it.
@@ -88,8 +101,8 @@ struct Repair: AsyncParsableCommand {
     let file = try keyFile(key)
     guard pathExists(file) else {
       throw Failure(
-        "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))': name the one that signed it, "
-          + "'packstore repair \(escaped(store.store)) --key FILE'")
+        .noKey, "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))'",
+        remedy: "name the one that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
     }
     return try SiteKey.readOrMake(file).key
   }
@@ -121,12 +134,16 @@ struct Repair: AsyncParsableCommand {
   private func summary(_ result: Store.RepairResult) -> String {
     let kept = "\(formatCount(result.packCount, "pack")) in \(formatCount(result.versionCount, "version"))"
     let healed = "\(formatCount(result.healedAssetCount, "asset")) healed"
+    return "\(dryRun ? "would keep" : "kept") \(kept): \(healed), \(losses(result)) lost"
+  }
+
+  /// `2 assets, 1 older version`, or `nothing`.
+  private func losses(_ result: Store.RepairResult) -> String {
     var lost: [String] = []
     if result.lostAssetCount > 0 { lost.append(formatCount(result.lostAssetCount, "asset")) }
     if result.lostVersionCount > 0 { lost.append(formatCount(result.lostVersionCount, "older version")) }
     if result.lostPackCount > 0 { lost.append(formatCount(result.lostPackCount, "pack")) }
-    let loss = lost.isEmpty ? "nothing lost" : lost.joined(separator: ", ") + " lost"
-    return "\(dryRun ? "would keep" : "kept") \(kept): \(healed), \(loss)"
+    return lost.isEmpty ? "nothing" : lost.joined(separator: ", ")
   }
 }
 

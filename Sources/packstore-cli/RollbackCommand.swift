@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Rollback: AsyncParsableCommand {
+struct Rollback: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Make a kept version of a pack the current one again.",
     discussion: """
@@ -24,6 +24,8 @@ struct Rollback: AsyncParsableCommand {
 
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Stat: AsyncParsableCommand {
+struct Stat: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
@@ -16,6 +16,8 @@ struct Stat: AsyncParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
     let store = try store.openForReading()

@@ -3,7 +3,7 @@ import PackDelivery
 import PackStore
 
 /// Whose packs are here, and who is believed at which place.
-struct Trust: AsyncParsableCommand {
+struct Trust: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show whose packs a store has; forget a publisher, or change who wins.",
     discussion: """
@@ -42,6 +42,8 @@ struct Trust: AsyncParsableCommand {
     }
   }
 
+  var subject: Failure.Facts { .init(store: store.store) }
+
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: action == .list ? .readOnly : .existing)
     let file = TrustFile(inStore: FilePath(self.store.store))
@@ -65,7 +67,8 @@ struct Trust: AsyncParsableCommand {
     let packs = (snapshot.packs + snapshot.removedPacks).filter { $0.origin == origin }.map(\.id)
     guard packs.isEmpty else {
       guard count > 0 else {
-        throw Failure("packs of \(origin.id) are here, \(packs[0]) for one: remove them first")
+        throw Failure(
+          .inUse, "packs of \(origin.id) are here, \(packs[0]) for one", remedy: "remove them first", pack: packs[0])
       }
       return
     }
@@ -79,8 +82,12 @@ struct Trust: AsyncParsableCommand {
     let isWord = id == Store.Origin.local.id || id == Store.Origin.unknown.id
     guard isWord || id.count >= 4 else { throw ValidationError("'\(id)' is too short: four digits at least") }
     let found = Set(origins.filter { $0.id.hasPrefix(id) })
-    guard let origin = found.first else { throw Failure("there is no origin '\(escaped(id))': see 'packstore trust'") }
-    guard found.count == 1 else { throw Failure("several origins begin with '\(escaped(id))': say more of it") }
+    guard let origin = found.first else {
+      throw Failure(.notFound, "there is no origin '\(escaped(id))'", remedy: "see 'packstore trust'")
+    }
+    guard found.count == 1 else {
+      throw Failure(.invalidArgument, "several origins begin with '\(escaped(id))'", remedy: "say more of it")
+    }
     return origin
   }
 

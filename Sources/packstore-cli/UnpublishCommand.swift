@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Unpublish: AsyncParsableCommand {
+struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Take packs off a site.",
     discussion: """
@@ -28,6 +28,8 @@ struct Unpublish: AsyncParsableCommand {
   var noWait = false
 
   @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: site, pack: packs.count == 1 ? packs[0] : nil) }
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))

@@ -1,12 +1,12 @@
 import ArgumentParser
 import PackStore
 
-struct Verify: AsyncParsableCommand {
+struct Verify: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Check a store for damage.",
     discussion: """
       Reads every file that the current generation needs and compares checksums. Says of each fault what it is, where it lies, and which \
-      assets it hurts. Faults are errors: the exit status is 1. 'packstore repair' mends what can be mended.
+      assets it hurts. Faults are errors: the exit status is 7. 'packstore repair' mends what can be mended.
 
         packstore verify Packs --deep
       """
@@ -19,6 +19,8 @@ struct Verify: AsyncParsableCommand {
 
   @OptionGroup var report: ReportOptions
 
+  var subject: Failure.Facts { .init(store: store.store) }
+
   func run() async throws {
     let folder = escaped(self.store.store)
     let store = try open()
@@ -29,10 +31,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     bar.finish()
-    if !report.json {
-      for fault in result.faults { complain(escaped(fault.description)) }
-      if !result.isSound { complain(repairAdvice(for: folder)) }
-    }
+    for fault in result.faults { complain(escaped(fault.description)) }
     let output = Output()
     if report.json {
       try output.json(VerifyReport(result))
@@ -40,7 +39,9 @@ struct Verify: AsyncParsableCommand {
       try output.line(summary(result))
     }
     try output.flush()
-    if !result.isSound { throw ExitCode.failure }
+    if !result.isSound {
+      throw Failure(.corrupt, "the store '\(folder)' is damaged", remedy: repairAdvice(for: folder))
+    }
   }
 
   /// A store that does not open is damaged, too.
@@ -48,8 +49,10 @@ struct Verify: AsyncParsableCommand {
     do {
       return try store.openForReading()
     } catch let error as PackStoreError where error.code == .corrupt || error.code == .ioError {
-      complain(escaped(error.finding))
-      throw Failure(repairAdvice(for: escaped(store.store)))
+      var failure = Failure(error)
+      failure.code = .corrupt  // what cannot be read is as good as lost
+      failure.remedy = repairAdvice(for: escaped(store.store))
+      throw failure
     }
   }
 
@@ -97,7 +100,7 @@ private struct VerifyReport: Encodable {
     hurtAssets = result.hurtAssetCount
     faults = result.faults.map {
       Fault(
-        number: $0.number, code: $0.code.description, reason: $0.reason, file: $0.file, offset: $0.offset,
+        number: $0.number, code: FailureCode($0.code).rawValue, reason: $0.reason, file: $0.file, offset: $0.offset,
         bytes: $0.byteCount, pack: $0.pack?.name, version: $0.version, asset: $0.asset)
     }
   }

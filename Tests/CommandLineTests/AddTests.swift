@@ -98,7 +98,7 @@ import Testing
       run.errors == """
         packstore: 'inner/up' is a symbolic link that is absolute or leads out of the folder
         packstore: 'inner/loop' is a symbolic link that leads in a circle
-        packstore: the folder 'real' holds what cannot be stored: rename or remove what is listed above, or follow such \
+        packstore: the folder 'real' holds what cannot be stored: rename or remove what is listed, or follow such \
         links with --unsafe-links
 
         """)
@@ -254,7 +254,7 @@ import Testing
     #expect(lines[..<2].contains { $0.hasPrefix("packstore: 'a") && $0.contains("is no name that can be stored") })
     #expect(lines[..<2].contains { $0.hasPrefix("packstore: 'sub/b") && $0.contains("is no name that can be stored") })
     #expect(
-      lines[2] == "packstore: the folder 'folder' holds what cannot be stored: rename or remove what is listed above")
+      lines[2] == "packstore: the folder 'folder' holds what cannot be stored: rename or remove what is listed")
     #expect(try playground.packstore("ls", "store").output.isEmpty, "nothing was added")
   }
 

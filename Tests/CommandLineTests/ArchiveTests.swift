@@ -69,18 +69,18 @@ import Testing
     _ = try package("P@2")
     #expect(try playground.packstore("import", "client", "P.pack", "-q").status == 0)
     let older = try playground.packstore("import", "client", "old.pack")
-    #expect(older.status == 1 && older.errors.contains("a higher version of the pack was taken before"))
+    #expect(older.status == 4 && older.errors.contains("a higher version of the pack was taken before"))
     #expect(try playground.packstore("import", "client", "old.pack", "--downgrade", "-q").status == 0)
     #expect(try playground.packstore("import", "client", "P.pack", "-q").status == 0)
     _ = try playground.shell("mv site.key first.key")
     _ = try package("P@2")
     let other = try playground.packstore("import", "client", "P.pack")
-    #expect(other.status == 1 && other.errors.contains("the pack is of another origin"))
+    #expect(other.status == 4 && other.errors.contains("the pack is of another origin"))
     let key = try #require(playground.packstore("keygen", "site.key").lines.first)
-    #expect(try playground.packstore("import", "client", "P.pack", "--trust", key).status == 1)
+    #expect(try playground.packstore("import", "client", "P.pack", "--trust", key).status == 4)
     #expect(try playground.packstore("import", "client", "P.pack", "--trust", key, "--adopt").status == 0)
     let wrong = try #require(playground.packstore("keygen", "first.key").lines.first)
-    #expect(try playground.packstore("import", "new", "P.pack", "--trust", wrong).status == 1)
+    #expect(try playground.packstore("import", "new", "P.pack", "--trust", wrong).status == 4)
   }
 
   @Test func damage() throws {
@@ -93,13 +93,13 @@ import Testing
       let run = try playground.packstore("import", "client-\(offset)", "damaged.pack", "-q")
       // What is not needed, such as a time or padding, may be damaged.
       let isWhole = try run.status == 0 && extracted("client-\(offset)")
-      #expect(isWhole || run.status == 1 && run.errors.hasPrefix("packstore: "), "at \(offset)")
+      #expect(isWhole || [3, 4, 7].contains(run.status) && run.errors.hasPrefix("packstore: "), "at \(offset)")
     }
     try playground.write(bytes.prefix(bytes.count / 2), to: "half.pack")
-    #expect(try playground.packstore("import", "half", "half.pack").status == 1)
+    #expect(try playground.packstore("import", "half", "half.pack").status == 7)
     try playground.write("no tar file", to: "text.pack")
     let text = try playground.packstore("import", "text", "text.pack")
-    #expect(text.status == 1 && text.errors.contains("archive"))
+    #expect(text.status == 7 && text.errors.contains("archive"))
     #expect(try playground.packstore("import", "none", "none.pack").status == 1 && !playground.exists("none"))
   }
 }

@@ -139,9 +139,9 @@ import Testing
       location /old/ { rewrite ^/old/(.*)$ http://127.0.0.1:$server_port/site/$1 permanent; }
       location /closed/ { return 403; }
       """)
-    try refuses("\(server.url)/closed", saying: "403")
-    try refuses("\(server.url)/nothing", saying: "there is no site")
-    try refuses("nowhere", saying: "there is no site")
+    try refuses("\(server.url)/closed", saying: "403", status: 3)
+    try refuses("\(server.url)/nothing", saying: "there is no site", status: 3)
+    try refuses("nowhere", saying: "there is no site", status: 3)
     try refuses("ftp://127.0.0.1/", saying: "only http and https", status: 2)
     try refuses("http://me:secret@127.0.0.1/", saying: "refused", status: 2)
     try pull("\(server.url)/old/")
@@ -158,7 +158,7 @@ import Testing
       http_proxy=\(server.url) packstore pull store http://packs.invalid/site -q || exit 9
       http_proxy=\(server.url) no_proxy=packs.invalid packstore pull store http://packs.invalid/site -q --json
       """)
-    #expect(run.status == 1, "without the proxy there is no such host")
+    #expect(run.status == 3, "without the proxy there is no such host")
     try expectWhole()
   }
 
@@ -178,12 +178,12 @@ import Testing
       "ssl_certificate \(folder)/tls.pem; ssl_certificate_key \(folder)/tls.key;", hasTLS: true)
     let site = "https://localhost:\(server.port)/site"
     let stranger = try playground.packstore("pull", "store", site)
-    #expect(stranger.status == 1 && stranger.errors.lowercased().contains("certificate"), "\(stranger.errors)")
+    #expect(stranger.status == 3 && stranger.errors.lowercased().contains("certificate"), "\(stranger.errors)")
     let known = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store \(site) --json")
     #expect(known.status == 0, "\(known.errors)")
     try expectWhole()
     let other = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store https://127.0.0.2:\(server.port)/site")
-    #expect(other.status == 1, "another name than the certificate's")
+    #expect(other.status == 3, "another name than the certificate's")
     let none = try playground.shell("SSL_CERT_FILE=folder/a packstore pull store \(site)")
     #expect(none.status == 1 && none.errors.contains("SSL_CERT_FILE names no file with certificates"))
   }
@@ -205,14 +205,14 @@ import Testing
     try playground.remove("web/site")
     try playground.remove("key")
     try publish()
-    try refuses("web/site", saying: "another")
-    try refuses("web/site", "--trust", String(key), saying: "another key")
-    try refuses("web/site", "--allow-unsigned", saying: "another")
+    try refuses("web/site", saying: "another", status: 4)
+    try refuses("web/site", "--trust", String(key), saying: "another key", status: 4)
+    try refuses("web/site", "--allow-unsigned", saying: "another", status: 4)
     try refuses("web/site", "--trust", "xyz", saying: "44 characters", status: 2)
     let wrong = try playground.packstore("keygen", "key").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
-    try refuses("web/site", "--trust", String(wrong), saying: "packstore trust STORE forget ID")
+    try refuses("web/site", "--trust", String(wrong), saying: "packstore trust STORE forget ID", status: 4)
     let theirs = try playground.packstore("keygen", "other").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
-    try refuses("web/site", "--trust", String(theirs), saying: "another key")
+    try refuses("web/site", "--trust", String(theirs), saying: "another key", status: 4)
   }
 
   @Test func rootsDoNotGoBack() throws {
@@ -235,8 +235,8 @@ import Testing
     var root = try playground.read("web/site/root")
     root[root.count - 70] ^= 1
     try playground.write(root, to: "web/site/root")
-    try refuses("web/site", saying: "signature")
-    try refuses("web/site", "--allow-unsigned", saying: "signature")
+    try refuses("web/site", saying: "signature", status: 4)
+    try refuses("web/site", "--allow-unsigned", saying: "signature", status: 4)
     #expect(!playground.exists("store/trust"), "nothing of it is believed")
   }
 
@@ -259,7 +259,7 @@ import Testing
         #expect(file.hasPrefix("segments/"))
         try expectWhole("store-\(names)")
       } else {
-        #expect(run.status == 1 && run.errors.contains(file), "\(file): \(run.errors)")
+        #expect(run.status == 7 && run.errors.contains(file), "\(file): \(run.errors)")
         #expect(try playground.packstore("log", "store-\(names)", "Game").status == 1)
         names += 1
       }
@@ -275,7 +275,7 @@ import Testing
     try publish()
     for file in playground.tree("web/site/versions") {
       try playground.remove("web/site/versions/\(file)")
-      try refuses("web/site", saying: "/web/site/versions/\(file)")
+      try refuses("web/site", saying: "/web/site/versions/\(file)", status: 3)
     }
   }
 

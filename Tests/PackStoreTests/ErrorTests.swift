@@ -11,6 +11,14 @@ import Testing
       "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair")
   }
 
+  /// A status of the core that Swift does not know would end as one without a name.
+  @Test func everyStatusIsKnown() {
+    let named = (1..<1000).map { PackStoreError.Code(rawValue: $0) }.filter { $0.description != "unknown" }
+    let unknown = named.filter { $0.known == nil }.map(\.description)
+    #expect(unknown == ["cancelled"], "a cancelled call throws CancellationError")
+    #expect(named.count == PackStoreError.Code.Known.allCases.count + 1)
+  }
+
   /// The offset is the one in the segment.
   @Test func corruptionUnderAnAsset() {
     var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a, asset Videos/a, asset b.m4v")

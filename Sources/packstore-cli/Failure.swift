@@ -1,0 +1,148 @@
+import PackDelivery
+import PackStore
+
+/// Why a command failed: what is told, and what the exit status comes from.
+struct Failure: Error {
+  var code: FailureCode
+  /// What went wrong, with names that are safe to show.
+  var finding: String
+  /// What to do about it, in terms of commands and options.
+  var remedy: String?
+  var facts = Facts()
+
+  /// What the failure is about, exactly, for programs.
+  struct Facts {
+    var store: String?
+    var site: String?
+    var pack: PackID?
+    /// The file, folder or asset concerned.
+    var path: String?
+    /// Where in a file of the store, in bytes.
+    var offset: UInt64?
+    /// What was asked of a server.
+    var url: String?
+    /// A number of bytes that would have been enough for the step that failed.
+    var neededByteCount: UInt64?
+    /// The process that is in the way.
+    var holder: UInt64?
+    /// What cannot be stored.
+    var notices: [Store.InstallNotice] = []
+  }
+
+  init(
+    _ code: FailureCode, _ finding: String, remedy: String? = nil, path: String? = nil, pack: PackID? = nil
+  ) {
+    self.code = code
+    self.finding = finding
+    self.remedy = remedy
+    facts.path = path
+    facts.pack = pack
+  }
+
+  /// One sentence: what went wrong, and what to do.
+  var sentence: String { remedy.map { "\(finding): \($0)" } ?? finding }
+}
+
+extension Failure {
+  /// The library's error with the command or option that helps.
+  init(_ error: PackStoreError) {
+    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
+    facts.pack = error.isAboutPack ? error.file.flatMap { try? PackID(validating: $0) } : nil
+    facts.path = facts.pack == nil ? error.concernedPath : nil
+    facts.offset = error.offset
+    facts.neededByteCount = error.neededByteCount
+    facts.holder = error.holder
+    facts.notices = error.notices
+  }
+
+  init(_ error: DeliveryError) {
+    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
+    let isURL = error.location?.contains("://") == true
+    facts.url = isURL ? error.location : nil
+    facts.path = isURL ? nil : error.location
+    facts.offset = error.offset
+  }
+
+  /// What another failure says, or nil for what is no failure of ours: wrong usage, help, a pipe that was closed.
+  init?(_ error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as PackStoreError: self.init(error)
+    case let error as DeliveryError: self.init(error)
+    case is CancellationError: self.init(.cancelled, "cancelled")
+    default: return nil
+    }
+  }
+}
+
+extension PackStoreError {
+  /// Whether ``file`` is the name of a pack.
+  fileprivate var isAboutPack: Bool {
+    code == .held || code == .otherOrigin || code == .downgrade || code == .conflict
+  }
+
+  /// ``file``, or of a read that failed the asset, which comes behind the store's file.
+  fileprivate var concernedPath: String? {
+    guard let file, let separator = file.firstRange(of: ", asset ") else { return file }
+    return String(file[separator.upperBound...])
+  }
+}
+
+// MARK: - The error object
+
+/// What `--json` prints for a failure.
+struct FailureReport: Encodable {
+  let level = "error"
+  let code: FailureCode
+  let exit: Int32
+  let retry: Bool
+  let message: String
+  let remedy, store, site, pack, path, url: String?
+  let offset, neededBytes, holder: UInt64?
+  let notices: [NoticeReport]?
+
+  init(_ failure: Failure) {
+    code = failure.code
+    exit = failure.code.exitStatus.rawValue
+    retry = failure.code.canRetry
+    message = failure.finding
+    remedy = failure.remedy
+    let facts = failure.facts
+    store = facts.store
+    site = facts.site
+    pack = facts.pack?.name
+    path = facts.path
+    url = facts.url
+    offset = facts.offset
+    neededBytes = facts.neededByteCount
+    holder = facts.holder
+    notices = facts.notices.isEmpty ? nil : facts.notices.map(NoticeReport.init)
+  }
+}
+
+/// What `--json` prints for a warning.
+struct WarningReport: Encodable {
+  let level = "warning"
+  let message: String
+}
+
+// MARK: - What commands are about
+
+/// A command that says what it is about, for errors that do not.
+protocol CommandWithSubject {
+  var subject: Failure.Facts { get }
+}
+
+/// An error and the facts of the command that it ended.
+struct CommandError: Error {
+  let cause: any Error
+  let subject: Failure.Facts
+
+  var failure: Failure? {
+    guard var failure = Failure(cause) else { return nil }
+    failure.facts.store = failure.facts.store ?? subject.store
+    failure.facts.site = failure.facts.site ?? subject.site
+    failure.facts.pack = failure.facts.pack ?? subject.pack
+    return failure
+  }
+}

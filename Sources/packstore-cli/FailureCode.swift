@@ -1,0 +1,169 @@
+import PackDelivery
+import PackStore
+
+/// One stable word for each way to fail: `code` of the error object that `--json` prints.
+enum FailureCode: String, CaseIterable, Encodable {
+  case failed
+  case usage
+  case cancelled
+
+  case invalidArgument = "invalid_argument"
+  case notFound = "not_found"
+  case notAStore = "not_a_store"
+  case wrongKind = "wrong_kind"
+  case readOnly = "read_only"
+  case busy
+  case refused
+  case sourceChanged = "source_changed"
+  case exists
+  case notContiguous = "not_contiguous"
+  case conflict
+  case held
+  case forked
+  case hostileNames = "hostile_names"
+  case isSite = "is_site"
+  case otherOrigin = "other_origin"
+  case downgrade
+  case stale
+  case outOfMemory = "out_of_memory"
+  case ioError = "io_error"
+  case noSpace = "no_space"
+  case corrupt
+  case newerFormat = "newer_format"
+  case otherDraft = "other_draft"
+  case purged
+  case untrusted
+  /// An origin that still has packs cannot be forgotten.
+  case inUse = "in_use"
+  /// A repair could not bring everything back.
+  case dataLost = "data_lost"
+
+  case invalidLocation = "invalid_location"
+  case noSite = "no_site"
+  case noPack = "no_pack"
+  case unreachable
+  case denied
+  case badResponse = "bad_response"
+  case siteChanged = "site_changed"
+  /// What came from a site is not what its root leads to; `corrupt` is damage in a store.
+  case siteCorrupt = "site_corrupt"
+  case notSigned = "not_signed"
+  case badSignature = "bad_signature"
+  case otherKey = "other_key"
+  case forkedRoot = "forked_root"
+  case fromTheFuture = "from_the_future"
+  case tooOld = "too_old"
+  case expired
+  /// The secret key that has to sign is not there.
+  case noKey = "no_key"
+}
+
+extension FailureCode {
+  var exitStatus: ProgramStatus {
+    switch self {
+    case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
+      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .purged, .inUse,
+      .noPack:
+      .failed
+    case .usage, .invalidArgument, .invalidLocation: .usage
+    case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network
+    case .otherOrigin, .downgrade, .stale, .untrusted, .notSigned, .badSignature, .otherKey, .forkedRoot,
+      .fromTheFuture, .tooOld, .expired, .noKey:
+      .trust
+    case .noSpace: .space
+    case .busy, .conflict: .busy
+    case .corrupt, .dataLost, .siteCorrupt: .damage
+    case .cancelled: .cancelled
+    }
+  }
+
+  /// Whether the same command may succeed later although its user changes nothing.
+  var canRetry: Bool {
+    switch self {
+    case .busy, .conflict, .sourceChanged, .stale, .outOfMemory, .unreachable, .badResponse, .siteChanged, .siteCorrupt,
+      .tooOld, .cancelled:
+      true
+    case .failed, .usage, .invalidArgument, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .exists,
+      .notContiguous, .held, .forked, .hostileNames, .isSite, .otherOrigin, .downgrade, .ioError, .noSpace, .corrupt,
+      .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noSite, .noPack, .denied,
+      .notSigned,
+      .badSignature, .otherKey, .forkedRoot, .fromTheFuture, .expired, .noKey:
+      false
+    }
+  }
+}
+
+extension FailureCode {
+  init(_ code: PackStoreError.Code) {
+    guard let known = code.known else {
+      self = .failed  // of a later core
+      return
+    }
+    self =
+      switch known {
+      case .invalidArgument: .invalidArgument
+      case .notFound: .notFound
+      case .notAStore: .notAStore
+      case .wrongKind: .wrongKind
+      case .readOnly: .readOnly
+      case .busy: .busy
+      case .refused: .refused
+      case .sourceChanged: .sourceChanged
+      case .exists: .exists
+      case .notContiguous: .notContiguous
+      case .conflict: .conflict
+      case .held: .held
+      case .forked: .forked
+      case .hostileNames: .hostileNames
+      case .isSite: .isSite
+      case .otherOrigin: .otherOrigin
+      case .downgrade: .downgrade
+      case .stale: .stale
+      case .outOfMemory: .outOfMemory
+      case .ioError: .ioError
+      case .noSpace: .noSpace
+      case .corrupt: .corrupt
+      case .newerFormat: .newerFormat
+      case .otherDraft: .otherDraft
+      case .purged: .purged
+      case .untrusted: .untrusted
+      }
+  }
+
+  init(_ code: DeliveryError.Code) {
+    self =
+      switch code.known {
+      case .invalidLocation: .invalidLocation
+      case .noSite: .noSite
+      case .noPack: .noPack
+      case .unreachable: .unreachable
+      case .ioError: .ioError
+      case .denied: .denied
+      case .badResponse: .badResponse
+      case .siteChanged: .siteChanged
+      case .corrupt: .siteCorrupt
+      case .newerFormat: .newerFormat
+      case .otherDraft: .otherDraft
+      case .notSigned: .notSigned
+      case .badSignature: .badSignature
+      case .otherKey: .otherKey
+      case .forkedRoot: .forkedRoot
+      case .fromTheFuture: .fromTheFuture
+      case .tooOld: .tooOld
+      case .expired: .expired
+      }
+  }
+
+  /// What a failed call of the system means.
+  init(systemError number: Int32) {
+    self =
+      switch Errno(rawValue: number) {
+      case .noSuchFileOrDirectory: .notFound
+      case .notDirectory, .isDirectory, .tooManySymbolicLinkLevels: .wrongKind
+      case .fileExists: .exists
+      case .noSpace, .diskQuotaExceeded: .noSpace
+      case .noMemory: .outOfMemory
+      default: .ioError
+      }
+  }
+}

@@ -1,0 +1,48 @@
+/// "Did you mean": the names that a mistyped one may stand for.
+
+/// Of `names` those that are nearest to `name`, the nearest first, three at most: a few edits away, for letters that were
+/// swapped, left out, added or mistaken, or with another case; or names that begin with it.
+func nearestNames(to name: String, among names: some Sequence<String>) -> [String] {
+  let wanted = Array(name.lowercased().unicodeScalars.prefix(maximumLength))
+  let limit = max(wanted.count / 3, 1)
+  let candidates = names.compactMap { candidate -> (name: String, distance: Int)? in
+    let scalars = Array(candidate.lowercased().unicodeScalars.prefix(maximumLength))
+    if let distance = editDistance(wanted, scalars, atMost: limit) { return (candidate, distance) }
+    return wanted.count >= 3 && scalars.starts(with: wanted) ? (candidate, limit) : nil
+  }
+  return candidates.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
+}
+
+/// `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`.
+func alternatives(_ names: [String]) -> String {
+  let quoted = names.map { "'\(escaped($0))'" }
+  guard let last = quoted.last, quoted.count > 1 else { return quoted.first ?? "" }
+  return quoted.dropLast().joined(separator: ", ") + " or " + last
+}
+
+/// `a, b, c`; of many the first ten, and how many more there are.
+func listed(_ names: [String]) -> String {
+  let shown = names.prefix(10).map { escaped($0) }.joined(separator: ", ")
+  return names.count > 10 ? "\(shown) and \(formatCount(names.count - 10)) more" : shown
+}
+
+/// What is longer is compared by its beginning: the work for one name is bounded.
+private let maximumLength = 128
+
+/// How many letters must be replaced, inserted, left out or swapped with the next, or nil if there are more than `limit`.
+private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar], atMost limit: Int) -> Int? {
+  guard abs(a.count - b.count) <= limit else { return nil }
+  var beforeLast: [Int] = []
+  var last = Array(0...b.count)
+  for (i, letter) in a.enumerated() {
+    var row = [i + 1]
+    for (j, other) in b.enumerated() {
+      var distance = min(last[j] + (letter == other ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+      if i > 0, j > 0, letter == b[j - 1], a[i - 1] == other { distance = min(distance, beforeLast[j - 1] + 1) }
+      row.append(distance)
+    }
+    if row.min() ?? 0 > limit { return nil }
+    (beforeLast, last) = (last, row)
+  }
+  return last[b.count] <= limit ? last[b.count] : nil
+}

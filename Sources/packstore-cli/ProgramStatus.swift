@@ -1,0 +1,20 @@
+/// How the program ends, as scripts see it. The manual, `packstore --help` and Docs/CommandLine.md list the same.
+enum ProgramStatus: Int32, CaseIterable {
+  case done = 0
+  /// Whatever has no status of its own.
+  case failed = 1
+  /// The command line makes no sense.
+  case usage = 2
+  /// The site could not be fetched.
+  case network = 3
+  /// A signature, key, origin, age or version is refused.
+  case trust = 4
+  /// The disk is full.
+  case space = 5
+  /// Another process is in the way.
+  case busy = 6
+  /// Bytes are damaged or lost.
+  case damage = 7
+  /// Ctrl-C or SIGTERM.
+  case cancelled = 130
+}

@@ -1,0 +1,210 @@
+import Foundation
+import PackDelivery
+import PackStore
+import Testing
+
+@testable import packstore_cli
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// How commands fail, as scripts see it: exit statuses, and the error object on standard error.
+@Suite struct FailureTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try playground.write(noise(90_000), to: "folder/a")
+    try playground.write("text", to: "folder/b")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+  }
+
+  /// Runs a command with `--json` and without; both have to end alike.
+  ///
+  /// - Returns: the error object.
+  @discardableResult
+  func fail(_ arguments: String..., status: ProgramStatus, code: String) throws -> NSDictionary {
+    let plain = try playground.packstore(arguments)
+    #expect(plain.status == status.rawValue, "\(arguments): \(plain.errors)")
+    #expect(plain.errors.hasPrefix("packstore: "))
+    let run = try playground.packstore(arguments + ["--json"])
+    #expect(run.status == status.rawValue, "\(arguments): \(run.errors)")
+    let object = try error(of: run)
+    #expect(object["code"] as? String == code, "\(run.errors)")
+    let message = try #require(object["message"] as? String)
+    #expect(plain.errors.contains(message), "both say the same: \(plain.errors)")
+    return object
+  }
+
+  /// The last line of standard error, of which every line is an object.
+  func error(of run: Run) throws -> NSDictionary {
+    let objects = try run.errors.split(separator: "\n").map {
+      try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary, "\($0)")
+    }
+    for warning in objects.dropLast() { #expect(warning["level"] as? String == "warning") }
+    let object = try #require(objects.last)
+    #expect(object["level"] as? String == "error")
+    #expect(object["exit"] as? Int32 == run.status)
+    let code = try #require((object["code"] as? String).flatMap(FailureCode.init))
+    #expect(object["retry"] as? Bool == code.canRetry)
+    return object
+  }
+
+  // MARK: - Each exit status
+
+  @Test func failed() throws {
+    let asset = try fail("cat", "store", "nothing", status: .failed, code: "not_found")
+    #expect(asset["path"] as? String == "nothing" && asset["store"] as? String == "store")
+    #expect(asset["retry"] as? Bool == false)
+    try fail("ls", "nowhere", status: .failed, code: "not_a_store")
+    try playground.write("x", to: "deep/down/x")
+    try playground.packstore("add", "store", "deep", "--pack", "Deep", "-q")
+    try fail("cat", "store", "down", status: .failed, code: "wrong_kind")
+    try playground.makeFolder("out/a")
+    let exists = try fail("extract", "store", "out", status: .failed, code: "exists")
+    #expect(exists["path"] as? String == "a")
+    try playground.packstore("add", "store", "folder", "--pack", "Q", "-q")
+    try playground.write("new", to: "folder/c")
+    try playground.packstore("add", "store", "folder", "--pack", "Q", "-q")
+    try playground.packstore("rollback", "store", "Q", "-q")
+    let held = try fail("add", "store", "folder", "--pack", "Q", status: .failed, code: "held")
+    #expect(held["pack"] as? String == "Q")
+  }
+
+  @Test func refusedNamesAreListed() throws {
+    try playground.link("folder/up", to: "../../elsewhere")
+    let object = try fail(
+      "add", "store", "folder", "--pack", "R", "--links", "follow", status: .failed, code: "refused")
+    #expect(object["notices"] as? [NSDictionary] == [["kind": "link_out", "path": "up"]])
+    #expect(object["path"] as? String == "folder" && object["pack"] as? String == "R")
+  }
+
+  @Test func usage() throws {
+    let value = try fail("add", "store", "folder", "--pack", "P", "--level", "77", status: .usage, code: "usage")
+    #expect(value["message"] as? String == "--level goes from 1 to 22, not 77")
+    #expect((value["remedy"] as? String)?.hasPrefix("Usage: packstore add ") == true)
+    try fail("add", "store", status: .usage, code: "usage")
+    try fail("frobnicate", status: .usage, code: "usage")
+    try fail("ls", "store", "--frobnicate", status: .usage, code: "usage")
+    try fail("cat", "store", "/a", status: .usage, code: "invalid_argument")
+    try fail("pull", "device", "gopher://example.org/", status: .usage, code: "invalid_location")
+    // What comes after '--' is a name, and no option.
+    let name = try playground.packstore("cat", "store", "--", "--json")
+    #expect(name.status == 1 && name.errors.hasPrefix("packstore: "))
+  }
+
+  @Test func network() throws {
+    let unreachable = try fail(
+      "pull", "device", "http://127.0.0.1:1/site", "--answer-limit", "1", status: .network, code: "unreachable")
+    #expect((unreachable["url"] as? String)?.hasPrefix("http://127.0.0.1:1/site") == true)
+    #expect(unreachable["retry"] as? Bool == true && unreachable["site"] as? String == "http://127.0.0.1:1/site")
+    let none = try fail("pull", "device", "folder", status: .network, code: "no_site")
+    #expect(none["retry"] as? Bool == false && none["path"] is String)
+  }
+
+  @Test func trust() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.packstore("keygen", "other", "-q")
+    let other = try playground.packstore("keygen", "other", "-q").lines[0]
+    try fail("pull", "device", "site", "--trust", other, status: .trust, code: "other_key")
+    try fail("publish", "store", "site", "--key", "none", status: .trust, code: "no_key")
+    try fail("publish", "store", "site", "--key", "other", status: .trust, code: "untrusted")
+    let pack = try fail("pull", "store", "site", status: .trust, code: "other_origin")
+    #expect(pack["pack"] as? String == "P")
+    var root = try playground.read("site/root")
+    root[root.count - 10] ^= 1
+    try playground.write(root, to: "site/root")
+    try fail("pull", "device", "site", status: .trust, code: "bad_signature")
+  }
+
+  /// The report says what was done all the same.
+  @Test func packsThatWereLeftAlone() throws {
+    try playground.packstore("add", "device", "folder", "--pack", "P", "-q")
+    try playground.packstore("add", "store", "folder", "--pack", "Q", "-q")
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    let run = try playground.packstore("pull", "device", "site", "--json")
+    #expect(try error(of: run)["code"] as? String == "other_origin")
+    let outcomes = try #require(run.json["packs"] as? [NSDictionary]).map { $0["outcome"] as? String }
+    #expect(outcomes == ["other_origin", "updated"])
+    let quiet = try playground.packstore("pull", "device", "site", "--quiet")
+    #expect(quiet.status == 4 && quiet.errors.hasPrefix("packstore: P is of another origin"), "errors are not quiet")
+  }
+
+  @Test(.enabled(if: access("/dev/full", W_OK) == 0)) func space() throws {
+    let plain = try playground.shell("packstore cat store a > /dev/full")
+    #expect(plain.status == 5)
+    let run = try playground.shell("packstore ls store --json > /dev/full")
+    #expect(run.status == 5)
+    #expect(try error(of: run)["code"] as? String == "no_space")
+  }
+
+  #if os(Linux)
+    @Test func busy() throws {
+      let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
+      try #require(lock >= 0)
+      defer { close(lock) }
+      var region = flock()
+      region.l_type = Int16(F_WRLCK)
+      region.l_whence = Int16(SEEK_SET)
+      region.l_len = 1
+      try #require(fcntl(lock, F_SETLK, &region) == 0)
+      let object = try fail("remove", "store", "P", "--no-wait", status: .busy, code: "busy")
+      #expect(object["retry"] as? Bool == true && object["store"] as? String == "store")
+    }
+  #endif
+
+  @Test func damage() throws {
+    let segment = try #require(
+      playground.tree("store/segments").first { (try? playground.read("store/segments/\($0)").count) ?? 0 > 90_000 })
+    var bytes = try playground.read("store/segments/\(segment)")
+    bytes[45_000] ^= 1
+    try playground.write(bytes, to: "store/segments/\(segment)")
+    let read = try fail("cat", "store", "a", status: .damage, code: "corrupt")
+    #expect(read["path"] as? String == "a" && read["offset"] is Int)
+    try fail("verify", "store", status: .damage, code: "corrupt")
+    try fail("repair", "store", "--dry-run", status: .damage, code: "data_lost")
+
+    let partial = try playground.packstore("extract", "store", "out", "--json")
+    #expect(partial.status == 7)
+    let object = try error(of: partial)
+    #expect(object["code"] as? String == "corrupt" && object["path"] as? String == "a")
+    #expect(try partial.json["files"] as? Int == 1, "the report says what was written")
+    #expect(try (partial.json["damaged"] as? [NSDictionary])?.map { $0["path"] as? String } == ["a"])
+    #expect(playground.tree("out") == ["b"])
+  }
+
+  // MARK: - What is said elsewhere
+
+  @Test func warningsAreObjects() throws {
+    let run = try playground.packstore("publish", "store", "site", "--key", "key", "--json")
+    #expect(run.status == 0)
+    let warning = try #require(
+      JSONSerialization.jsonObject(with: Data(run.errors.utf8)) as? NSDictionary, "\(run.errors)")
+    #expect(warning["level"] as? String == "warning")
+    #expect((warning["message"] as? String)?.hasPrefix("made a secret key in 'key'") == true)
+  }
+
+  @Test func documentsListEveryStatusAndCode() throws {
+    let help = try playground.packstore("--help").output
+    let manual = try document("packstore.1")
+    let page = try document("CommandLine.md")
+    for status in ProgramStatus.allCases {
+      #expect(help.firstMatch(of: try Regex("\\b\(status.rawValue)\\s+[a-z]")) != nil, "--help: \(status)")
+      #expect(manual.contains("\n.TP\n.B \(status.rawValue)\n"), "packstore.1: \(status)")
+      #expect(page.contains("\n| \(status.rawValue) | "), "CommandLine.md: \(status)")
+    }
+    for code in FailureCode.allCases {
+      let row = "\n| `\(code.rawValue)` | \(code.exitStatus.rawValue) | \(code.canRetry ? "yes" : "no") | "
+      #expect(page.contains(row), "CommandLine.md lacks \(row)")
+    }
+  }
+
+  private func document(_ name: String) throws -> String {
+    let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Docs/\(name)")
+    return try String(contentsOf: docs, encoding: .utf8)
+  }
+}
