@@ -4,6 +4,8 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 BUILD := .build
 BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
+# What benchmarks find out, with every sample; Benchmarks/Results has a page of each.
+RAW := $(BUILD)/bench
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
@@ -61,26 +63,24 @@ bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchm
 	@rm -f $(BUILD)/peers/release.yaml  # This plan would not notice files that are new here.
 	$(BENCH_BUILD) --product packstore-peers
 	$(BENCH_BUILD) --product packstore
-	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 \
-	  --output Benchmarks/Results/reads.md --json Benchmarks/Results/reads.json \
+	@mkdir -p $(RAW)
+	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
-	$(BUILD)/peers/release/packstore-peers mechanisms --cold --repetitions 5 \
-	  --output Benchmarks/Results/mechanisms.md --json Benchmarks/Results/mechanisms.json >/dev/null
-	$(BUILD)/peers/release/packstore-peers swap \
-	  --output Benchmarks/Results/swap.md --json Benchmarks/Results/swap.json \
+	$(BUILD)/peers/release/packstore-peers mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
+	$(BUILD)/peers/release/packstore-peers swap --json $(RAW)/swap.json \
 	  --html Benchmarks/Results/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
-	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 \
-	  --output Benchmarks/Results/ingest.md --json Benchmarks/Results/ingest.json
+	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 --json $(RAW)/ingest.json >/dev/null
+	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest,$(RAW)/$(name).json)
 	Scripts/readme-figures
 
 bench-update: release  ## Measure what updates cost, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
 	@Scripts/setup --optional $(UPDATE_PEERS)
 	pairs="$(or $(PAIRS),$$(Benchmarks/fetch-pairs $(BUILD)/pairs))"; \
-	results=$(if $(QUICK),$(BUILD),Benchmarks/Results)/update; \
+	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages; \
 	$(BUILD)/release/packstore-bench update $(if $(QUICK),--quick) \
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
-	  --output $$results.md --json $$results.json --html $$results.html --svg $$results.svg >/dev/null; \
-	status=$$?; Scripts/readme-figures && exit $$status
+	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
+	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
 
 sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long.
 	# The undefined-behaviour sanitizer is in the fuzz targets: Swift's linker driver does not know it here.
