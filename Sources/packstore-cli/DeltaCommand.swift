@@ -29,21 +29,23 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
       the first version has anywhere are not in the file, nor are names and hashes that follow from them. Both versions \
       must be kept: 'packstore log' lists them. A site is a store, too.
 
-        packstore delta Packs Tutorial 3 4 -o Tutorial-3-4.delta
-        packstore delta public/packs Tutorial 3 4 -o Tutorial-3-4.delta --level best
+        packstore delta Packs Tutorial@3 @4 -o Tutorial-3-4.delta
+        packstore delta public/packs Tutorial@previous Tutorial -o Tutorial.delta --level best
       """
   )
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The pack.", transform: parsePackID)
-  var pack: PackID
+  @Argument(
+    help: .init("The version that is there, such as Tutorial@3 or Tutorial@previous.", valueName: "pack@version"),
+    transform: parseVersionName)
+  var from: VersionName
 
-  @Argument(help: "The number of the version that is there.")
-  var from: UInt64
-
-  @Argument(help: "The number of the version that is to come of it.")
-  var to: UInt64
+  @Argument(
+    help: .init(
+      "The version that is to come of it, such as Tutorial@4 or @4; without '@' the current one.",
+      valueName: "pack[@version]"))
+  var to: String
 
   @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
   var output: String
@@ -67,16 +69,25 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
 
   func validate() throws {
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard from.which != nil else {
+      throw ValidationError("which version of \(from.pack) is there? Write \(from.pack)@3 or \(from.pack)@previous")
+    }
+    guard try target.pack == from.pack else {
+      throw ValidationError("a delta leads from one version of a pack to another of the same pack")
+    }
     guard !unsigned || key.key == nil else { throw ValidationError("--unsigned and --key exclude each other") }
   }
 
-  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+  var subject: Failure.Facts { .init(store: store.store, pack: from.pack) }
+
+  private var target: VersionName { get throws { try VersionName(to, of: from.pack) } }
 
   func run() async throws {
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
     let source = try openStore(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
-    try requireVersions(of: source)
+    let snapshot = try source.makeSnapshot()
+    let (old, new) = try (from.find(in: snapshot), target.find(in: snapshot))
     let file = try outputFile(output, force: force)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
     var options = Store.DeltaOptions()
@@ -88,7 +99,8 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
     let clock = ContinuousClock()
     let start = clock.now
     let result = try await source.makeDelta(
-      of: pack, fromVersion: from, toVersion: to, file: FilePath(file), signedBy: key, options: options
+      of: from.pack, fromVersion: old.number, toVersion: new.number, file: FilePath(file), signedBy: key,
+      options: options
     ) { bar.update(Progress(activity: "comparing", bytesDone: $0.byteCount, bytesTotal: $0.totalByteCount)) }
     let duration = clock.now - start
     bar.finish()
@@ -100,15 +112,6 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
       try out.lines(summary(result, duration))
     }
     try out.flush()
-  }
-
-  private func requireVersions(of source: Store) throws {
-    let snapshot = try source.makeSnapshot()
-    for number in [from, to] where snapshot.version(number, of: pack) == nil {
-      throw Failure(
-        .notFound, "\(pack)@\(number) is not kept in '\(escaped(store.store))'", remedy: "see 'packstore log'",
-        pack: pack)
-    }
   }
 
   private func summary(_ result: Store.DeltaResult, _ duration: Duration) -> [String] {

@@ -9,11 +9,12 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       packstore diff <a> <b> [--store <store>]
       """,
     discussion: """
-      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. With \
-      a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
+      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. B may \
+      leave out the pack: '@3'. With a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
       room as they do compressed. Differences are no error.
 
         packstore diff Packs Tutorial@previous Tutorial
+        packstore diff Packs Tutorial@3 @5
         packstore diff Assets.old Assets
       """
   )
@@ -33,7 +34,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     if storePath == nil, let version = operands.first(where: { $0.contains("@") && !$0.contains("/") }) {
       throw ValidationError("which store is '\(escaped(version))' in? Name it first, or with --store")
     }
-    switch try (operand(operands.count - 2), operand(operands.count - 1)) {
+    switch try compared() {
     case (.folder, .folder), (.version, .version): return
     default:
       throw ValidationError(
@@ -44,7 +45,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: storePath) }
 
   func run() async throws {
-    switch try (operand(operands.count - 2), operand(operands.count - 1)) {
+    switch try compared() {
     case (.version(let old), .version(let new)):
       try compare(old, new, in: openStore(at: storePath ?? "", options: .readOnly))
     case (.folder(let old), .folder(let new)):
@@ -55,7 +56,13 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
 
   private var storePath: String? { operands.count == 3 ? operands[0] : store }
 
-  private func operand(_ index: Int) throws -> Operand { try Operand(operands[index], inStore: storePath != nil) }
+  /// The two to compare. The second one is of the first one's pack where it names none.
+  private func compared() throws -> (Operand, Operand) {
+    let old = try Operand(operands[operands.count - 2], inStore: storePath != nil, of: nil)
+    var pack: PackID?
+    if case .version(let name) = old { pack = name.pack }
+    return (old, try Operand(operands[operands.count - 1], inStore: storePath != nil, of: pack))
+  }
 
   private func compareFolders(_ old: String, _ new: String) async throws {
     try requireFolder(old)
@@ -141,53 +148,11 @@ private enum Operand {
   case version(VersionName)
 
   /// With a store, a name without a slash is a pack's; without one, everything is a folder.
-  init(_ text: String, inStore: Bool) throws {
+  ///
+  /// - Parameter knownPack: the pack of a version without one.
+  init(_ text: String, inStore: Bool, of knownPack: PackID?) throws {
     let isVersion = inStore && !text.contains("/") && text != "." && text != ".."
-    self = isVersion ? .version(try VersionName(text)) : .folder(text)
-  }
-}
-
-/// `Tutorial@3`, `Tutorial@previous`, `Tutorial`.
-private struct VersionName {
-  enum Which {
-    case current, previous
-    case number(UInt64)
-  }
-
-  let pack: PackID
-  var which = Which.current
-
-  init(pack: PackID) { self.pack = pack }
-
-  init(_ text: String) throws {
-    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-    pack = try parsePackID(String(parts[0]))
-    guard parts.count == 2, parts[1] != "current" else { return }
-    if parts[1] == "previous" {
-      which = .previous
-    } else if let number = UInt64(parts[1]), number > 0 {
-      which = .number(number)
-    } else {
-      throw ValidationError("'\(escaped(text))' is no version: write \(pack)@3, \(pack)@previous or \(pack)")
-    }
-  }
-
-  func find(in snapshot: Snapshot) throws -> PackVersion {
-    let versions = snapshot.versions(of: pack)
-    guard let current = versions.first else { throw noSuchPack(pack) }
-    switch which {
-    case .current: return current
-    case .previous:
-      guard versions.count > 1 else {
-        throw Failure(.notFound, "no version before \(current) is kept", remedy: "see 'packstore log'", pack: pack)
-      }
-      return versions[1]
-    case .number(let number):
-      guard let version = versions.first(where: { $0.number == number }) else {
-        throw Failure(.notFound, "\(pack)@\(number) is not kept", remedy: "see 'packstore log'", pack: pack)
-      }
-      return version
-    }
+    self = isVersion ? .version(try VersionName(text, of: knownPack)) : .folder(text)
   }
 }
 

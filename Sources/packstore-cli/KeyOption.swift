@@ -92,17 +92,6 @@ struct EncodingOptions: ParsableArguments {
   }
 }
 
-/// Reads `PACK` or `PACK@N`.
-@Sendable func parsePublishedPack(_ text: String) throws -> Site.PublishedPack {
-  let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-  let pack = try parsePackID(String(parts[0]))
-  guard parts.count == 2 else { return Site.PublishedPack(pack) }
-  guard let number = UInt64(parts[1]), number > 0 else {
-    throw ValidationError("'\(text)' names no version: write PACK@3, or PACK for the current one")
-  }
-  return Site.PublishedPack(pack, version: number)
-}
-
 extension Progress {
   init(_ progress: Site.PublishProgress) {
     switch progress {

@@ -61,8 +61,16 @@ struct PackOption: ParsableArguments {
 
 /// Reads a pack's name from the command line.
 @Sendable func parsePackID(_ name: String) throws -> PackID {
+  if let sign = name.firstIndex(of: "@") {
+    throw ValidationError(
+      "'\(escaped(name))' names a version, but a pack is wanted: write '\(escaped(String(name[..<sign])))'")
+  }
+  return try parsePackName(name)
+}
+
+func parsePackName(_ name: some StringProtocol) throws -> PackID {
   do {
-    return try PackID(validating: name)
+    return try PackID(validating: String(name))
   } catch {
     throw ValidationError(
       "a pack's name has 1 to 128 letters, digits, '-', '_' and '.', and begins with neither '-' nor '.'")

@@ -17,9 +17,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var store: StoreArgument
 
   @Argument(
-    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@n]"),
-    transform: parsePublishedPack)
-  var pack: Site.PublishedPack
+    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@version]"),
+    transform: parseVersionName)
+  var version: VersionName
 
   @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
   var output: String
@@ -33,18 +33,18 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var encoding: EncodingOptions
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
+  var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
-    guard try source.packs().contains(where: { $0.id == pack.pack }) else { throw noSuchPack(pack.pack) }
+    let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try outputFile(output, force: force)
     let key = try key.open(quiet: report.quiet)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await write(file, of: source, key, bar)
+    let result = try await write(pack, to: file, of: source, key, bar)
     let duration = clock.now - start
     bar.finish()
 
@@ -69,9 +69,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     return options
   }
 
-  private func write(_ file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar) async throws
-    -> Store.ArchiveResult
-  {
+  private func write(
+    _ pack: Site.PublishedPack, to file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar
+  ) async throws -> Store.ArchiveResult {
     do {
       return try await source.package(pack, to: FilePath(file), signedBy: key, options: options, replacing: force) {
         bar.update(Progress($0))

@@ -8,29 +8,30 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
       Of each pack the current and the previous version are kept, or as many as 'packstore add --keep' says, and those \
       that are pinned.
 
-        packstore pin Packs Tutorial 3
+        packstore pin Packs Tutorial@3
       """
   )
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The pack.", transform: parsePackID)
-  var pack: PackID
-
-  @Argument(help: .init("The version's number.", valueName: "number"))
-  var version: UInt64
+  @Argument(
+    help: .init(
+      "The version, such as Tutorial@3 or Tutorial@previous; without '@' the current one.", valueName: "pack[@version]"),
+    transform: parseVersionName)
+  var version: VersionName
 
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+  var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)
-    try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, version] transaction in
-      try transaction.pin(pack, version: version)
+    let version = try version.find(in: store.makeSnapshot())
+    try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
+      try transaction.pin(version.pack, version: version.number)
     }
-    try reportPins(of: pack, in: store, report, done: "\(pack)@\(version) is pinned")
+    try reportPins(of: version.pack, in: store, report, done: "\(version) is pinned")
   }
 }
 

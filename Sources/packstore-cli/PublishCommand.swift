@@ -28,9 +28,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   var site: String
 
   @Argument(
-    help: .init("The packs (default: all), each at its current version or at one that is kept.", valueName: "pack[@n]"),
-    transform: parsePublishedPack)
-  var packs: [Site.PublishedPack] = []
+    help: .init(
+      "The packs (default: all), each at its current version or at one that is kept.", valueName: "pack[@version]"),
+    transform: parseVersionName)
+  var packs: [VersionName] = []
 
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
@@ -66,8 +67,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
-    let known = try source.packs().map(\.id)
-    if let missing = packs.first(where: { !known.contains($0.pack) }) { throw noSuchPack(missing.pack) }
+    let snapshot = try source.makeSnapshot()
+    let packs = try packs.map { try $0.publishedPack(in: snapshot) }
     let key = try key.open(quiet: report.quiet, makesOne: !pathExists(FilePath("\(site)/root")))
     let site = try Site(at: FilePath(site))
     var options = encoding.publishOptions

@@ -10,28 +10,30 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
       'packstore unpin'. Going forward again works alike.
 
         packstore rollback Packs Tutorial
-        packstore rollback Packs Tutorial --to 5
+        packstore rollback Packs Tutorial@5
       """
   )
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The pack.", transform: parsePackID)
-  var pack: PackID
-
-  @Option(help: .init("The version (default: the one that was current before).", valueName: "number"))
-  var to: UInt64?
+  @Argument(
+    help: .init(
+      "The version, such as Tutorial@3; without '@' the one that was current before.", valueName: "pack[@version]"),
+    transform: parseVersionName)
+  var version: VersionName
 
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+  var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)
-    let (before, now) = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack, to] transaction in
+    let pack = version.pack
+    let number = try targetNumber(in: store.makeSnapshot())
+    let (before, now) = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
       let before = transaction.packs.first { $0.id == pack }?.version.number
-      return (before, try transaction.rollBack(pack, toVersion: to))
+      return (before, try transaction.rollBack(pack, toVersion: number))
     }
 
     let output = Output()
@@ -42,6 +44,14 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
       try output.lines(["\(now) is current\(whence); held there until 'packstore unpin \(self.store.store) \(pack)'"])
     }
     try output.flush()
+  }
+
+  /// Nil for the version before, which the library knows best: of a pack that was removed it is the last one.
+  private func targetNumber(in snapshot: Snapshot) throws -> UInt64? {
+    switch version.which {
+    case nil, .previous: nil
+    default: try version.find(in: snapshot).number
+    }
   }
 }
 

@@ -62,7 +62,7 @@ import Testing
     try playground.packstore("add", "origin", "new", "--pack", "P", "-q")
     let options = ["--unsigned", "--level", "fast", "-q"]
     try #require(
-      try playground.packstore(["delta", "origin", "P", "1", "2", "-o", "file.delta"] + options).status == 0)
+      try playground.packstore(["delta", "origin", "P@1", "P@2", "-o", "file.delta"] + options).status == 0)
   }
 
   /// Applies the delta until the store's folder was seen to change so often, and kills it. `changes` is how often it was.

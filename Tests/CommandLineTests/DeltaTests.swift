@@ -20,7 +20,7 @@ import Testing
 
   private func makeDelta(_ options: String...) throws -> Run {
     try playground.packstore(
-      ["delta", "store", "P", "1", "2", "-o", "file.delta", "--key", "key", "--force"] + options)
+      ["delta", "store", "P@1", "@2", "-o", "file.delta", "--key", "key", "--force"] + options)
   }
 
   @Test func thereAndApplied() throws {
@@ -62,7 +62,7 @@ import Testing
     let refused = try playground.packstore("apply", "client", "file.delta", "--trust", other)
     #expect(refused.status == 4 && refused.errors.contains("signed by another key"))
     try #require(
-      try playground.packstore("delta", "store", "P", "1", "2", "-o", "bare.delta", "--unsigned").status == 0)
+      try playground.packstore("delta", "store", "P@1", "@2", "-o", "bare.delta", "--unsigned").status == 0)
     let bare = try playground.packstore("apply", "client", "bare.delta", "--trust", key)
     #expect(bare.status == 4 && bare.errors.contains("nobody signed the delta"))
     let unsure = try playground.packstore("apply", "client", "bare.delta")
@@ -90,11 +90,13 @@ import Testing
   }
 
   @Test(arguments: [
-    (["delta", "store", "P", "1", "7", "-o", "f"], 1, "P@7 is not kept"),
-    (["delta", "store", "Q", "1", "2", "-o", "f"], 1, "Q@1 is not kept"),
-    (["delta", "store", "P", "1", "2"], 2, "--output"),
-    (["delta", "store", "P", "1", "2", "-o", "f", "--level", "23"], 2, "level"),
-    (["delta", "nowhere", "P", "1", "2", "-o", "f"], 1, "nowhere"),
+    (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "P@7 is not kept"),
+    (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "there is no pack 'Q'"),
+    (["delta", "store", "P", "P@2", "-o", "f"], 2, "which version of P"),
+    (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
+    (["delta", "store", "P@1", "@2"], 2, "--output"),
+    (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
+    (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
     (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
     (["apply", "client", "folder/large", "--allow-unsigned"], 7, "no delta"),
     (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
@@ -118,20 +120,20 @@ import Testing
   @Test func whatIsNoFileIsNotReplaced() throws {
     _ = try playground.shell("mkfifo pipe; ln -s nowhere dangling; ln -s real.delta linked; touch real.delta")
     for name in ["pipe", "dangling", "folder", "/dev/null"] {
-      let run = try playground.packstore("delta", "store", "P", "1", "2", "-o", name, "--key", "key")
+      let run = try playground.packstore("delta", "store", "P@1", "@2", "-o", name, "--key", "key")
       #expect(run.status == 1 && run.errors.contains("'\(name)'"), "\(run.errors)")
       let package = try playground.packstore("package", "store", "P", "-o", name, "--key", "key")
       #expect(package.status == 1 && package.errors.contains("'\(name)'"), "\(package.errors)")
     }
     #expect(try playground.shell("test -c /dev/null && test -p pipe && test -L dangling").status == 0)
     try #require(
-      try playground.packstore("delta", "store", "P", "1", "2", "-o", "linked", "--key", "key", "--force").status == 0)
+      try playground.packstore("delta", "store", "P@1", "@2", "-o", "linked", "--key", "key", "--force").status == 0)
     #expect(try playground.shell("test -L linked").status == 0 && !playground.read("real.delta").isEmpty)
   }
 
   /// What was written before was replaced without a word.
   @Test func whatIsThereStays() throws {
-    for arguments in [["delta", "store", "P", "1", "2"], ["package", "store", "P"]] {
+    for arguments in [["delta", "store", "P@1", "@2"], ["package", "store", "P"]] {
       try playground.write("mine", to: "file")
       let command = arguments + ["-o", "file", "--key", "key"]
       let run = try playground.packstore(command)
@@ -143,7 +145,7 @@ import Testing
   }
 
   @Test func cutShort() throws {
-    try playground.packstore("delta", "store", "P", "1", "2", "-o", "file.delta", "--unsigned")
+    try playground.packstore("delta", "store", "P@1", "@2", "-o", "file.delta", "--unsigned")
     let bytes = try playground.read("file.delta")
     try playground.write(Array(bytes.dropLast()), to: "file.delta")
     let run = try playground.packstore("apply", "client", "file.delta", "--allow-unsigned")

@@ -27,10 +27,10 @@ import Testing
     #expect(run.output == "P@2 is current, from 3; held there until 'packstore unpin store P'\n")
     #expect(try content() == "version 2")
     #expect(try states().map { $0.prefix(8) } == ["P@2 held", "P@3 \(try states()[1].dropFirst(4).prefix(4))"])
-    let json = try playground.packstore("rollback", "store", "P", "--to", "3", "--json").json
+    let json = try playground.packstore("rollback", "store", "P@3", "--json").json
     #expect(json == ["pack": "P", "from": 2, "to": 3])
     #expect(try content() == "version 3")
-    let again = try playground.packstore("rollback", "store", "P", "--to", "3").output
+    let again = try playground.packstore("rollback", "store", "P@3").output
     #expect(again == "P@3 is current; held there until 'packstore unpin store P'\n")
     #expect(try playground.packstore("rollback", "store", "P", "--quiet").output == "")
     #expect(try playground.packstore("verify", "store", "--deep").status == 0)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func pins() throws {
-    #expect(try playground.packstore("pin", "store", "P", "2").output == "P@2 is pinned\n")
+    #expect(try playground.packstore("pin", "store", "P@2").output == "P@2 is pinned\n")
     for number in 4...6 {
       try playground.write("version \(number)", to: "folder/file")
       _ = try playground.packstore("add", "store", "folder", "--pack", "P")
@@ -63,11 +63,44 @@ import Testing
       try playground.packstore("unpin", "store", "P", "--json").json == ["pack": "P", "held": false, "pinned": []])
   }
 
+  /// One way to write a version, wherever one is taken.
+  @Test func versionsAreWrittenAlike() throws {
+    for (name, number) in [("P", 3), ("P@current", 3), ("P@previous", 2), ("P@2", 2)] {
+      #expect(try playground.packstore("unpin", "store", "P").status == 0)
+      #expect(try playground.packstore("pin", "store", name).output == "P@\(number) is pinned\n")
+      let package = ["package", "store", name, "-o", "file", "--key", "key", "--force", "--json"]
+      #expect(try playground.packstore(package).json["version"] as? Int == number)
+      let published = try playground.packstore("publish", "store", "site-\(name)", name, "--key", "key", "--json").json
+      #expect((published["packs"] as? [NSDictionary])?.map { $0["version"] as? Int } == [number])
+    }
+    for (old, new) in [("P@2", "P@3"), ("P@previous", "P"), ("P@2", "@3"), ("P@previous", "@current")] {
+      let delta = ["delta", "store", old, new, "-o", "file", "--unsigned", "--force", "--json"]
+      let made = try playground.packstore(delta).json
+      #expect(made["from"] as? Int == 2 && made["to"] as? Int == 3)
+      #expect(try playground.packstore("diff", "store", old, new, "-q").output == "changed  file (9 B, was 9 B)\n")
+    }
+    #expect(
+      try playground.packstore("rollback", "store", "P@current", "--json").json == ["pack": "P", "from": 3, "to": 3])
+    #expect(try playground.packstore("rollback", "store", "P@previous", "--json").json["to"] as? Int == 2)
+  }
+
+  @Test(arguments: [
+    ["pin", "store", "P@0"], ["pin", "store", "P@"], ["pin", "store", "P@+1"], ["pin", "store", "P@9007199254740992"],
+    ["pin", "store", "P", "2"], ["pin", "store", "@2"], ["rollback", "store", "P", "--to", "2"],
+    ["rollback", "store", "P@old"], ["delta", "store", "P", "2", "3", "-o", "f"], ["remove", "store", "P@2"],
+    ["log", "store", "P@2"], ["cat", "store", "file", "--pack", "P@2"], ["unpin", "store", "P@2"],
+  ])
+  func whatIsNoVersion(arguments: [String]) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 2, "\(run.errors)")
+    #expect(try content() == "version 3" && states().map { $0.prefix(4) } == ["P@3 ", "P@2 "].map { $0.prefix(4) })
+  }
+
   @Test func removedWithItsHistory() throws {
     #expect(try playground.packstore("remove", "store", "P", "--keep-history").output == "removed P@3\n")
     #expect(try playground.packstore("ls", "store").output == "")
     #expect(try states().allSatisfy { $0.contains("removed") })
-    let back = try playground.packstore("rollback", "store", "P", "--to", "2")
+    let back = try playground.packstore("rollback", "store", "P@2")
     #expect(back.output == "P@2 is current, after it was removed; held there until 'packstore unpin store P'\n")
     #expect(try content() == "version 2")
     _ = try playground.packstore("remove", "store", "P", "--keep-history")
@@ -77,9 +110,8 @@ import Testing
 
   @Test(arguments: [
     (["rollback", "store", "Q"], "no such pack 'Q'"),
-    (["rollback", "store", "P", "--to", "1"], "P@1 is not kept; kept: 2, 3"),
-    (["rollback", "store", "P", "--to", "0"], "versions are numbered from 1 'P'"),
-    (["pin", "store", "P", "9"], "P@9 is not kept; kept: 2, 3"),
+    (["rollback", "store", "P@1"], "P@1 is not kept"),
+    (["pin", "store", "P@9"], "P@9 is not kept"),
     (["unpin", "store", "Q"], "no such pack 'Q'"),
   ])
   func whatIsNotThere(arguments: [String], message: String) throws {

@@ -98,7 +98,7 @@ import Testing
     try #require(
       playground.shell(
         "mkdir in && packstore package store P -o in/archive --key in/key -q"
-          + " && packstore delta store P 1 2 -o in/delta --key in/key -q"
+          + " && packstore delta store P@1 P@2 -o in/delta --key in/key -q"
       ).status == 0)
     try #require(
       playground.shell("cp -R store old && packstore rollback old P -q && packstore unpin old P -q").status == 0)

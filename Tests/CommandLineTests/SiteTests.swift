@@ -16,7 +16,7 @@ import Testing
   /// A site was a store that any command committed to, and lost files under its clients.
   @Test(arguments: [
     ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
-    ["rollback", "site", "P"], ["pin", "site", "P", "1"], ["unpin", "site", "P"], ["pull", "site", "site"],
+    ["rollback", "site", "P"], ["pin", "site", "P@1"], ["unpin", "site", "P"], ["pull", "site", "site"],
     ["import", "site", "P.pack"],
   ])
   func commandsThatCommitAreRefused(_ arguments: [String]) throws {

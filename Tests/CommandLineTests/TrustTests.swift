@@ -150,7 +150,7 @@ import Testing
   @Test func aDeltaIsNotReplayed() throws {
     for content in ["one", "two", "three"] { try add(content, to: "author", "--keep", "9") }
     try publish("author", "site", "P@1")
-    let made = try playground.packstore("delta", "author", "P", "1", "2", "-o", "1-2.delta", "--key", "key", "-q")
+    let made = try playground.packstore("delta", "author", "P@1", "P@2", "-o", "1-2.delta", "--key", "key", "-q")
     try #require(made.status == 0)
     #expect(try pull("site", "-q").status == 0)
     try publish("author", "site", "P@3")

@@ -1,0 +1,77 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+/// A version of a pack, as every command takes it: `Tutorial@3`, `Tutorial@previous`, `Tutorial@current`; `Tutorial` is the
+/// version that the command says. Where the pack is clear, `@3` will do.
+struct VersionName: Sendable {
+  enum Which: Equatable, Sendable {
+    case current
+    /// The one that was current before.
+    case previous
+    case number(UInt64)
+  }
+
+  let pack: PackID
+  /// Nil where only the pack is named.
+  var which: Which?
+
+  init(pack: PackID, which: Which? = nil) {
+    self.pack = pack
+    self.which = which
+  }
+
+  /// - Parameter knownPack: the pack of a version without one.
+  init(_ text: String, of knownPack: PackID? = nil) throws {
+    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    if let knownPack, parts[0].isEmpty, parts.count == 2 {
+      pack = knownPack
+    } else {
+      pack = try parsePackName(parts[0])
+    }
+    guard parts.count == 2 else { return }
+    switch parts[1] {
+    case "current": which = .current
+    case "previous": which = .previous
+    default:
+      // Digits only: no sign.
+      guard parts[1].utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(parts[1]),
+        1...PackVersion.lastNumber ~= number
+      else {
+        throw ValidationError(
+          "'\(escaped(text))' names no version: write \(pack)@3, \(pack)@previous or \(pack)@current")
+      }
+      which = .number(number)
+    }
+  }
+
+  /// The version, among those that are kept.
+  ///
+  /// - Parameter standard: what a name without a version means.
+  func find(in snapshot: Snapshot, standard: Which = .current) throws -> PackVersion {
+    let versions = snapshot.versions(of: pack)
+    guard let current = versions.first else { throw noSuchPack(pack) }
+    switch which ?? standard {
+    case .current: return current
+    case .previous:
+      guard versions.count > 1 else {
+        throw Failure(.notFound, "no version before \(current) is kept", remedy: "see 'packstore log'", pack: pack)
+      }
+      return versions[1]
+    case .number(let number):
+      guard let version = versions.first(where: { $0.number == number }) else {
+        throw Failure(.notFound, "\(pack)@\(number) is not kept", remedy: "see 'packstore log'", pack: pack)
+      }
+      return version
+    }
+  }
+
+  /// For a publisher. The current version stays what it is when the publication reads it.
+  func publishedPack(in snapshot: Snapshot) throws -> Site.PublishedPack {
+    let version = try find(in: snapshot)
+    return Site.PublishedPack(pack, version: which == nil || which == .current ? nil : version.number)
+  }
+}
+
+/// Reads `PACK` or `PACK@VERSION`.
+@Sendable func parseVersionName(_ text: String) throws -> VersionName { try VersionName(text) }
