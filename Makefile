@@ -17,7 +17,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release install setup format lint bench bench-update sanitize coverage torture fuzz golden clean help
+.PHONY: demo test build release install setup format lint bench bench-update sanitize coverage torture fuzz portability golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -106,6 +106,9 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
+
+portability:  ## Build the core for arm64, 32-bit ARM and big-endian s390x, and compare what it stores: TARGETS=aarch64 for one.
+	Tests/Portability/run $(BUILD)/portability
 
 golden: build  ## Write the golden files again after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden

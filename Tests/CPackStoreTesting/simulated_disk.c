@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// Address space kept for each mapped file, so that it can grow while mapped and all its mappings see the same bytes.
-static const size_t area_reserve = (size_t)1 << 30;
 enum { LINKS_FOLLOWED = 40 };
 
 static uint64_t sectors_up(uint64_t byte_count) { return pks__align_up(byte_count, SIM__SECTOR); }
@@ -52,7 +50,7 @@ static void node_free(sim__node *node) {
   sim__image_release(node->stale);
   free(node->pieces);
   free(node->sizes);
-  if (node->area != NULL) { (void)munmap(node->area, area_reserve); }
+  if (node->area != NULL) { (void)munmap(node->area, SIM__AREA_RESERVE); }
   for (size_t i = 0; i < node->entry_count; i++) { sim__text_release(node->entries[i].name); }
   free(node->entries);
   for (size_t i = 0; i < node->op_count; i++) {
@@ -393,7 +391,7 @@ static void area_protect(const sim__node *file, bool writable) {
 static void area_show(sim__node *file, uint64_t offset, uint64_t byte_count) {
   if (file->area == NULL) { return; }
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t wanted = pks__min64(pks__align_up(file->live->size, page), area_reserve);
+  uint64_t wanted = pks__min64(pks__align_up(file->live->size, page), SIM__AREA_RESERVE);
   if (wanted < file->area_bytes && mprotect(file->area + wanted, file->area_bytes - wanted, PROT_NONE) != 0) {
     abort();
   }
@@ -408,7 +406,7 @@ static void area_show(sim__node *file, uint64_t offset, uint64_t byte_count) {
 int sim__area_open(sim__node *file, bool writable) {
   bool first = file->area == NULL;
   if (first) {
-    void *area = mmap(NULL, area_reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *area = mmap(NULL, SIM__AREA_RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) { return ENOMEM; }
     file->area = area;
   }
@@ -426,7 +424,7 @@ void sim__area_close(sim__node *file, bool writable) {
   file->maps--;
   file->writable_maps -= writable;
   if (file->maps == 0) {
-    (void)munmap(file->area, area_reserve);
+    (void)munmap(file->area, SIM__AREA_RESERVE);
     file->area = NULL;
     file->area_bytes = 0;
   } else if (writable && file->writable_maps == 0) {

@@ -25,6 +25,10 @@
 
 #define SIM__PRINTF(text, first) __attribute__((format(printf, text, first)))
 
+/// Address space kept for each mapped file, so that it can grow while mapped and all its mappings see the same bytes. A file
+/// that is longer cannot be mapped. Where pointers have 32 bits, there is less to keep.
+static const size_t SIM__AREA_RESERVE = (size_t)1 << (sizeof(void *) > 4 ? 30 : 24);
+
 enum {
   SIM__SECTOR = 512,  ///< what a disk writes whole or not at all
   SIM__PAGE = 4096,   ///< what images share

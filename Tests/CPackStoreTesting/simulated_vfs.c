@@ -608,7 +608,7 @@ static int do_map(void *context, pks_vfs_file file, size_t byte_count, bool writ
   if (error == 0 && byte_count == 0) { error = EINVAL; }
   if (error == 0 && sim__node_of(disk, handle->node)->kind != PKS_VFS_KIND_FILE) { error = EACCES; }
   if (error == 0 && writable && !handle->writable) { error = EACCES; }
-  if (error == 0 && byte_count > (size_t)1 << 30) { error = ENOMEM; }
+  if (error == 0 && byte_count > SIM__AREA_RESERVE) { error = ENOMEM; }
   if (error == 0 && verdict.lie != 0 && !writable) {
     uint8_t *copy = map_wrongly(disk, &verdict, sim__node_of(disk, handle->node), byte_count);
     map_copy(process, copy, byte_count);
