@@ -3,21 +3,22 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 BUILD := .build
-BENCH_BUILD = $(SWIFT) build -c release --package-path Benchmarks/Peers --scratch-path $(BUILD)/peers
 # What benchmarks find out, with every sample; Benchmarks/Results has a page of each.
 RAW := $(BUILD)/bench
+# Finds packstore and packstore-bench where `make release` leaves them.
+COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
 PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
-SOURCES := Sources Tests Package.swift Benchmarks/Peers/Sources Benchmarks/Peers/Package.swift
+SOURCES := Sources Tests Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 
 # Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release install setup format lint bench bench-update sanitize coverage torture fuzz portability golden clean help
+.PHONY: demo test build release install setup format lint bench bench-update bench-sweep bench-test compare sanitize coverage torture fuzz portability golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -57,30 +58,41 @@ lint:  ## Check the formatting of the sources, words and widths, and that the RE
 	@Scripts/tidy
 	Scripts/readme-figures --check
 
-bench: setup  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.
-	@Scripts/setup --optional $(PEERS)
-	# Another package, which builds the program that it measures as well: in a folder of its own.
-	@rm -f $(BUILD)/peers/release.yaml  # This plan would not notice files that are new here.
-	$(BENCH_BUILD) --product packstore-peers
-	$(BENCH_BUILD) --product packstore
+# A package of its own, built in a folder of its own.
+compare: release
+	@rm -f $(BUILD)/compare/release.yaml  # This plan would not notice files that are new.
+	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-compare
 	@mkdir -p $(RAW)
-	$(BUILD)/peers/release/packstore-peers all --minutes 5 --counts 20000,1000000 --json $(RAW)/reads.json \
+
+bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.
+	@Scripts/setup --optional $(PEERS)
+	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 2 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
-	$(BUILD)/peers/release/packstore-peers mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
-	$(BUILD)/peers/release/packstore-peers swap --json $(RAW)/swap.json \
+	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
+	$(COMPARE) swaps --rounds 2 --repetitions 4 --json $(RAW)/swap.json \
 	  --html Benchmarks/Results/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
-	Benchmarks/compare-ingest --packstore $(BUILD)/peers/release/packstore --runs 2 --json $(RAW)/ingest.json >/dev/null
-	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest,$(RAW)/$(name).json)
+	Benchmarks/compare-ingest --runs 2 --json $(RAW)/ingest.json >/dev/null
+	Benchmarks/compare-ingest --second-version --tools packstore --json $(RAW)/second-version.json >/dev/null
+	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest second-version,$(RAW)/$(name).json)
 	Scripts/readme-figures
 
-bench-update: release  ## Measure what updates cost, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
+bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
 	@Scripts/setup --optional $(UPDATE_PEERS)
 	pairs="$(or $(PAIRS),$$(Benchmarks/fetch-pairs $(BUILD)/pairs))"; \
 	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages; \
-	$(BUILD)/release/packstore-bench update $(if $(QUICK),--quick) \
+	$(COMPARE) updates $(if $(QUICK),--quick) \
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
 	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
+
+bench-sweep: compare  ## Measure what sizes were chosen by, which takes hours: FOLDERS="name=folder ..." PAIRS="name=old:new ...".
+	$(COMPARE) sweep $(foreach folder,$(FOLDERS),--folder $(folder)) $(foreach pair,$(PAIRS),--pair $(pair)) \
+	  --json $(RAW)/sweep.json >/dev/null
+	Benchmarks/summarize $(RAW)/sweep.json
+
+bench-test: setup  ## Run the tests of the package that compares.
+	$(SWIFT) build --build-tests --package-path Benchmarks --scratch-path $(BUILD)/compare
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --package-path Benchmarks --scratch-path $(BUILD)/compare
 
 sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long.
 	# The undefined-behaviour sanitizer is in the fuzz targets: Swift's linker driver does not know it here.

@@ -35,8 +35,6 @@ let package = Package(
     .library(name: "PackStore", targets: ["PackStore"]),
     .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
-    // For benchmarks only: lets a package beside this one measure PackStore's peers with the same commands.
-    .library(name: "BenchmarkKit", targets: ["BenchmarkKit"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
   ],
@@ -104,8 +102,8 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
-    .target(
-      name: "BenchmarkKit",
+    .executableTarget(
+      name: "packstore-bench",
       dependencies: [
         "PackStore", "CPackStore", "CZstd", "CXXHash",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -113,7 +111,6 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
-    .executableTarget(name: "packstore-bench", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
     .target(
       name: "CPackStoreTesting",
       dependencies: ["CPackStore"],
@@ -162,7 +159,8 @@ let package = Package(
     .testTarget(
       name: "PublicSurfaceTests", dependencies: ["PackStore", "PackAuthoring", "PackDelivery"],
       swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]),
-    .testTarget(name: "BenchmarkKitTests", dependencies: ["BenchmarkKit"], swiftSettings: swiftSettings),
+    // `packstore-bench update` runs the program `packstore`.
+    .testTarget(name: "BenchTests", dependencies: ["packstore-bench", "packstore-cli"], swiftSettings: swiftSettings),
     .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli", "PackStore"], swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11

@@ -1,0 +1,36 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// PackStore beside others, and its settings beside each other. A package of its own, so that nothing of it is resolved or built
+/// where PackStore is embedded.
+///
+/// Nothing of the others is needed to build it: libraries are loaded, and programs are looked for, when it runs.
+let swiftSettings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  products: [.executable(name: "packstore-compare", targets: ["packstore-compare"])],
+  dependencies: [
+    // Nothing is fetched from sites in this process; so neither HTTP nor TLS is built.
+    .package(name: "PackStore", path: "..", traits: []),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "packstore-compare",
+      dependencies: [
+        .product(name: "PackStore", package: "PackStore"), .product(name: "CPackStore", package: "PackStore"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings + [.enableExperimentalFeature("Lifetimes")]
+    ),
+    .testTarget(name: "CompareTests", dependencies: ["packstore-compare"], swiftSettings: swiftSettings),
+  ]
+)

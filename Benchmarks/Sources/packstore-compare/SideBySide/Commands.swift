@@ -1,0 +1,51 @@
+import ArgumentParser
+
+struct ReadsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reads",
+    abstract: "PackStore beside databases, file system images and archives: every workload but swaps.",
+    discussion: """
+      Runs `packstore-bench all` and measures the same with the peers that are installed. --only chooses among these.
+
+        packstore-compare reads --html reads.html --json reads.json
+      """
+  )
+
+  @Option(help: .init("After how many minutes of a round a program begins nothing new.", valueName: "n"))
+  var minutes = 3.0
+
+  @OptionGroup var counts: AssetCounts
+  @OptionGroup var sideBySide: SideBySide
+  @OptionGroup var options: BenchmarkOptions
+
+  func run() throws {
+    let counts = counts.list(options)
+    let arguments = ["all", "--minutes", "\(minutes)", "--counts", counts.map(String.init).joined(separator: ",")]
+    let report = try sideBySide.measure(arguments, AllCommand.workloads(options, counts: counts), options) {
+      $0.secondLimit = minutes * 60
+      $0.secondsPerComparison = AllCommand.secondsPerComparison
+    }
+    try report.deliver(to: options.files)
+  }
+}
+
+struct SwapsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "swaps",
+    abstract: "Replace one asset of a pack of a hundred, beside a database that does the same.",
+    discussion: "  packstore-compare swaps --svg swap.svg"
+  )
+
+  @OptionGroup var counts: SwapCounts
+  @OptionGroup var sideBySide: SideBySide
+  @OptionGroup var options: BenchmarkOptions
+
+  func run() throws {
+    let counts = counts.list(options)
+    let arguments = ["swap", "--counts", counts.map(String.init).joined(separator: ",")]
+    let report = try sideBySide.measure(arguments, [Swap(counts: counts)], options) {
+      $0.secondsPerComparison = SwapCommand.secondsPerComparison
+    }
+    try report.deliver(to: options.files)
+  }
+}

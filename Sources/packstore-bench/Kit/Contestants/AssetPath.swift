@@ -1,0 +1,42 @@
+/// The path of an asset or folder, relative to the data set's folder, spelled in every form that an interface may want,
+/// so that no contestant pays for a conversion that another is spared.
+struct AssetPath {
+  /// UTF-8, NUL-terminated. Valid as long as the list that the path comes from.
+  let utf8: UnsafePointer<CChar>
+
+  /// Bytes of UTF-8 without the NUL.
+  let utf8Count: Int
+
+  let string: String
+}
+
+/// Paths in the order in which they are asked for, their bytes back to back in memory in that order: whoever asks has
+/// the path at hand, so reading it should not cost a cache miss. Never changes, so that any thread may use it.
+final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
+  let startIndex = 0
+  let endIndex: Int
+  private let bytes: UnsafeMutableBufferPointer<CChar>
+  private let paths: [AssetPath]
+
+  init(_ strings: some Collection<String>) {
+    endIndex = strings.count
+    bytes = .allocate(capacity: Swift.max(strings.reduce(0) { $0 + $1.utf8.count + 1 }, 1))
+    var next = bytes.baseAddress!
+    paths = strings.map { string in
+      // A copy, so that the string's own bytes lie in this order as well.
+      let path = AssetPath(
+        utf8: next, utf8Count: string.utf8.count, string: String(decoding: string.utf8, as: UTF8.self))
+      for byte in string.utf8 {
+        next.initialize(to: CChar(bitPattern: byte))
+        next += 1
+      }
+      next.initialize(to: 0)
+      next += 1
+      return path
+    }
+  }
+
+  deinit { bytes.deallocate() }
+
+  subscript(index: Int) -> AssetPath { paths[index] }
+}

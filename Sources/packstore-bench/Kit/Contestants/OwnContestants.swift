@@ -1,0 +1,6 @@
+/// Who takes part in what `packstore-bench` measures.
+enum OwnContestants {
+  static let all: [any Contestant] = [
+    PackStoreContestant.swift, PackStoreContestant.c, PackStoreContestant.sequential, PlainFiles(),
+  ]
+}

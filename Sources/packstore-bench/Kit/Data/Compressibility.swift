@@ -1,0 +1,26 @@
+import Foundation
+
+/// Tells files that compression pays for from others, by the rule by which the core stores frames raw.
+enum Compressibility {
+  /// Those of the assets whose content is compressible, or is not.
+  static func assets(_ assets: [DataSet.Asset], of folder: String, with content: Content) throws -> [DataSet.Asset] {
+    let encoder = try ZstdEncoder()
+    let paths = AssetPaths(assets.map(\.path))
+    let root = try FileFolder(folder)
+    return try zip(assets, paths).filter { _, path in
+      let isCompressible = try MappedFile(path, in: root).withBytes { try compresses($0, with: encoder) }
+      return isCompressible == (content != .incompressible)
+    }.map(\.0)
+  }
+
+  /// Whether any stretch of a frame's length compresses: an asset that lies raw in one piece has none.
+  private static func compresses(_ bytes: UnsafeRawBufferPointer, with encoder: ZstdEncoder) throws -> Bool {
+    let frameLength = 128 << 10
+    let room = Buffer(byteCount: ZstdEncoder.capacity(for: frameLength))
+    for begin in stride(from: 0, to: bytes.count, by: frameLength) {
+      let frame = UnsafeRawBufferPointer(rebasing: bytes[begin..<min(begin + frameLength, bytes.count)])
+      if try encoder.encode(frame, into: room.bytes) != nil { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// Small assets back to back in one plain file that is open: what reading one costs without any store around it.
+final class PackedFile {
+  private let file: FileHandle
+  private let path = AssetPaths(["packed file"])
+  private let ranges: [Range<Int>]
+  private let rawLengths: [Int]
+  private let isRaw: [Bool]
+  private let decoder = ZstdDecoder()
+  private let room: Buffer
+
+  /// - Parameter compressing: each asset by itself, as the core's level 3 does, unless that saves nothing.
+  init(_ dataSet: DataSet, compressing: Bool, at target: String) throws {
+    let folder = try FileFolder(dataSet.folder)
+    let encoder = try ZstdEncoder()
+    let encoded = Buffer(byteCount: ZstdEncoder.capacity(for: dataSet.longest))
+    var bytes = Data()
+    var ranges: [Range<Int>] = []
+    var isRaw: [Bool] = []
+    for path in dataSet.paths {
+      try MappedFile(path, in: folder).withBytes { raw in
+        let length = compressing ? try encoder.encode(raw, into: encoded.bytes) : nil
+        let stored = length.map { UnsafeRawBufferPointer(rebasing: encoded.bytes[..<$0]) } ?? raw
+        ranges.append(bytes.count..<(bytes.count + stored.count))
+        isRaw.append(length == nil)
+        bytes.append(contentsOf: stored)
+      }
+    }
+    try bytes.write(to: URL(fileURLWithPath: target))
+    file = try FileHandle(forReadingFrom: URL(fileURLWithPath: target))
+    room = Buffer(byteCount: encoded.bytes.count)
+    self.ranges = ranges
+    self.isRaw = isRaw
+    rawLengths = dataSet.assets.map(\.byteCount)
+  }
+
+  func read(_ asset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    let range = ranges[asset]
+    if isRaw[asset] {
+      let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<range.count])
+      return try readFully(file.fileDescriptor, at: range.lowerBound, into: target, path[0])
+    }
+    let stored = UnsafeMutableRawBufferPointer(rebasing: room.bytes[..<range.count])
+    try readFully(file.fileDescriptor, at: range.lowerBound, into: stored, path[0])
+    let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<rawLengths[asset]])
+    try decoder.decode(UnsafeRawBufferPointer(stored), into: target)
+  }
+}
+
+/// Small assets in the very frames that a store holds: `pread` of the frame, libzstd, and a copy of the asset's part.
+final class SharedFrameLimit {
+  private let frames: StoreFrames
+  private let files: [FileHandle]
+  private let path = AssetPaths(["segment"])
+  private let decoder = ZstdDecoder()
+  private let stored: Buffer
+  private let raw: Buffer
+  /// Where each asset begins in the raw bytes of all frames.
+  private let positions: [Int]
+  private let lengths: [Int]
+
+  init(_ dataSet: DataSet, ofStoreAt path: String) throws {
+    frames = try StoreFrames(ofStoreAt: path)
+    files = try frames.files.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
+    stored = Buffer(byteCount: frames.frames.map(\.storedLength).max() ?? 0)
+    raw = Buffer(byteCount: frames.frames.map(\.rawLength).max() ?? 0)
+    lengths = dataSet.assets.map(\.byteCount)
+    // Assets are stored in order of paths. With duplicates the place is not the asset's own, but one as good.
+    var next = 0
+    var positions: [Int] = []
+    for length in lengths {
+      positions.append(next % max(frames.rawByteCount, 1))
+      next += length
+    }
+    self.positions = positions
+  }
+
+  func read(_ asset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    var position = positions[asset]
+    var done = 0
+    while done < lengths[asset], position < frames.rawByteCount {
+      let frame = frames.frames[frames.index(holding: position)]
+      let bytes = try decoded(frame)
+      let begin = position - frame.rawOffset
+      let count = min(lengths[asset] - done, frame.rawLength - begin)
+      memcpy(memory.baseAddress! + done, bytes.baseAddress! + begin, count)
+      done += count
+      position += count
+    }
+  }
+
+  private func decoded(_ frame: StoreFrames.Frame) throws -> UnsafeMutableRawBufferPointer {
+    let target = UnsafeMutableRawBufferPointer(rebasing: (frame.isRaw ? raw : stored).bytes[..<frame.storedLength])
+    try readFully(files[frame.file].fileDescriptor, at: frame.offset, into: target, path[0])
+    if frame.isRaw { return target }
+    let out = UnsafeMutableRawBufferPointer(rebasing: raw.bytes[..<frame.rawLength])
+    try decoder.decode(UnsafeRawBufferPointer(target), into: out)
+    return out
+  }
+}

@@ -1,0 +1,53 @@
+import CZstd
+import Foundation
+
+/// libzstd said no.
+struct ZstdError: Error, CustomStringConvertible {
+  let description: String
+
+  /// The result of a libzstd function, unless it is an error code.
+  static func check(_ result: Int) throws -> Int {
+    guard ZSTD_isError(result) == 0 else {
+      throw ZstdError(description: "zstd: \(String(cString: ZSTD_getErrorName(result)))")
+    }
+    return result
+  }
+}
+
+/// Encodes frames as the core does: content size, no checksum, raw when the saving is under one sixteenth.
+final class ZstdEncoder {
+  let context: OpaquePointer
+
+  init(level: Int32 = 3) throws {
+    context = ZSTD_createCCtx()
+    try set(ZSTD_c_compressionLevel, level)
+    try set(ZSTD_c_dictIDFlag, 0)
+  }
+
+  deinit { ZSTD_freeCCtx(context) }
+
+  func set(_ parameter: ZSTD_cParameter, _ value: Int32) throws {
+    _ = try ZstdError.check(ZSTD_CCtx_setParameter(context, parameter, value))
+  }
+
+  /// Encodes `raw` to the beginning of `out` and returns the length, or nil when the frame is better stored raw.
+  func encode(_ raw: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) throws -> Int? {
+    let length = try ZstdError.check(ZSTD_compress2(context, out.baseAddress, out.count, raw.baseAddress, raw.count))
+    return raw.count - length >= (raw.count + 15) / 16 ? length : nil
+  }
+
+  static func capacity(for rawLength: Int) -> Int { ZSTD_compressBound(rawLength) }
+}
+
+final class ZstdDecoder {
+  let context: OpaquePointer
+
+  init() { context = ZSTD_createDCtx() }
+
+  deinit { ZSTD_freeDCtx(context) }
+
+  func decode(_ encoded: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) throws {
+    _ = try ZstdError.check(
+      ZSTD_decompressDCtx(context, out.baseAddress, out.count, encoded.baseAddress, encoded.count))
+  }
+}

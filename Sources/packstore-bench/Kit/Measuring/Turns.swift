@@ -1,0 +1,59 @@
+import Foundation
+
+/// One participant of a comparison.
+struct Turn {
+  let name: String
+  var isLimit = false
+  /// Compares what the participant delivers with the source, once, before anything is timed. Warms caches as well.
+  var check: () throws -> Void = {}
+  /// One repetition. Only what it times itself counts.
+  let measure: () throws -> Sample
+}
+
+/// How often participants take turns.
+struct Repetitions {
+  var count: Int
+  /// After so much time nothing is repeated any more, if there are three samples of each participant.
+  var secondLimit: Double
+  /// Whether limits take turns as well.
+  var includesLimits = true
+}
+
+extension Comparison {
+  /// Lets everybody run once per repetition, beginning with another one each time, so that what disturbs the machine hits
+  /// all of them alike.
+  ///
+  /// A participant that fails is left out with the reason. The others go on.
+  mutating func take(_ turns: [Turn], _ repetitions: Repetitions) {
+    note("  \(title)" + (point.map { ", \(grouped($0.size)) \($0.axis)" } ?? ""))
+    var turns = turns.filter { turn in
+      (repetitions.includesLimits || !turn.isLimit) && attempt(turn) { try turn.check() } != nil
+    }
+    var samples: [String: [Sample]] = [:]
+    let watch = Stopwatch()
+    for repetition in 0..<repetitions.count {
+      if repetition >= 3, watch.seconds > repetitions.secondLimit { break }
+      for position in turns.indices {
+        let turn = turns[(position + repetition) % turns.count]
+        guard let sample = attempt(turn, turn.measure) else { continue }
+        samples[turn.name, default: []].append(sample)
+      }
+      turns.removeAll { turn in absences.contains { $0.name == turn.name } }
+    }
+    entries = turns.map { Entry($0.name, isLimit: $0.isLimit, samples[$0.name] ?? []) }.filter { !$0.samples.isEmpty }
+  }
+
+  private mutating func attempt<Result>(_ turn: Turn, _ body: () throws -> Result) -> Result? {
+    guard !absences.contains(where: { $0.name == turn.name }) else { return nil }
+    Interruption.waitForTheEnd()
+    do {
+      return try body()
+    } catch let error as Unavailable {
+      absences.append(Absence(name: turn.name, reason: error.reason))
+    } catch {
+      absences.append(Absence(name: turn.name, reason: "failed: \(error)"))
+    }
+    note("    \(turn.name): \(absences.last!.reason)")
+    return nil
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+
+/// Everything that a run found out. Its JSON holds every sample.
+struct Report: Codable {
+  /// The version of the JSON layout: rises when a field changes its meaning or goes away.
+  var format = 1
+  let environment: Environment
+  let fileSystem: String
+  let settings: Settings
+  /// Who took part, in the order of the tables.
+  var contestants: [Contestant]
+  /// Who could not, and why.
+  var absences: [Comparison.Absence]
+  var sections: [Section] = []
+  /// What the README shows of it.
+  var headlines: [Headline] = []
+  /// Workloads that were left out, and why.
+  var omissions: [String] = []
+  var cacheState = ""
+  var seconds = 0.0
+
+  struct Settings: Codable {
+    let seed: UInt64
+    let data: String
+    let repetitions: Int
+    let threadsForLarge: Int
+    let threadsForSmall: Int
+    let isQuick: Bool
+  }
+
+  struct Contestant: Codable {
+    let name: String
+    let note: String
+  }
+
+  /// One workload.
+  struct Section: Codable {
+    let title: String
+    var comparisons: [Comparison] = []
+  }
+}
+
+extension Report {
+  init(_ session: Session) {
+    environment = Environment()
+    fileSystem = FileSystem.name(of: session.workspace)
+    settings = Settings(
+      seed: session.options.seed, data: session.dataSets.description, repetitions: session.repetitions.count,
+      threadsForLarge: session.threadsForLarge, threadsForSmall: session.threadsForSmall,
+      isQuick: session.options.quick)
+    contestants = session.contestants.map { .init(name: $0.name, note: $0.note) }
+    absences = session.absences
+  }
+
+  mutating func finish(_ session: Session) {
+    seconds = session.watch.seconds
+    let measured = Set(sections.flatMap(\.comparisons).flatMap(\.entries).map(\.name))
+    contestants.removeAll { !measured.contains($0.name) }
+    headlines = Headline.all(of: self)
+    omissions += session.omissions
+    let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""
+    cacheState = "page cache warm" + cold
+  }
+
+  /// Somebody delivered wrong bytes or broke down, other than by not being available.
+  var hasFailures: Bool {
+    sections.flatMap(\.comparisons).flatMap(\.absences).contains { $0.reason.hasPrefix("failed") }
+  }
+}
