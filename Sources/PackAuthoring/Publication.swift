@@ -59,7 +59,7 @@ struct Publication {
   private static func check(_ wanted: [Site.PublishedPack], in snapshot: Snapshot) throws {
     for pack in wanted {
       guard let current = snapshot.pack(pack.pack) else {
-        throw PackStoreError.noPack(pack.pack, among: snapshot.packs)
+        throw PackStoreError.noPack(pack.pack, among: snapshot.packs.map(\.id))
       }
       let number = pack.version ?? current.version.number
       guard snapshot.version(number, of: pack.pack) != nil else {

@@ -38,7 +38,7 @@ struct Unpublication {
   private func check(_ packs: [PackID], _ root: SiteRoot?) throws {
     let present = Set(try site.store.packs().map(\.id)).union(root?.packs.map(\.id) ?? [])
     for pack in packs where !present.contains(pack) {
-      throw PackStoreError(.notFound, "the site has no such pack", file: pack.name)
+      throw PackStoreError.noPack(pack, among: present, of: "the site")
     }
   }
 

@@ -15,6 +15,12 @@ public struct DeliveryError: Error, Hashable, Sendable {
   /// Where in the file, in bytes.
   public var offset: UInt64?
 
+  /// The pack concerned.
+  package var pack: PackID?
+
+  /// Names of packs that may have been meant.
+  package var suggestions: [String] = []
+
   package init(_ code: Code, _ reason: String, at location: String? = nil, offset: UInt64? = nil) {
     self.code = code
     self.reason = reason
@@ -103,6 +109,7 @@ extension DeliveryError: CustomStringConvertible {
   /// What to do about it, in terms of this library; nil where the finding says it all.
   public var remedy: String? {
     switch code {
+    case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
     case .unreachable: "try again later; what came so far is kept"
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if it stays so, tell whoever runs the site"

@@ -1,13 +1,25 @@
 extension PackStoreError {
-  /// There is no such pack; those that there are.
-  package static func noPack(_ id: PackID, among packs: [Store.Pack]) -> Self {
-    let names = packs.map(\.id.name).sorted().prefix(10).joined(separator: ", ")
-    return Self(.notFound, "there is no pack '\(id)'; packs: \(packs.isEmpty ? "none" : names)")
+  /// There is no such pack: those that may have been meant, or those that there are.
+  ///
+  /// - Parameter place: what has the packs, such as "the site".
+  package static func noPack(_ id: PackID, among packs: some Sequence<PackID>, of place: String? = nil) -> Self {
+    let names = packs.map(\.name).sorted()
+    let nearest = nearestNames(to: id.name, among: names)
+    let finding = place.map { "\($0) has no pack '\(id)'" } ?? "there is no pack '\(id)'"
+    var error = Self(.notFound, nearest.isEmpty ? "\(finding); packs: \(listed(names))" : finding)
+    error.specificRemedy = nearest.isEmpty ? nil : "did you mean \(alternatives(nearest))?"
+    error.suggestions = nearest
+    error.pack = id
+    return error
   }
 
-  /// A version is not kept; those that are.
+  /// A version is not kept: those that are.
   package static func notKept(_ number: UInt64, of pack: PackID, among versions: [PackVersion]) -> Self {
-    let numbers = versions.map(\.number).sorted().map(String.init).joined(separator: ", ")
-    return Self(.notFound, "\(pack)@\(number) is not kept; kept: \(numbers)")
+    let kept = versions.map(\.number).sorted()
+    var error = Self(
+      .notFound, "\(pack)@\(number) is not kept; kept: \(listed(kept.map(String.init)))")
+    error.suggestions = kept.prefix(10).map { "\(pack)@\($0)" }
+    error.pack = pack
+    return error
   }
 }

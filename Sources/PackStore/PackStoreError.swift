@@ -43,6 +43,12 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   /// What to do about it, where what ``code`` suggests is of no help.
   package var specificRemedy: String?
 
+  /// The pack concerned, where ``file`` does not name it.
+  package var pack: PackID?
+
+  /// What may have been meant: names of packs, or versions as `Tutorial@3`.
+  package var suggestions: [String] = []
+
   package init(_ code: Code, _ reason: String, file: String? = nil, systemError: Errno? = nil) {
     self.code = code
     self.reason = reason

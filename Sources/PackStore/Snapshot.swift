@@ -79,7 +79,7 @@ extension Snapshot {
   func scope(_ id: PackID?) throws -> UInt32 {
     guard let id else { return anyPack }
     let index = index(of: id)
-    guard index != anyPack else { throw PackStoreError.noPack(id, among: packs) }
+    guard index != anyPack else { throw PackStoreError.noPack(id, among: packs.map(\.id)) }
     return index
   }
 }

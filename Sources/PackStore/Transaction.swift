@@ -44,7 +44,7 @@ public struct Transaction: ~Copyable {
   ///   the pack is removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
-    try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) }
+    try naming(pack) { try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) } }
   }
 
   /// Stages that a kept version of a pack is its current one again, and holds the pack there.
@@ -61,7 +61,7 @@ public struct Transaction: ~Copyable {
   public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
     var now = pks_pack_version()
     if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
-    try naming(version, of: pack) { try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) } }
+    try naming(pack, version) { try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) } }
     return PackVersion(now, of: pack)
   }
 
@@ -100,23 +100,24 @@ public struct Transaction: ~Copyable {
   ///
   /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
   public mutating func trim(_ pack: PackID, keeping count: Int) throws {
-    try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) }
+    try naming(pack) { try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) } }
   }
 
   /// Stages that a version is kept, whatever the number of versions to keep.
   ///
   /// - Throws: `notFound` when there is no such pack or version.
   public mutating func pin(_ pack: PackID, version: UInt64) throws {
-    try naming(version, of: pack) { try check { pks_txn_pin(pointer, pack.name, version, $0) } }
+    try naming(pack, version) { try check { pks_txn_pin(pointer, pack.name, version, $0) } }
   }
 
-  /// Says which versions are kept where the one that is asked for is not.
-  private func naming(_ version: UInt64?, of pack: PackID, _ body: () throws -> Void) throws {
+  /// Says which packs there are where one is not, and which versions are kept.
+  private func naming(_ pack: PackID, _ version: UInt64? = nil, _ body: () throws -> Void) throws {
     do {
       try body()
     } catch let error as PackStoreError where error.code == .notFound {
       let kept = versions(of: pack)
-      guard let version, !kept.isEmpty else { throw error }
+      guard !kept.isEmpty else { throw PackStoreError.noPack(pack, among: packs.map(\.id)) }
+      guard let version else { throw error }
       throw PackStoreError.notKept(version, of: pack, among: kept)
     }
   }
@@ -125,14 +126,14 @@ public struct Transaction: ~Copyable {
   ///
   /// - Throws: `notFound` when there is no such pack.
   public mutating func unpin(_ pack: PackID) throws {
-    try check { pks_txn_unpin(pointer, pack.name, $0) }
+    try naming(pack) { try check { pks_txn_unpin(pointer, pack.name, $0) } }
   }
 
   /// Stages who wins when several packs have the same path: the higher priority.
   ///
   /// - Throws: `notFound` when there is no such pack.
   public mutating func setPriority(_ priority: Int32, of pack: PackID) throws {
-    try check { pks_txn_set_priority(pointer, pack.name, priority, $0) }
+    try naming(pack) { try check { pks_txn_set_priority(pointer, pack.name, priority, $0) } }
   }
 
   /// Keeps a segment from being collected by this commit, though no version may need it.

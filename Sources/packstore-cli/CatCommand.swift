@@ -33,7 +33,7 @@ struct Cat: ParsableCommand, CommandWithSubject {
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
-    let asset = try snapshot.asset(path, pack: pack.pack)
+    let asset = try snapshot.find(path, in: pack.pack)
     var rest = try range?.clamped(to: asset) ?? 0..<asset.byteCount
     if asset.kind != .file { _ = try asset.contents(range: 0..<0) }  // says what it is
 

@@ -25,6 +25,8 @@ struct Failure: Error {
     var neededByteCount: UInt64?
     /// The process that is in the way.
     var holder: UInt64?
+    /// What may have been meant.
+    var suggestions: [String] = []
     /// What cannot be stored.
     var notices: [Store.InstallNotice] = []
   }
@@ -47,7 +49,8 @@ extension Failure {
   /// The library's error with the command or option that helps.
   init(_ error: PackStoreError) {
     self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
-    facts.pack = error.isAboutPack ? error.file.flatMap { try? PackID(validating: $0) } : nil
+    facts.pack = error.pack ?? (error.isAboutPack ? error.file.flatMap { try? PackID(validating: $0) } : nil)
+    facts.suggestions = error.suggestions
     facts.path = facts.pack == nil ? error.concernedPath : nil
     facts.offset = error.offset
     facts.neededByteCount = error.neededByteCount
@@ -57,6 +60,8 @@ extension Failure {
 
   init(_ error: DeliveryError) {
     self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
+    facts.pack = error.pack
+    facts.suggestions = error.suggestions
     let isURL = error.location?.contains("://") == true
     facts.url = isURL ? error.location : nil
     facts.path = isURL ? nil : error.location
@@ -99,6 +104,7 @@ struct FailureReport: Encodable {
   let message: String
   let remedy, store, site, pack, path, url: String?
   let offset, neededBytes, holder: UInt64?
+  let suggestions: [String]?
   let notices: [NoticeReport]?
 
   init(_ failure: Failure) {
@@ -116,6 +122,7 @@ struct FailureReport: Encodable {
     offset = facts.offset
     neededBytes = facts.neededByteCount
     holder = facts.holder
+    suggestions = facts.suggestions.isEmpty ? nil : facts.suggestions
     notices = facts.notices.isEmpty ? nil : facts.notices.map(NoticeReport.init)
   }
 }

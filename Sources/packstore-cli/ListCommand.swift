@@ -55,13 +55,13 @@ struct List: ParsableCommand, CommandWithSubject {
         try print(asset, packWidth, origins, to: output)
       }
     } else {
-      try print(snapshot.asset(path, pack: pack.pack), packWidth, origins, to: output)
+      try print(snapshot.find(path, in: pack.pack), packWidth, origins, to: output)
     }
     try output.flush()
   }
 
   private func isFolder(_ path: String, in snapshot: Snapshot) throws -> Bool {
-    try path.isEmpty || snapshot.asset(path, pack: pack.pack).kind == .folder
+    try path.isEmpty || snapshot.find(path, in: pack.pack).kind == .folder
   }
 
   private func print(

@@ -24,8 +24,9 @@ struct Log: ParsableCommand, CommandWithSubject {
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
-    let packs = (snapshot.packs + snapshot.removedPacks).filter { pack == nil || $0.id == pack }
-    if let pack, packs.isEmpty { throw noSuchPack(pack) }
+    let all = snapshot.packs + snapshot.removedPacks
+    let packs = all.filter { pack == nil || $0.id == pack }
+    if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
 
     let histories = packs.map { ($0, snapshot.versions(of: $0.id)) }
     let output = Output()

@@ -43,13 +43,16 @@ struct Packstore: ParsableCommand {
 extension Packstore {
   /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
   fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
-    guard let word = arguments.first, !word.hasPrefix("-"), word != "help" else { return }
+    let words = arguments.first == "help" ? arguments.dropFirst() : arguments
+    guard let word = words.first, !word.hasPrefix("-") else { return }
     let names = configuration.subcommands.map { $0._commandName }
-    guard !names.contains(word) else { return }
+    guard !names.contains(word), word != "help" else { return }
     let nearest = nearestNames(to: word, among: names)
-    throw Failure(
+    var failure = Failure(
       .usage, "there is no command '\(escaped(word))'",
       remedy: nearest.isEmpty ? "'packstore help' lists them" : "did you mean \(alternatives(nearest))?")
+    failure.facts.suggestions = nearest
+    throw failure
   }
 }
 

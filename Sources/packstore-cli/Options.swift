@@ -83,7 +83,3 @@ func normalizedPath(_ path: String) -> String {
   while path.hasSuffix("/"), path.count > 1 { path.removeLast() }
   return path == "." ? "" : String(path)
 }
-
-func noSuchPack(_ pack: PackID) -> Failure {
-  Failure(.notFound, "there is no pack '\(pack)'", remedy: "see 'packstore log'", pack: pack)
-}

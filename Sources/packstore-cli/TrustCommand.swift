@@ -83,12 +83,23 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
     guard isWord || id.count >= 4 else { throw ValidationError("'\(id)' is too short: four digits at least") }
     let found = Set(origins.filter { $0.id.hasPrefix(id) })
     guard let origin = found.first else {
-      throw Failure(.notFound, "there is no origin '\(escaped(id))'", remedy: "see 'packstore trust'")
+      throw noSuchOrigin(id, among: Set(origins.map(\.id)).sorted())
     }
     guard found.count == 1 else {
       throw Failure(.invalidArgument, "several origins begin with '\(escaped(id))'", remedy: "say more of it")
     }
     return origin
+  }
+
+  /// Ids are compared as far as this one goes.
+  private func noSuchOrigin(_ id: String, among ids: [String]) -> Failure {
+    let nearest = ids.filter { !nearestNames(to: id, among: [String($0.prefix(id.count))]).isEmpty }.prefix(3)
+    let finding = "there is no origin '\(escaped(id))'"
+    var failure = Failure(
+      .notFound, nearest.isEmpty ? "\(finding); origins: \(listed(ids))" : finding,
+      remedy: nearest.isEmpty ? nil : "did you mean \(alternatives(Array(nearest)))?")
+    failure.facts.suggestions = Array(nearest)
+    return failure
   }
 
   // MARK: - Report

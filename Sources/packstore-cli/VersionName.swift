@@ -50,17 +50,20 @@ struct VersionName: Sendable {
   /// - Parameter standard: what a name without a version means.
   func find(in snapshot: Snapshot, standard: Which = .current) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
-    guard let current = versions.first else { throw noSuchPack(pack) }
+    guard let current = versions.first else {
+      throw PackStoreError.noPack(pack, among: (snapshot.packs + snapshot.removedPacks).map(\.id))
+    }
     switch which ?? standard {
     case .current: return current
     case .previous:
       guard versions.count > 1 else {
-        throw Failure(.notFound, "no version before \(current) is kept", remedy: "see 'packstore log'", pack: pack)
+        throw Failure(
+          .notFound, "no version before \(current) is kept; kept: \(current.number)", pack: pack)
       }
       return versions[1]
     case .number(let number):
       guard let version = versions.first(where: { $0.number == number }) else {
-        throw Failure(.notFound, "\(pack)@\(number) is not kept", remedy: "see 'packstore log'", pack: pack)
+        throw PackStoreError.notKept(number, of: pack, among: versions)
       }
       return version
     }

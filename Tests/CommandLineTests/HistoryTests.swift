@@ -109,10 +109,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (["rollback", "store", "Q"], "no such pack 'Q'"),
-    (["rollback", "store", "P@1"], "P@1 is not kept"),
-    (["pin", "store", "P@9"], "P@9 is not kept"),
-    (["unpin", "store", "Q"], "no such pack 'Q'"),
+    (["rollback", "store", "Q"], "there is no pack 'Q'; packs: P"),
+    (["rollback", "store", "P@1"], "P@1 is not kept; kept: 2, 3"),
+    (["pin", "store", "P@9"], "P@9 is not kept; kept: 2, 3"),
+    (["unpin", "store", "Other"], "there is no pack 'Other'; packs: P"),
   ])
   func whatIsNotThere(arguments: [String], message: String) throws {
     let run = try playground.packstore(arguments)

@@ -120,7 +120,7 @@ import Testing
     #expect(try playground.packstore("log", "store", "Level").lines.count == 2)
     let missing = try playground.packstore("log", "store", "Nobody")
     #expect(missing.status == 1)
-    #expect(missing.errors == "packstore: there is no pack 'Nobody': see 'packstore log'\n")
+    #expect(missing.errors == "packstore: there is no pack 'Nobody'; packs: Level, Tutorial\n")
   }
 
   @Test func logJSON() throws {
@@ -198,11 +198,11 @@ import Testing
   @Test func diffOfWhatIsNotKept() throws {
     let version = try playground.packstore("diff", "store", "Tutorial@9", "Tutorial")
     #expect(version.status == 1)
-    #expect(version.errors == "packstore: Tutorial@9 is not kept: see 'packstore log'\n")
+    #expect(version.errors == "packstore: Tutorial@9 is not kept; kept: 1, 2\n")
     let previous = try playground.packstore("diff", "store", "Level@previous", "Level")
-    #expect(previous.errors == "packstore: no version before Level@1 is kept: see 'packstore log'\n")
+    #expect(previous.errors == "packstore: no version before Level@1 is kept; kept: 1\n")
     let pack = try playground.packstore("diff", "store", "Nobody@1", "Level")
-    #expect(pack.errors == "packstore: there is no pack 'Nobody': see 'packstore log'\n")
+    #expect(pack.errors == "packstore: there is no pack 'Nobody'; packs: Level, Tutorial\n")
   }
 
   // MARK: - verify

@@ -70,7 +70,7 @@ import Testing
   @Test func whatFails() throws {
     #expect(try playground.packstore("publish", "none", "site", "--key", "site.key").status == 1)
     let missing = try publish("Q")
-    #expect(missing.status == 1 && missing.errors == "packstore: there is no pack 'Q': see 'packstore log'\n")
+    #expect(missing.status == 1 && missing.errors == "packstore: there is no pack 'Q'; packs: P\n")
     #expect(!playground.exists("site") && !playground.exists("site.key"), "a mistake makes nothing")
     _ = try publish()
     let other = try playground.packstore("publish", "store", "site", "--key", "other.key")

@@ -22,7 +22,7 @@ import Testing
         == "no pack can have the name 'no/name'")
     #expect(
       await sentence(of: .notFound) { _ = try store.contents(of: "a", pack: "Bass") }
-        == "there is no pack 'Bass'; packs: Base")
+        == "there is no pack 'Bass': did you mean 'Base'?")
     #expect(await sentence(of: .notFound) { _ = try await store.read("none") }?.contains("'none'") == true)
     #expect(
       await sentence(of: .notFound) { try await store.pin("Base", version: 99) } == "Base@99 is not kept; kept: 2, 3")

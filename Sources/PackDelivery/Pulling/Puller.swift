@@ -155,10 +155,21 @@ final class Puller {
     return try Set(packs).sorted().map { pack in
       let offer = root.packs.first { $0.id == pack }
       guard try offer != nil || version(of: pack) != nil else {
-        throw DeliveryError(.noPack, "the site has no pack '\(pack)'", at: source.location)
+        throw missing(pack, root)
       }
       return (pack, offer)
     }
+  }
+
+  /// The site has no such pack: those that may have been meant, or those that it has.
+  private func missing(_ pack: PackID, _ root: SiteRoot) -> DeliveryError {
+    let names = root.packs.map(\.id.name)
+    let nearest = nearestNames(to: pack.name, among: names)
+    let offered = nearest.isEmpty ? "; packs: \(listed(names))" : ""
+    var error = DeliveryError(.noPack, "the site has no pack '\(pack)'\(offered)", at: source.location)
+    error.pack = pack
+    error.suggestions = nearest
+    return error
   }
 
   private func version(of pack: PackID) throws -> PackVersion? {

@@ -2,9 +2,9 @@
 
 /// Of `names` those that are nearest to `name`, the nearest first, three at most: a few edits away, for letters that were
 /// swapped, left out, added or mistaken, or with another case; or names that begin with it.
-func nearestNames(to name: String, among names: some Sequence<String>) -> [String] {
+package func nearestNames(to name: String, among names: some Sequence<String>) -> [String] {
   let wanted = Array(name.lowercased().unicodeScalars.prefix(maximumLength))
-  let limit = max(wanted.count / 3, 1)
+  let limit = wanted.count / 3  // of one or two letters, any other name would be near
   let candidates = names.compactMap { candidate -> (name: String, distance: Int)? in
     let scalars = Array(candidate.lowercased().unicodeScalars.prefix(maximumLength))
     if let distance = editDistance(wanted, scalars, atMost: limit) { return (candidate, distance) }
@@ -14,16 +14,17 @@ func nearestNames(to name: String, among names: some Sequence<String>) -> [Strin
 }
 
 /// `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`.
-func alternatives(_ names: [String]) -> String {
-  let quoted = names.map { "'\(escaped($0))'" }
+package func alternatives(_ names: [String]) -> String {
+  let quoted = names.map { "'\($0)'" }
   guard let last = quoted.last, quoted.count > 1 else { return quoted.first ?? "" }
   return quoted.dropLast().joined(separator: ", ") + " or " + last
 }
 
 /// `a, b, c`; of many the first ten, and how many more there are.
-func listed(_ names: [String]) -> String {
-  let shown = names.prefix(10).map { escaped($0) }.joined(separator: ", ")
-  return names.count > 10 ? "\(shown) and \(formatCount(names.count - 10)) more" : shown
+package func listed(_ names: [String]) -> String {
+  let shown = names.prefix(10).joined(separator: ", ")
+  if names.isEmpty { return "none" }
+  return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
 }
 
 /// What is longer is compared by its beginning: the work for one name is bounded.

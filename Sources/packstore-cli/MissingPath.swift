@@ -1,0 +1,57 @@
+import PackStore
+
+/// How many names of a folder are looked at for one that may have been meant.
+private let searchedNameLimit = 20_000
+
+extension Snapshot {
+  /// The asset at a path. Where there is none, the error says what may have been meant.
+  @_lifetime(borrow self)
+  func find(_ path: String, in pack: PackID?) throws -> Asset {
+    do {
+      return try asset(path, pack: pack)
+    } catch let error as PackStoreError where error.code == .notFound && error.pack == nil {
+      throw (try? explain(Failure(error), path, pack)) ?? error
+    }
+  }
+
+  private func explain(_ failure: Failure, _ path: String, _ pack: PackID?) throws -> Failure {
+    var failure = failure
+    if pack != nil, let owner = try? asset(path).pack {
+      failure.remedy = "it is in the pack '\(owner)'"
+      return failure
+    }
+    let (folder, missing) = nearestFolder(of: path, pack)
+    let names = try names(in: folder, pack)
+    let prefix = folder.isEmpty ? "" : folder + "/"
+    let nearest = nearestNames(to: missing, among: names).map { prefix + $0 }
+    failure.facts.suggestions = nearest
+    if !nearest.isEmpty {
+      failure.remedy = "did you mean \(alternatives(nearest.map { escaped($0) }))?"
+    } else if !names.isEmpty {
+      let place = folder.isEmpty ? "the top folder" : "'\(escaped(folder))'"
+      failure.remedy = "\(place) has \(listed(names.map { escaped($0) }))"
+    }
+    return failure
+  }
+
+  /// The deepest folder on the way to a path, and the name that is missing there.
+  private func nearestFolder(of path: String, _ pack: PackID?) -> (folder: String, missing: String) {
+    var parts = path.split(separator: "/")
+    var missing = parts.popLast().map(String.init) ?? ""
+    while !parts.isEmpty {
+      let folder = parts.joined(separator: "/")
+      if (try? asset(folder, pack: pack).kind) == .folder { return (folder, missing) }
+      missing = String(parts.removeLast())
+    }
+    return ("", missing)
+  }
+
+  private func names(in folder: String, _ pack: PackID?) throws -> [String] {
+    var names: [String] = []
+    var cursor = try cursor(in: folder, pack: pack)
+    while names.count < searchedNameLimit, let asset = try cursor.next() {
+      names.append(String(asset.path.dropFirst(folder.isEmpty ? 0 : folder.count + 1)))
+    }
+    return names
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import PackStore
+import Testing
+
+/// What a mistyped name gets: the nearest names, or what is there.
+@Suite struct DidYouMeanTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try playground.write("intro", to: "tutorial/Videos/Introduction.m4v")
+    try playground.write("outro", to: "tutorial/Videos/Outro.m4v")
+    try playground.write("config", to: "tutorial/config.json")
+    try playground.write("level", to: "level/Level.bin")
+    for number in 1...3 {
+      try playground.write("\(number)", to: "tutorial/number")
+      try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "-q")
+    }
+    try playground.packstore("add", "store", "level", "--pack", "Level", "-q")
+  }
+
+  private func expect(
+    _ arguments: [String], says sentence: String, suggests suggestions: [String] = [], status: Int32 = 1
+  ) throws {
+    let plain = try playground.packstore(arguments)
+    #expect(plain.status == status)
+    #expect(plain.errors.hasSuffix("packstore: \(sentence)\n"), "\(arguments): \(plain.errors)")
+    let line = try #require(try playground.packstore(arguments + ["--json"]).errors.split(separator: "\n").last)
+    let object = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary)
+    #expect(object["suggestions"] as? [String] ?? [] == suggestions, "\(line)")
+  }
+
+  @Test(arguments: [
+    ["cat", "store", "config.json", "--pack", "Tutoral"], ["ls", "store", "--pack", "tutorial"],
+    ["extract", "store", "out", "--pack", "Tutrial"], ["remove", "store", "Tutoriall"], ["unpin", "store", "uTtorial"],
+    ["rollback", "store", "Tutoral"], ["rollback", "store", "Tutoral@1"], ["pin", "store", "Tutoral@2"],
+    ["log", "store", "Tut"], ["diff", "store", "Tutoral@2", "@3"], ["delta", "store", "Tutoral@2", "@3", "-o", "f"],
+    ["package", "store", "Tutoral", "-o", "f"], ["publish", "store", "site", "Tutoral"],
+  ])
+  func packs(arguments: [String]) throws {
+    let name = try #require(arguments.first { $0.lowercased().contains("tut") || $0.lowercased().contains("utt") })
+    let wrong = String(name.prefix { $0 != "@" })
+    try expect(
+      arguments, says: "there is no pack '\(wrong)': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+  }
+
+  @Test func packsOfSites() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try expect(
+      ["unpublish", "site", "Tutoral", "--key", "key"],
+      says: "the site has no pack 'Tutoral': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+    try expect(
+      ["unpublish", "site", "Other", "--key", "key"], says: "the site has no pack 'Other'; packs: Level, Tutorial")
+    let folder = URL(fileURLWithPath: playground.path).resolvingSymlinksInPath().path
+    try expect(
+      ["pull", "device", "site", "Levle"],
+      says: "the site has no pack 'Levle' at \(folder)/site: did you mean 'Level'?", suggests: ["Level"])
+  }
+
+  @Test func versions() throws {
+    let kept = "Tutorial@9 is not kept; kept: 2, 3"
+    for arguments in [
+      ["rollback", "store", "Tutorial@9"], ["pin", "store", "Tutorial@9"], ["diff", "store", "Tutorial@9", "@3"],
+      ["delta", "store", "Tutorial@9", "@3", "-o", "f"], ["package", "store", "Tutorial@9", "-o", "f"],
+      ["publish", "store", "site", "Tutorial@9"],
+    ] {
+      try expect(arguments, says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
+    }
+    try expect(
+      ["pin", "store", "Level@previous"], says: "no version before Level@1 is kept; kept: 1")
+  }
+
+  @Test(arguments: [
+    ("Videos/introduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
+    ("Videos/Intorduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
+    ("Videos/Other", "'Videos' has Introduction.m4v, Outro.m4v", []),
+    ("Video/Outro.m4v", "did you mean 'Videos'?", ["Videos"]),
+    ("confg.json", "did you mean 'config.json'?", ["config.json"]),
+    ("zzz/zzz/zzz", "the top folder has Level.bin, Videos, config.json, number", []),
+  ])
+  func paths(path: String, remedy: String, suggestions: [String]) throws {
+    for command in ["cat", "ls"] {
+      try expect([command, "store", path], says: "no such asset '\(path)': \(remedy)", suggests: suggestions)
+    }
+  }
+
+  @Test func pathsOfOtherPacks() throws {
+    try expect(
+      ["cat", "store", "Level.bin", "--pack", "Tutorial"],
+      says: "no such asset 'Level.bin': it is in the pack 'Level'")
+  }
+
+  @Test func origins() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.packstore("pull", "device", "site", "-q")
+    let origins = try #require(playground.packstore("trust", "device", "--json").json["origins"] as? [NSDictionary])
+    let id = try #require(origins.compactMap { $0["id"] as? String }.first { $0 != "local" })
+    let wrong = String(id.prefix(7)) + (id.dropFirst(7).first == "0" ? "1" : "0")
+    try expect(
+      ["trust", "device", "forget", wrong], says: "there is no origin '\(wrong)': did you mean '\(id)'?",
+      suggests: [id])
+  }
+
+  @Test func commands() throws {
+    for (word, meant) in [("instal", nil), ("extarct", "extract"), ("publsh", "publish"), ("roll", "rollback")] {
+      let remedy = meant.map { "did you mean '\($0)'?" } ?? "'packstore help' lists them"
+      let says = "there is no command '\(word)': \(remedy)"
+      try expect([word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
+      try expect(["help", word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
+    }
+  }
+
+  @Test func nearestNames() {
+    let names = ["Base", "Basement", "Tutorial", "Tutorials"]
+    #expect(PackStore.nearestNames(to: "Tutorail", among: names) == ["Tutorial", "Tutorials"])
+    #expect(PackStore.nearestNames(to: "base", among: names) == ["Base", "Basement"])
+    #expect(PackStore.nearestNames(to: "B", among: names).isEmpty)
+    #expect(PackStore.nearestNames(to: "", among: names).isEmpty)
+    // Work is bounded, whatever the names are.
+    let long = String(repeating: "a", count: 1_000_000)
+    #expect(PackStore.nearestNames(to: long, among: ["b" + long, "x"]) == ["b" + long])
+  }
+}
