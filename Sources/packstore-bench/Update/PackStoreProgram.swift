@@ -67,10 +67,16 @@ struct PackStoreProgram {
     process.waitUntilExit()
     Interruption.waitForTheEnd()
     guard process.terminationStatus == 0 else {
-      throw Unavailable(complaint.split(separator: "\n").last.map(String.init) ?? "packstore \(command): failed")
+      throw Unavailable("packstore \(command): \(Self.message(of: complaint))")
     }
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     return try decoder.decode(Answer.self, from: answer)
+  }
+  /// What went wrong, of the object that is the last line of the standard error.
+  private static func message(of complaint: String) -> String {
+    struct Failure: Decodable { let message: String }
+    let line = complaint.split(separator: "\n").last ?? "failed"
+    return (try? JSONDecoder().decode(Failure.self, from: Data(line.utf8)))?.message ?? String(line)
   }
 }

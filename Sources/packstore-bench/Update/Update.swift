@@ -54,7 +54,8 @@ struct Update {
     let name = "update by a delta, \(level)"
     note(name)
     let (file, updated) = ("\(work.path)/delta", "\(work.path)/updated")
-    let made = try packstore.run("delta", site, Self.pack, "1", "2", "-o", file, "--level", level, "--key", key)
+    let made = try packstore.run(
+      "delta", site, "\(Self.pack)@1", "\(Self.pack)@2", "-o", file, "--level", level, "--key", key)
     try FileManager.default.copyItem(atPath: client, toPath: updated)
     defer { for path in [file, updated] { try? FileManager.default.removeItem(atPath: path) } }
     let applied = try packstore.run("apply", updated, file, "--trust", made.publicKey ?? "")

@@ -57,7 +57,8 @@ struct PackStoreUpdate: UpdateParticipant {
     for level in Self.deltaLevels {
       let (file, store) = ("\(folder)/delta-\(level)", "\(folder)/client-\(level)")
       let built = try packstore.measure([
-        "delta", publisher.site, Self.pack, "1", "2", "-o", file, "--level", level, "--key", publisher.key, "--quiet",
+        "delta", publisher.site, "\(Self.pack)@1", "\(Self.pack)@2", "-o", file, "--level", level, "--key",
+        publisher.key, "--quiet",
       ]).usage
       try FileManager.default.copyItem(atPath: client, toPath: store)
       let updated = Client(packstore, store: store)
