@@ -18,7 +18,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Sources Benchmarks/Tests Bench
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release install setup format lint bench bench-update bench-sweep bench-test compare sanitize coverage torture fuzz portability golden clean help
+.PHONY: demo test build release install setup format lint bench bench-update bench-sweep bench-test compare sanitize coverage torture fuzz portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ setup:  ## Install the system packages that are missing.
 	@Scripts/setup $(PACKAGES)
 
 # For tests the core is built with -O1: see Package.swift.
-build test torture golden: export PACKSTORE_OPTIMIZE := 1
+build test docs torture golden: export PACKSTORE_OPTIMIZE := 1
 
 build: setup  ## Build everything for tests.
 	$(SWIFT) build --build-tests
@@ -121,6 +121,9 @@ fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name
 
 portability:  ## Build the core for arm64, 32-bit ARM and big-endian s390x, and compare what it stores: TARGETS=aarch64 for one.
 	Tests/Portability/run $(BUILD)/portability
+
+docs: build  ## Build the documentation of the products with DocC, and compile the code in it.
+	Scripts/build-docs $(BUILD)
 
 golden: build  ## Write the golden files again after a change of the format.
 	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden

@@ -20,7 +20,7 @@ extension Site {
     /// How small deltas are.
     public var deltaOptions = Store.DeltaOptions()
 
-    /// What the site's packs belong to; it is chosen once. Nil: what the site says, or ``Store/Product/standard`` for a new
+    /// What the site's packs belong to; it is chosen once. Nil: what the site says, or `Store.Product.standard` for a new
     /// one. A site that has lost its root says nothing: then this and ``expiry`` are needed.
     public var product: Store.Product?
 

@@ -23,7 +23,7 @@ public final class Site: Sendable {
   /// Opens the site in the directory `path`, or makes one there.
   ///
   /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what
-  ///   ``Store/init(at:options:)`` throws.
+  ///   `Store(at:)` throws.
   public init(at path: FilePath) throws {
     store = try Store(at: path)
     folder = SiteFolder(path: path)
@@ -38,7 +38,7 @@ public final class Site: Sendable {
 
   /// Opens the site in the directory `path`, which is there.
   ///
-  /// - Throws: `notAStore` when the directory holds something else, or there is none; what ``Store/init(at:options:)``
+  /// - Throws: `notAStore` when the directory holds something else, or there is none; what `Store(at:)`
   ///   throws.
   public convenience init(existingAt path: FilePath) throws {
     guard Self.exists(at: path) else {
@@ -55,7 +55,9 @@ public final class Site: Sendable {
   ///
   /// - Parameters:
   ///   - packs: by default the current versions of all packs of the store.
+  ///   - source: the store that has these versions.
   ///   - key: the one that signed the site before.
+  ///   - options: compression, deltas, expiry and the product.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another
   ///   key; `exists` when the site has another version of the same number; `held`; `busy`; `CancellationError`;

@@ -108,16 +108,19 @@ extension Site {
   public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
 
   /// Repairs a site and publishes what is whole, as one act: its store as
-  /// ``Store/repair(at:from:isDryRun:waitsForWriters:progress:)`` does, manifests and frame tables that are missing or
+  /// `Store.repair` does, manifests and frame tables that are missing or
   /// damaged, and the root. Deltas that are damaged leave the root; the next publication makes them once more. What is
   /// lost leaves the root as well: publish it again.
   ///
   /// Whatever ends it, clients find what they found before.
   ///
   /// - Parameters:
+  ///   - path: the site's folder.
+  ///   - donors: other stores that may have the same content.
   ///   - key: the one that signed the site; nil: find out what would be done, and change nothing.
   ///   - options: grace period, and whether to wait for other publishers; product and expiry, which have to be said where
   ///     the root itself is missing or damaged.
+  ///   - progress: called on a thread that may block.
   /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; `invalidArgument`
   ///   when the root is lost, and the options do not say what it said; what repairing a store throws.
   public static func repair(

@@ -62,6 +62,7 @@ extension Site {
   /// fetching a pack can go on until the grace period of the options is over.
   ///
   /// - Parameters:
+  ///   - packs: names of packs that the site has.
   ///   - key: the one that signed the site before.
   ///   - options: grace period, expiry, and whether to wait.
   /// - Throws: `notFound` when the site has no such pack; `untrusted` when the site is signed by another key; `busy`;

@@ -13,7 +13,7 @@ extension Snapshot.Asset {
   /// The whole file without a copy: memory mapped from the store, readable until the snapshot ends.
   ///
   /// The first access verifies the whole file, once per process. If another process truncates the store's files,
-  /// touching the span raises SIGBUS, as with any mapped file: use ``contents()`` or ``read(into:range:)`` where
+  /// touching the span raises SIGBUS, as with any mapped file: use ``contents()`` or ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)`` where
   /// untrusted users can write.
   ///
   /// - Throws: `notContiguous` unless ``isContiguous``; `wrongKind`, `corrupt`, `purged`, `ioError`.
@@ -40,7 +40,7 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
   ///
-  /// - Throws: as ``read(into:range:)``. The buffer then holds what it held.
+  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The buffer then holds what it held.
   public func read(appendingTo buffer: inout OutputRawSpan, range: Range<Int>? = nil) throws {
     try buffer.withUnsafeMutableBytes { bytes, initializedCount in
       initializedCount += try read(
@@ -50,7 +50,7 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
   ///
-  /// - Throws: as ``read(into:range:)``. The buffer then holds what it held.
+  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The buffer then holds what it held.
   public func read(appendingTo buffer: inout OutputSpan<UInt8>, range: Range<Int>? = nil) throws {
     try buffer.withUnsafeMutableBufferPointer { bytes, initializedCount in
       initializedCount += try read(
@@ -61,7 +61,7 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// - Throws: as ``read(into:range:)``.
+  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``.
   @discardableResult
   public func read(into buffer: UnsafeMutableRawBufferPointer, range: Range<Int>? = nil) throws -> Int {
     let range = range ?? 0..<byteCount
@@ -79,7 +79,7 @@ extension Snapshot.Asset {
   /// Assets from 64 KiB up that lie raw in one piece are mapped, not copied. Assets from 1 MiB up that do not are put
   /// in the store's cache by the first call (see ``Store/Options/cache``) and mapped from there; without a cache, and
   /// below that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes
-  /// raises SIGBUS: use ``read(into:range:)`` where untrusted users can write.
+  /// raises SIGBUS: use ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)`` where untrusted users can write.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents() throws -> Data {

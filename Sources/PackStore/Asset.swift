@@ -57,7 +57,7 @@ extension Snapshot.Asset {
 
   public var isExecutable: Bool { core.executable }
 
-  /// Stored raw, in one piece: ``bytes`` lends it without a copy.
+  /// Stored raw, in one piece: ``bytes()`` lends it without a copy.
   public var isContiguous: Bool { core.contiguous }
 
   /// Contiguous by contract, and page-aligned: see ``Store/InstallOptions/mappedPaths``.

@@ -98,6 +98,9 @@ extension Snapshot {
   ///
   /// - Parameters:
   ///   - folder: what is extracted; its own path does not appear below `target`.
+  ///   - pack: the pack to extract from; by default all of them.
+  ///   - target: the folder to write to.
+  ///   - options: overwriting, links, damaged assets, threads.
   ///   - progress: called on several threads, one at a time.
   /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file
   ///   in the way, unless the options overwrite; `wrongKind` for a link or file in a folder's way, or a folder in a

@@ -136,8 +136,11 @@ extension Store {
   /// leaves the store as it was.
   ///
   /// - Parameters:
+  ///   - path: the store's folder.
+  ///   - donors: folders of other stores.
   ///   - isDryRun: find out what would be done, and leave the store as it is.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
+  ///   - progress: called on a thread of the store's.
   /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs;
   ///   `newerFormat`, `readOnly`, `busy`, `CancellationError`, `noSpace`, `ioError`, `outOfMemory`; `corrupt` when a
   ///   donor cannot be opened. The store is as it was then. What is lost is not thrown: it is the result.

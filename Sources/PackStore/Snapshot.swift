@@ -90,7 +90,9 @@ let anyPack = UInt32.max
 extension Snapshot {
   /// The asset at `path`, from whichever pack wins or from one pack. Folders that other paths imply are found too.
   ///
-  /// - Parameter path: relative, `/`-separated, without empty, `.` or `..` parts.
+  /// - Parameters:
+  ///   - path: relative, `/`-separated, without empty, `.` or `..` parts.
+  ///   - pack: the pack to look in; by default all of them.
   /// - Throws: `notFound`; `invalidArgument` when no asset can have such a path; `corrupt`.
   /// - Complexity: O(1), about two cache misses.
   @_lifetime(borrow self)

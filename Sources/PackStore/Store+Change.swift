@@ -9,7 +9,12 @@ extension Store {
   /// A folder whose content is the current version's makes no new version. Private memory stays bounded whatever the
   /// folder holds.
   ///
-  /// - Parameter progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  /// - Parameters:
+  ///   - folder: the folder to install.
+  ///   - pack: the pack that gets the version; it need not exist yet.
+  ///   - options: compression, layout, links, mapped files.
+  ///   - durability: whether the commit survives a loss of power.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
   @discardableResult
   public func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
@@ -22,7 +27,13 @@ extension Store {
 
   /// Makes a version of another store, or of this one, the pack's current version here.
   ///
-  /// - Parameter progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  /// - Parameters:
+  ///   - pack: its name in both stores.
+  ///   - version: the number of a version that `source` keeps; by default its current one.
+  ///   - source: a snapshot of the store to copy from.
+  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - durability: whether the commit survives a loss of power.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
   @discardableResult
   public func copy(
     _ pack: PackID, version: UInt64? = nil, from source: Snapshot, options: CopyOptions = .init(),
@@ -36,7 +47,10 @@ extension Store {
   /// Applies a delta: the version that it leads to becomes the pack's current version.
   ///
   /// - Parameters:
+  ///   - file: the file that holds the delta.
   ///   - trust: whose delta is taken.
+  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - durability: whether the commit survives a loss of power.
   ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
   /// - Throws: also what ``DeltaFile/init(_:)`` throws.
   @discardableResult
@@ -92,10 +106,12 @@ extension Store {
   ///     }
   ///
   /// What was stored the first time is found again, so that another round costs little. Where `body` should run once at
-  /// most, see ``write(options:_:)-(_,(Transaction)->Result)``.
+  /// most, call `write` instead.
   ///
-  /// - Parameter body: called once for each round, five times at most. It decides by what the transaction shows, not by
-  ///   what was read before.
+  /// - Parameters:
+  ///   - options: durability, waiting, and how many versions are kept.
+  ///   - body: called once for each round, five times at most. It decides by what the transaction shows, not by what was
+  ///     read before.
   /// - Throws: what `body` throws, and nothing has happened; what ``Transaction/commit()`` throws, `conflict` after the
   ///   last round; `CancellationError`.
   @discardableResult

@@ -43,9 +43,9 @@ public final class Store: Sendable {
   /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
   ///
   /// Such a store shows the newest generation that can be found, which need not be the newest there was. It takes no
-  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:onProgress:)`` has
+  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:progress:)`` has
   /// settled what there is. Damage that hides nothing, or nothing that could not be found elsewhere, is no error here:
-  /// ``verify(deep:onProgress:)`` reports it.
+  /// ``verify(deep:progress:)`` reports it.
   ///
   /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
   public func checkControl() throws { try check { pks_store_check_control(pointer, $0) } }
@@ -175,7 +175,7 @@ extension Store {
 extension Store {
   /// Begins to stage changes on top of the newest generation. Takes no lock: any number of processes may stage at once.
   ///
-  /// ``write(options:_:)`` is simpler: it commits at the end.
+  /// `write` is simpler: it commits at the end.
   ///
   /// - Throws: `readOnly`; `isSite` when the store is a site's, which changes by publications alone; `ioError`,
   ///   `noSpace`, `outOfMemory`.

@@ -16,7 +16,11 @@ public struct Transaction: ~Copyable {
   /// A folder whose content is the current version's makes no new version. What is staged is a function of the folder
   /// and the store alone. When it fails, the transaction is as it was before the call.
   ///
-  /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Parameters:
+  ///   - folder: the folder to install.
+  ///   - pack: the pack that gets the version; it need not exist yet.
+  ///   - options: compression, layout, links, mapped files.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
   ///   `sourceChanged`; `CancellationError` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack
   ///   is not local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
@@ -40,8 +44,10 @@ public struct Transaction: ~Copyable {
 
   /// Stages the removal of a pack.
   ///
-  /// - Parameter keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when
-  ///   the pack is removed once more without.
+  /// - Parameters:
+  ///   - pack: the pack to remove.
+  ///   - keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when the pack is
+  ///     removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
     try naming(pack) { try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) } }
@@ -52,8 +58,10 @@ public struct Transaction: ~Copyable {
   /// No asset's bytes are moved or read. Neither an installation nor an update moves the pack until ``unpin(_:)``. No
   /// version is dropped, so that going forward again is another rollback.
   ///
-  /// - Parameter version: its number; by default the version that was current before, or the last one of a pack that
-  ///   was removed with its history kept.
+  /// - Parameters:
+  ///   - pack: the pack to roll back.
+  ///   - version: its number; by default the version that was current before, or the last one of a pack that was removed
+  ///     with its history kept.
   /// - Throws: `notFound` when there is no such pack or version, or none before; `corrupt`, `ioError`, `noSpace`,
   ///   `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
@@ -73,7 +81,10 @@ public struct Transaction: ~Copyable {
   /// unlike after ``rollBack(_:toVersion:)`` the pack is not held.
   ///
   /// - Parameters:
+  ///   - pack: its name in both stores.
   ///   - version: the number of a version that `source` keeps; by default its current one.
+  ///   - source: a snapshot of the store to copy from.
+  ///   - options: priority, origin, and how new chunks are compressed.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the
   ///   same number has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` when the surrounding

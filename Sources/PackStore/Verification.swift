@@ -60,8 +60,10 @@ extension Store {
 extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
-  /// - Parameter deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions
-  ///   with what the index or their layouts lead to.
+  /// - Parameters:
+  ///   - deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions with what the
+  ///     index or their layouts lead to.
+  ///   - progress: called on this thread; may be nil.
   /// - Throws: `CancellationError` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults
   ///   are not thrown: they are the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.

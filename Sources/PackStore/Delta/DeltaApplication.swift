@@ -38,7 +38,11 @@ extension Transaction {
   /// is staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was
   /// interrupted.
   ///
-  /// - Parameter progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Parameters:
+  ///   - delta: a delta that begins with a version that is kept here.
+  ///   - trust: whose delta is taken.
+  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept
   ///   here; `exists` when another content has its number; `held`; `CancellationError` when the surrounding task is;
   ///   `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.

@@ -2,7 +2,7 @@ import Crypto
 
 /// The secret key that signs a site. Whoever has it can publish what clients trust.
 ///
-/// It is never printed: ``fileText`` is for its file alone.
+/// It is never printed: its text goes to its file alone.
 public struct SiteKey: Sendable {
   package static let signatureByteCount = 64
   package static let firstLine = "packstore secret key 1"
