@@ -42,6 +42,25 @@ import Testing
     #expect(section.comparisons.allSatisfy { names($0) == ["PackStore", "PackStore, C", "plain files"] })
   }
 
+  /// The index has as many runs as are said: else there would be no rows.
+  @Test func hostileNames() throws {
+    let section = try measure(HostileNames(nameCount: 900, runCount: 4))
+    let comparison = try #require(section.comparisons.last)
+    #expect(comparison.title == "Hostile names, per look-up")
+    #expect(
+      names(comparison) == [
+        "hostile names, 1 run", "hostile names, 4 runs", "honest names, 1 run", "honest names, 4 runs",
+      ])
+    #expect(comparison.absences.isEmpty)
+  }
+
+  @Test func hostileNamesShareAPlace() {
+    let names = HostileNames(nameCount: 500, runCount: 1).chosenNames()
+    #expect(Set(names).count == 500 && names.allSatisfy { $0.utf8.count == 16 })
+    let buckets = UInt64(500 / 7 + 1)
+    for name in names { #expect((Array(name.utf8).withUnsafeBytes(Checksums.sum) >> 32) * buckets >> 32 < 8) }
+  }
+
   @Test func open() throws {
     let section = try measure(Open(counts: [10]))
     #expect(section.comparisons.map(\.quantity) == [.timePerOperation, .held, .held])

@@ -31,7 +31,7 @@ struct AllCommand: ParsableCommand {
   static func workloads(_ options: BenchmarkOptions, counts: [Int]) -> [any Workload] {
     [
       ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), Scan(), Ingest(),
-      List(counts: List.defaults(options)),
+      List(counts: List.defaults(options)), HostileNames(options),
     ]
   }
 }

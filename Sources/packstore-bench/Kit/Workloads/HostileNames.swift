@@ -6,26 +6,36 @@ import PackStore
 ///
 /// The names share a few buckets of an index that places paths by XXH3 without a secret: the best that an author of packs can
 /// do who does not know the secret of the store that they are added to.
-struct HostileNames {
-  static let title = "Hostile names, per look-up"
+struct HostileNames: Workload {
+  let title = "Look-up of hostile names"
   let nameCount: Int
+  /// Runs of the larger index.
+  var runCount = 8
 
   init(_ options: BenchmarkOptions) { nameCount = options.quick ? 6_000 : 60_000 }
 
-  init(nameCount: Int) { self.nameCount = nameCount }
+  init(nameCount: Int, runCount: Int) {
+    self.nameCount = nameCount
+    self.runCount = runCount
+  }
 
-  func measure(_ session: Session) throws -> Comparison {
+  func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
+    guard session.contestants.contains(where: { $0.name == PackStoreContestant.swift.name }) else { return }
+    report(try measure(session))
+  }
+
+  private func measure(_ session: Session) throws -> Comparison {
     let batchCount = session.options.quick ? 2_000 : 20_000
     var comparison = Comparison(
-      title: Self.title,
+      title: "Hostile names, per look-up",
       explanation:
         "\(grouped(batchCount)) look-ups, path to length: half of them in a pack of \(grouped(nameCount)) names that hash to "
         + "one place without the store's secret, or of others, and half in packs beside it; in an index of one run, and of "
-        + "eight.",
+        + "\(runCount).",
       quantity: .timePerOperation)
     let turns = try [(true, "hostile names"), (false, "honest names")].flatMap { isHostile, name in
       let pack = isHostile ? chosenNames() : (0..<nameCount).map { "pack-\(Self.digits($0))" }
-      return try [1, 8].map { runCount in
+      return try [1, runCount].map { runCount in
         note("  PackStore prepares: \(name), \(counted(runCount, "run"))")
         let store = try NamedStore(pack, runCount: runCount, session)
         let paths = store.paths(batchCount, seed: session.options.seed)
@@ -87,13 +97,13 @@ private final class NamedStore {
     } else {
       for number in 0..<runCount {
         let byteCount = Self.shortestRun * pow(3.2, Double(runCount - 1 - number))
-        if number > 0 { packs.append(Self.others(max(Int(byteCount) / 200, 1), pack: number)) }
+        if number > 0 { packs.append(Self.others(min(Int(byteCount) / 200, names.count / 9), pack: number)) }
         let rest = Int(byteCount) - Self.byteCountOfName * packs[number].count
         try install(packs[number], linkCount: max(rest / (Self.target.utf8.count + 40), 0), pack: number)
       }
     }
-    let runs = try FileManager.default.contentsOfDirectory(atPath: PackStoreContestant.store(in: workspace) + "/index")
-      .count { $0.hasSuffix(".run") }
+    let runs = try Store(at: FilePath(PackStoreContestant.store(in: workspace)), options: .readOnly).makeSnapshot()
+      .statistics().runCount
     guard runs == runCount else { throw Unavailable("the index has \(counted(runs, "run")), not \(runCount)") }
   }
 

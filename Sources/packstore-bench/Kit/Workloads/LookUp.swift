@@ -5,7 +5,8 @@ struct LookUpCommand: ParsableCommand {
     commandName: "lookup",
     abstract: "Find assets by path, without reading them.",
     discussion: """
-      Each store holds so many assets as --counts says; paths are looked up in random order. PackStore is asked through C and through Swift.
+      Each store holds so many assets as --counts says; paths are looked up in random order. PackStore is asked through C and through Swift. Last, \
+      names that were chosen to make look-ups slow are looked up beside others.
 
         packstore-bench lookup --counts 1000,100000
       """
@@ -14,7 +15,7 @@ struct LookUpCommand: ParsableCommand {
   @OptionGroup var counts: AssetCounts
   @OptionGroup var options: BenchmarkOptions
 
-  func run() throws { try BenchmarkRun.run(options, [LookUp(counts: counts.list(options))]) }
+  func run() throws { try BenchmarkRun.run(options, [LookUp(counts: counts.list(options)), HostileNames(options)]) }
 }
 
 /// Finding assets by path.
