@@ -133,7 +133,7 @@ static pks_status check_chunk_found(
   pks_status status = pks__segment_chunk_id(segment, row, &id, &v->found);
   if (!status) { status = pks__run_lists_chunk(run, pks__id_prefix(id), number, &listed, &v->found); }
   if (status || listed) { return status; }
-  return pks__fail(&v->found, PKS_CORRUPT, "a look-up does not find a chunk", run->table.name, PKS_NO_OFFSET);
+  return pks__fail(&v->found, PKS_CORRUPT, "the index does not find a stored chunk", run->table.name, PKS_NO_OFFSET);
 }
 
 /// Whether every chunk that the run lists is found by its id.

@@ -45,7 +45,7 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
   bool found;
   pks_status status = pks__snapshot_find_chunk(source->snapshot, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
   if (!status && !found) {
-    const char *text = "a chunk of the asset is nowhere in its store";
+    const char *text = "a chunk of the asset is missing in its store";
     return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
   }
   source->bytes.length = 0;

@@ -15,7 +15,7 @@ static pks_status read_origin(const pks_provenance *by, const char *pack, pks__o
     || (by->origin.kind == PKS_ORIGIN_UNKNOWN && by->statement == PKS_STATEMENT_COPY)
     || (by->origin.kind == PKS_ORIGIN_LOCAL && is_own);
   if (fits && pks__origin_read(&by->origin, out)) { return PKS_OK; }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "the origin of the pack makes no sense", pack, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "the origin of the pack is invalid", pack, PKS_NO_OFFSET);
 }
 
 /// Whether the pack may be changed by `origin`; `*adopts` whether that takes it over.
@@ -49,7 +49,7 @@ static pks_status check_floor(
   out->floor = *floor;
   if (version > floor->version) {
     out->sets_floor = !floor->lowered || is_newer;
-    if (!out->sets_floor) { text = "the publisher took this version back"; }
+    if (!out->sets_floor) { text = "the publisher took this version of the pack back"; }
     out->floor.lowered = false;
   } else if (version < floor->version) {
     out->sets_floor = is_newer && by->statement == PKS_STATEMENT_ROOT;

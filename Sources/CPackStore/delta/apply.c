@@ -39,7 +39,7 @@ static pks_status find_from(
 
 static pks_status check_digest(const pks__delta_file *file, const uint8_t *wanted, pks_error *error) {
   if (!wanted || memcmp(wanted, file->digest.bytes, sizeof file->digest.bytes) == 0) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "this is not the delta that was meant", file->source.name, 0);
+  return pks__fail(error, PKS_CORRUPT, "not the delta that was announced", file->source.name, 0);
 }
 
 /// Whether the version is current already: then there is nothing to do but what the request says of priorities.

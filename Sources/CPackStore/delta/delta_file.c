@@ -73,7 +73,7 @@ pks_status pks__delta_file_check(
 }
 
 pks_status pks__delta_file_bad_block(const pks__delta_file *file, uint64_t offset, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "a block of the delta makes no sense", name_of(file), offset);
+  return pks__fail(error, PKS_CORRUPT, "a block of the delta is invalid", name_of(file), offset);
 }
 
 uint64_t pks__delta_file_groups(const pks__delta_file *file) {

@@ -161,7 +161,7 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
   pks__id id;
   if (found) { walk->file->sha256(out, want->length, id.bytes); }
   if (found && pks__id_equal(&id, want->id)) { return PKS_OK; }
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", want->path, want->path_length);
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
 }
 
 // MARK: - Ingest

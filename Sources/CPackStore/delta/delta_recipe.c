@@ -16,7 +16,7 @@ typedef struct parser {
 } parser;
 
 static pks_status fail(const parser *parser, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "the delta's description makes no sense", parser->name, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "the delta's recipe is invalid", parser->name, PKS_NO_OFFSET);
 }
 
 // MARK: - Entries

@@ -155,7 +155,7 @@ static pks_status locate(pks__version_reader *reader, uint64_t row, pks_error *e
   if (status || found) { return status; }
   char name[2 * PKS__ID_SIZE + 1];
   pks__hex(id->bytes, sizeof id->bytes, name);
-  return pks__fail(error, PKS_CORRUPT, "a chunk of the version is nowhere in its store", name, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "a chunk of the version is missing in its store", name, PKS_NO_OFFSET);
 }
 
 /// Copies bytes [begin, end) of the chunk that was located.

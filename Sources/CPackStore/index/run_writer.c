@@ -216,7 +216,9 @@ static pks_status add_buckets(pks__run_writer *writer, pks__scratch *body, pks__
     header->salt = pks__put32(salt);
     if (fill_buckets(writer, buckets, count, salt)) { return PKS_OK; }
   }
-  return pks__fail(error, PKS_HOSTILE_NAMES, "names were chosen to share places in the index", NULL, PKS_NO_OFFSET);
+  return pks__fail(
+    error, PKS_HOSTILE_NAMES, "the pack has names that were chosen to share places in the index", NULL, PKS_NO_OFFSET
+  );
 }
 
 static pks_status add_records(pks__run_writer *writer, pks__scratch *body, pks__run_header *header, pks_error *error) {

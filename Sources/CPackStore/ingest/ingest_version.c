@@ -27,7 +27,7 @@ static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
 // MARK: - Chunks
 
 static pks_status fail_chunk(const pks__catalog_entry *entry, pks_error *error) {
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", entry->path, entry->path_length);
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", entry->path, entry->path_length);
 }
 
 /// A catalog of another store may have longer chunks than this store makes, but not longer than its own root allows.
@@ -126,7 +126,7 @@ static pks_status next_entry(version_walk *walk, pks_error *error) {
 static pks_status no_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   (void)context;
   (void)out;
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", want->path, want->path_length);
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
 }
 
 static pks_status walk_catalog(

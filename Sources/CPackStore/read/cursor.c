@@ -263,5 +263,5 @@ pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_e
     case PKS_DESCENDANTS: return next_descendant(cursor, out, more, error);
     case PKS_CONFLICTS: return next_conflict(cursor, out, more, error);
   }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "no such walk", NULL, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "unknown kind of walk", NULL, PKS_NO_OFFSET);
 }

@@ -235,7 +235,7 @@ pks_status pks_snapshot_find(
   pks_status status = pks__store_check_process(open->store, error);
   if (status) { return status; }
   if (path_length == 0 || path_length > PKS__PATH_MAX) {
-    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no such path can exist", path, path_length);
+    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no asset can have the path", path, path_length);
   }
   pks__hit hit;
   bool found;
@@ -252,7 +252,7 @@ pks_status pks_snapshot_find(
     return PKS_OK;
   }
   if (!pks__path_is_valid(path, path_length)) {
-    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no such path can exist", path, path_length);
+    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no asset can have the path", path, path_length);
   }
   bool hidden = false;
   if (pack == PKS_ANY_PACK) {

@@ -123,7 +123,7 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
   pks_status status = get_chunk(salvage, want, &origin, error);
   if (status) { return status; }
   if (!origin || salvage->bytes.length != want->length) {
-    const char *text = "a chunk of the asset is nowhere";
+    const char *text = "a chunk of the asset is missing";
     return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
   }
   memcpy(out, salvage->bytes.bytes, want->length);
@@ -153,7 +153,7 @@ static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, 
   }
   char name[2 * PKS__ID_SIZE + 1];
   pks__hex(id->bytes, sizeof id->bytes, name);
-  return pks__fail(error, PKS_CORRUPT, "catalog page is nowhere", name, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "catalog page is missing", name, PKS_NO_OFFSET);
 }
 
 pks__page_source pks__chunk_recovery_pages(pks__chunk_recovery *salvage) {

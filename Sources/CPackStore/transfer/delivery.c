@@ -442,7 +442,7 @@ pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pk
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
   if (delivery->phase != PKS__DELIVERY_DONE) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "something is still wanted", delivery->pack, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "the delivery still has wants", delivery->pack, PKS_NO_OFFSET);
   }
   status = stage(delivery, result ? result : &discarded, error);
   delivery->phase = PKS__DELIVERY_STAGED;

@@ -284,7 +284,7 @@ static pks_status fetch_from_base(pks_delivery *delivery, const pks__chunk_want 
   if (!status && found) { status = pks__snapshot_read_chunk(delivery->base, &ref, &delivery->page, error); }
   if (status) { return status; }
   if (!found || delivery->page.length != want->length) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is nowhere", want->path, want->path_length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
   }
   memcpy(out, delivery->page.bytes, want->length);
   return PKS_OK;
