@@ -16,7 +16,9 @@ func place(_ draft: FilePlace, at file: FilePlace, replacing: Bool) throws {
     try linkFile(draft, to: file)
   } catch let error as PackStoreError where error.systemError == .notPermitted || error.systemError == .notSupported {
     // No hard links on this disk. A file that another process makes between these two steps is replaced.
-    guard !pathExists(file.path) else { throw PackStoreError(.exists, "cannot create", file: file.text) }
+    guard !pathExists(file.path) else {
+      throw PackStoreError(.exists, "there is '\(file.text)' already", file: file.text)
+    }
     try renameFile(draft, to: file)
   }
 }

@@ -40,13 +40,19 @@ struct Publication {
   /// Publishes what is wanted; nil: the current version of each pack of the source.
   func run(_ wanted: [Site.PublishedPack]?) throws -> Site.PublishResult {
     guard source.id != site.store.id else {
-      throw PackStoreError(.invalidArgument, "a store cannot be published to itself", file: source.path.string)
+      throw PackStoreError(.invalidArgument, "the store cannot be published to itself", file: source.path.string)
     }
     guard options.keptVersionCount >= 1 else {
-      throw PackStoreError(.invalidArgument, "a site keeps one version of a pack at least")
+      throw PackStoreError(
+        .invalidArgument,
+        "keptVersionCount is \(options.keptVersionCount), but a site keeps one version of a pack at least")
     }
-    guard options.deltaCount >= 0, (1...22).contains(options.deltaOptions.level) else {
-      throw PackStoreError(.invalidArgument, "the number or the level of deltas is out of range")
+    guard options.deltaCount >= 0 else {
+      throw PackStoreError(.invalidArgument, "deltaCount is \(options.deltaCount), and cannot be negative")
+    }
+    guard (1...22).contains(options.deltaOptions.level) else {
+      throw PackStoreError(
+        .invalidArgument, "deltaOptions.level is \(options.deltaOptions.level), but goes from 1 to 22")
     }
     let snapshot = try source.makeSnapshot()
     let wanted = wanted ?? snapshot.packs.map { Site.PublishedPack($0.id) }

@@ -30,7 +30,9 @@ public final class Site: Sendable {
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
-        throw PackStoreError(.notAStore, "the folder is a store of its own, and no site", file: path.string)
+        var error = PackStoreError(.notAStore, "the folder is a store of its own, and no site", file: path.string)
+        error.specificRemedy = "name another folder for the site"
+        throw error
       }
       try folder.makeFolders()
     }

@@ -284,7 +284,8 @@ extension SiteFolder {
       return nil
     }
     guard signed.publicKey == key.publicKey else {
-      var error = PackStoreError(.untrusted, "the site is signed by another key", file: path.string)
+      let reason = signed.publicKey.map { "the site is signed by another key, \($0)," } ?? "the site is not signed"
+      var error = PackStoreError(.untrusted, reason, file: path.string)
       error.specificRemedy = "use the key that signed it: its clients would refuse any other"
       throw error
     }
@@ -305,7 +306,8 @@ extension SiteFolder {
       return try readRoot()
     } catch var error as PackStoreError where [.corrupt, .untrusted, .wrongKind].contains(error.code) {
       if acceptsDamage { return nil }
-      error.specificRemedy = "repair the site"
+      error.specificRemedy = "repair the site by Site.repair"
+      error.topic = .damagedRoot
       throw error
     }
   }
@@ -326,8 +328,8 @@ extension SiteFolder {
     var error = PackStoreError(
       .invalidArgument, "the site has lost its root, and with it what product it is of and when it expires",
       file: path.string)
-    error.specificRemedy =
-      "publish or repair it with its product named, and say after how long it expires, or that it never does"
+    error.specificRemedy = "set the options product and expiry to what they were"
+    error.topic = .lostRoot
     throw error
   }
 }

@@ -21,7 +21,7 @@ struct SiteFolder: Sendable {
 
   /// The lock that one publisher of the site holds at a time.
   func lock(waits: Bool) throws -> FileLock {
-    try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site")
+    try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
   }
 
   private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }

@@ -11,13 +11,14 @@ extension SiteKey {
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
-      var error = PackStoreError(.untrusted, "others can read the secret key", file: file.string)
+      var error = PackStoreError(
+        .untrusted, "others can read the file '\(file)' with the secret key", file: file.string)
       error.specificRemedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
       throw error
     }
     let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     guard let key = Self(fileText: String(decoding: bytes, as: UTF8.self)) else {
-      var error = PackStoreError(.corrupt, "this is no key file", file: file.string)
+      var error = PackStoreError(.corrupt, "no secret key", file: file.string)
       error.specificRemedy = "name a file that begins with the line '\(Self.firstLine)'"
       throw error
     }
@@ -38,7 +39,7 @@ extension SiteKey {
     do {
       try linkFile(draft, to: FilePlace(file))
     } catch let error as PackStoreError where error.code == .exists {
-      throw PackStoreError(.exists, "there is a file already", file: file.string)
+      throw PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
     }
     try syncFolder(folder)
   }

@@ -76,7 +76,7 @@ struct SiteRepair {
 
   private func checkSite() throws {
     guard try folder.isSite else {
-      throw PackStoreError(.notAStore, "the folder is no site", file: path.string)
+      throw PackStoreError(.notAStore, "not a site", file: path.string)
     }
   }
 

@@ -19,9 +19,11 @@ package final class ArchiveSource: SiteSource {
       file = try InputFile(FilePath(path))
       index = try Self.readIndex(file, place)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
-      throw DeliveryError(.noSite, "there is no such file", at: place)
+      throw DeliveryError(.noSite, "there is no archive", at: place)
     } catch let error as PackStoreError where error.code == .corrupt {
-      throw DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
+      var damage = DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
+      damage.specificRemedy = error.specificRemedy
+      throw damage
     } catch {
       throw DeliveryError(cannotRead: error, at: place)
     }
@@ -40,7 +42,7 @@ package final class ArchiveSource: SiteSource {
   package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
     guard let member = member(path) else { throw changed(path, "the archive has no such file") }
     guard member.byteCount <= UInt64(limit) else {
-      throw DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: place(of: path))
+      throw DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: place(of: path))
     }
     let file = SiteFile(path, byteCount: member.byteCount)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(member.byteCount), alignment: 16)

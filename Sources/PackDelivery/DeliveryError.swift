@@ -15,6 +15,9 @@ public struct DeliveryError: Error, Hashable, Sendable {
   /// Where in the file, in bytes.
   public var offset: UInt64?
 
+  /// What to do about it, where what ``code`` suggests is of no help.
+  package var specificRemedy: String?
+
   /// The pack concerned.
   package var pack: PackID?
 
@@ -46,7 +49,8 @@ extension DeliveryError {
   public struct Code: Hashable, Sendable {
     /// As an enumeration, for a `switch` that the compiler checks.
     package enum Known: String, CaseIterable, Sendable {
-      case invalidLocation, noSite, noPack, unreachable, ioError, denied, badResponse, siteChanged, corrupt, newerFormat
+      case invalidLocation, noHTTP, noSite, noPack, unreachable, ioError, denied, badResponse, siteChanged, corrupt,
+        newerFormat
       case otherDraft, notSigned, badSignature, otherKey, forkedRoot, fromTheFuture, tooOld, expired
     }
 
@@ -56,6 +60,8 @@ extension DeliveryError {
 
     /// The place makes no sense: neither a URL that can be fetched nor a folder.
     public static let invalidLocation = Self(.invalidLocation)
+    /// This program was built without HTTP, which the trait Delivery of the package adds.
+    public static let noHTTP = Self(.noHTTP)
     /// There is no site at this place.
     public static let noSite = Self(.noSite)
     /// The site has no such pack.
@@ -104,11 +110,16 @@ extension DeliveryError: CustomStringConvertible {
   public var description: String { remedy.map { "\(finding): \($0)" } ?? finding }
 
   /// What and where.
-  public var finding: String { reason + (location.map { " at \($0)" + (offset.map { ", byte \($0)" } ?? "") } ?? "") }
+  public var finding: String {
+    guard let location, !reason.contains("'\(location)'") else { return reason }
+    return "\(reason) at \(location)" + (offset.map { ", byte \($0)" } ?? "")
+  }
 
   /// What to do about it, in terms of this library; nil where the finding says it all.
   public var remedy: String? {
-    switch code {
+    if let specificRemedy { return specificRemedy }
+    return switch code {
+    case .noHTTP: "build PackStore with its trait Delivery, or pull from a folder or an archive"
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
     case .unreachable: "try again later; what came so far is kept"
     case .siteChanged: "try again when the site is complete"

@@ -26,12 +26,12 @@ package final class FolderSource: SiteSource {
       do {
         file = try self.open(path)
       } catch SourceFault.siteChanged {
-        throw DeliveryError(.noSite, "there is no site: no file '\(path)'", at: self.location)
+        throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: self.location)
       }
       do {
         return try file.contents(limit: limit)
       } catch let error as PackStoreError where error.code == .corrupt {
-        throw DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: self.place(of: path))
+        throw DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: self.place(of: path))
       } catch {
         throw DeliveryError(cannotRead: error, at: self.place(of: path))
       }

@@ -68,7 +68,9 @@ extension Snapshot.Asset {
     try checkFits(range)
     guard range.count <= buffer.count else {
       throw PackStoreError(
-        .invalidArgument, "a buffer of \(buffer.count) bytes is too small for \(range.count)", file: path)
+        .invalidArgument,
+        "a buffer of \(buffer.count) bytes is too small for the \(range.count) that are to be read of '\(path)'",
+        file: path)
     }
     try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: buffer.baseAddress)
     return range.count
@@ -131,10 +133,19 @@ extension Snapshot.Asset {
 
   /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.
   private func checkFits(_ range: Range<Int>) throws {
-    guard kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
-    guard range.lowerBound >= 0, range.upperBound <= byteCount else {
-      throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
-    }
+    guard kind == .file else { throw notAFile() }
+    guard range.lowerBound >= 0, range.upperBound <= byteCount else { throw outside(range) }
+  }
+
+  func notAFile() -> PackStoreError {
+    PackStoreError(.wrongKind, "'\(path)' is a \(kind.rawValue), and no file", file: path)
+  }
+
+  func outside(_ range: Range<Int>) -> PackStoreError {
+    PackStoreError(
+      .invalidArgument,
+      "the range \(range.lowerBound)..<\(range.upperBound) is not in '\(path)', which has \(byteCount) bytes",
+      file: path)
   }
 
   private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws {

@@ -83,10 +83,10 @@ extension Snapshot {
   ) throws -> AssetStream {
     precondition(bufferByteCount > 0, "a buffer has at least one byte")
     let asset = try asset(path, pack: pack)
-    guard asset.kind == .file else { throw PackStoreError(.wrongKind, "not a file", file: path) }
+    guard asset.kind == .file else { throw asset.notAFile() }
     let range = range ?? 0..<asset.byteCount
     guard range.lowerBound >= 0, range.upperBound <= asset.byteCount else {
-      throw PackStoreError(.invalidArgument, "range past the end of the asset", file: path)
+      throw asset.outside(range)
     }
     let source = AssetStream.Source(asset.withCore { $0.pointee }, at: path, of: hold)
     return AssetStream(source: source, range: range, bufferByteCount: bufferByteCount)

@@ -37,10 +37,14 @@ package final class Delivery {
   ) throws -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
-    try check { error in
-      manifest.withCore(priority, provenance) {
-        pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
+    do {
+      try check { error in
+        manifest.withCore(priority, provenance) {
+          pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
+        }
       }
+    } catch {
+      throw transaction.explain(error, of: manifest.pack)
     }
     return isNeeded ? Delivery(pointer, transaction.hold, manifest.pack) : nil
   }

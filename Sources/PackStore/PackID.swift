@@ -9,7 +9,11 @@ public struct PackID: Hashable, Sendable {
   ///
   /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
   public init(validating name: String) throws {
-    guard Self.isValid(name) else { throw PackStoreError(.invalidArgument, "no pack can have the name", file: name) }
+    guard Self.isValid(name) else {
+      var error = PackStoreError(.invalidArgument, "no pack can have the name", file: name)
+      error.specificRemedy = "take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'"
+      throw error
+    }
     self.name = name
   }
 

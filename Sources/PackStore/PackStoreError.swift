@@ -43,6 +43,16 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   /// What to do about it, where what ``code`` suggests is of no help.
   package var specificRemedy: String?
 
+  /// What a program may know a better remedy for than the library, which speaks of its API.
+  package enum Topic: String, Hashable, Codable, Sendable {
+    /// A site's root is damaged.
+    case damagedRoot
+    /// A site's root is lost, and what only it said.
+    case lostRoot
+  }
+
+  package var topic: Topic?
+
   /// The pack concerned, where ``file`` does not name it.
   package var pack: PackID?
 
@@ -165,16 +175,25 @@ extension PackStoreError: CustomStringConvertible {
   public var description: String { remedy.map { "\(finding): \($0)" } ?? finding }
 
   /// What, where and why.
-  public var finding: String { systemError.map { "\(reason)\(place): \($0)" } ?? reason + place }
+  public var finding: String { systemError.map { "\(placedReason): \($0)" } ?? placedReason }
 
-  private var place: String {
-    guard let file else { return "" }
+  /// The reason with the name of what it is about.
+  private var placedReason: String {
+    guard let file else { return reason }
     if let offset {
       // The offset is in the store's file, which comes first; no name of such a file looks like this.
-      guard let asset = file.firstRange(of: ", asset ") else { return " in \(file) at byte \(offset)" }
-      return " in \(file[..<asset.lowerBound]) at byte \(offset)\(file[asset.lowerBound...])"
+      guard let asset = file.firstRange(of: ", asset ") else { return "\(reason) in \(file) at byte \(offset)" }
+      return "\(reason) in \(file[..<asset.lowerBound]) at byte \(offset)\(file[asset.lowerBound...])"
     }
-    return code == .corrupt ? " in \(file)" : " '\(file)'"
+    if code == .corrupt { return "\(reason) in \(file)" }
+    if reason.contains("'\(file)'") { return reason }
+    // The core's texts do not change: "the folder holds what cannot be stored" is about the folder 'Assets'.
+    if let subject = reason.prefixMatch(
+      of: /(|.*? )the (pack|folder|file|store|site|directory|archive|delta|root)(?= )/)
+    {
+      return "\(subject.output.0) '\(file)'\(reason[subject.range.upperBound...])"
+    }
+    return reason.hasPrefix("not ") ? "'\(file)' is \(reason)" : "\(reason) '\(file)'"
   }
 
   /// What to do about it, in terms of this library; nil where the finding says it all.
@@ -183,7 +202,7 @@ extension PackStoreError: CustomStringConvertible {
     return switch code {
     case .readOnly: systemError == nil ? "open the store for writing" : "see who owns it and how its disk is mounted"
     case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
-    case .noSpace: neededByteCount.map { "make room for \($0) bytes" } ?? "make room on the disk"
+    case .noSpace: neededByteCount.map { "make room for \(formatBytes(Int(clamping: $0)))" } ?? "make room on the disk"
     case .refused: notices.first.map { "\($0)" }
     case .sourceChanged: "try again when nothing writes to the folder"
     case .notContiguous: "read a copy, by contents() or read(into:range:)"

@@ -20,7 +20,7 @@ extension Store {
       else {
         throw PackStoreError(
           .invalidArgument,
-          "a product's name is 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
+          "no product can have the name '\(name)': it has 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
         )
       }
       self.name = String(name)

@@ -99,7 +99,11 @@ extension Snapshot {
   public func asset(_ path: String, pack: PackID? = nil) throws -> Asset {
     let scope = try scope(pack)
     var asset = pks_asset()
-    try check { error in path.withPath { pks_snapshot_find(&asset, pointer, $0, $1, scope, error) } }
+    do {
+      try check { error in path.withPath { pks_snapshot_find(&asset, pointer, $0, $1, scope, error) } }
+    } catch {
+      throw explain(error, path)
+    }
     return Asset(asset, at: path, lentBy: self)
   }
 

@@ -37,7 +37,7 @@ public struct Transaction: ~Copyable {
         withRequest(folder, pack, options, &observer) { pks_txn_add_folder(pointer, $0, &result, error) }
       }
     } catch {
-      throw observer.explain(error)
+      throw explain(observer.explain(error), of: pack)
     }
     return Store.InstallResult(result, of: pack, notices: observer.notices)
   }
@@ -68,7 +68,7 @@ public struct Transaction: ~Copyable {
   @discardableResult
   public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
     var now = pks_pack_version()
-    if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
+    if version == 0 { throw PackStoreError(.notFound, "there is no \(pack)@0: versions are numbered from 1") }
     try naming(pack, version) { try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) } }
     return PackVersion(now, of: pack)
   }
@@ -96,12 +96,16 @@ public struct Transaction: ~Copyable {
     progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
     try Task.checkCancellation()
-    if version == 0 { throw PackStoreError(.notFound, "versions are numbered from 1", file: pack.name) }
+    if version == 0 { throw PackStoreError(.notFound, "there is no \(pack)@0: versions are numbered from 1") }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     let origin = source.pointer
-    try check { error in
-      withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(pointer, $0, &result, error) }
+    do {
+      try check { error in
+        withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(pointer, $0, &result, error) }
+      }
+    } catch {
+      throw explain(error, of: pack)
     }
     return Store.InstallResult(result, of: pack, notices: [])
   }

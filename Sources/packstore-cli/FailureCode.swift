@@ -39,6 +39,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case dataLost = "data_lost"
 
   case invalidLocation = "invalid_location"
+  case noHTTP = "no_http"
   case noSite = "no_site"
   case noPack = "no_pack"
   case unreachable
@@ -63,7 +64,7 @@ extension FailureCode {
     switch self {
     case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
       .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .purged, .inUse,
-      .noPack:
+      .noPack, .noHTTP:
       .failed
     case .usage, .invalidArgument, .invalidLocation: .usage
     case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network
@@ -85,7 +86,8 @@ extension FailureCode {
       true
     case .failed, .usage, .invalidArgument, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .exists,
       .notContiguous, .held, .forked, .hostileNames, .isSite, .otherOrigin, .downgrade, .ioError, .noSpace, .corrupt,
-      .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noSite, .noPack, .denied,
+      .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noHTTP, .noSite, .noPack,
+      .denied,
       .notSigned,
       .badSignature, .otherKey, .forkedRoot, .fromTheFuture, .expired, .noKey:
       false
@@ -134,6 +136,7 @@ extension FailureCode {
     self =
       switch code.known {
       case .invalidLocation: .invalidLocation
+      case .noHTTP: .noHTTP
       case .noSite: .noSite
       case .noPack: .noPack
       case .unreachable: .unreachable

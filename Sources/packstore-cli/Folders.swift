@@ -42,7 +42,11 @@ func requireArchive(_ path: String) throws {
 
 /// Fails if `folder` is the store or lies in it: what is written there would lie among the store's own files.
 func requireOutside(_ folder: String, of store: String) throws {
-  guard let resolvedStore = realPath(store), let resolved = realPath(folder) else { return }
+  // Of a folder that is to be made, the one that it will lie in.
+  var existing = FilePath(folder)
+  while realPath(existing.string) == nil, !existing.removingLastComponent().isEmpty { existing.removeLastComponent() }
+  let place = realPath(existing.string) ?? realPath(".")
+  guard let resolvedStore = realPath(store), let resolved = place else { return }
   if resolved == resolvedStore || resolved.hasPrefix(resolvedStore + "/") {
     throw Failure(
       .invalidArgument, "'\(escaped(folder))' lies in the store itself", remedy: "name another folder", path: folder)

@@ -4,17 +4,6 @@ import PackStore
 
 // MARK: - Numbers
 
-/// `512 B`, `12.3 MB`: units are powers of 1000.
-func formatBytes(_ count: Int) -> String {
-  guard count >= 1000 else { return "\(count) B" }
-  var value = Double(count)
-  for unit in ["kB", "MB", "GB", "TB", "PB"] {
-    value /= 1000
-    if value < 999.95 { return "\(oneDecimal(value)) \(unit)" }
-  }
-  return "\(oneDecimal(value / 1000)) EB"
-}
-
 /// `1,234,567`.
 func formatCount(_ count: Int) -> String {
   var text = ""

@@ -75,7 +75,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
     }
     for pack in result.packs where pack.outcome == .held {
       throw Failure(
-        .held, "\(pack.pack) is held at version \(pack.from ?? 0) since a rollback",
+        .held, "'\(pack.pack)' is held at version \(pack.from ?? 0) since a rollback",
         remedy: "let it move again with 'packstore unpin \(escaped(store.store)) \(pack.pack)'", pack: pack.pack)
     }
     let output = Output()

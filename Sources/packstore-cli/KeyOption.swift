@@ -33,7 +33,7 @@ struct KeyOption: ParsableArguments {
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
-    throw Failure(.failed, "there is no HOME to keep a key in", remedy: "name the key's file")
+    throw Failure(.failed, "there is no HOME to keep a key in", remedy: "name a file for the key")
   }
   return file
 }

@@ -1,3 +1,4 @@
+import PackStore
 import Testing
 
 @testable import packstore_cli

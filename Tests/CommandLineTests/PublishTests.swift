@@ -78,7 +78,7 @@ import Testing
     #expect(!playground.exists("other.key"))
     try playground.packstore("keygen", "other.key")
     let wrong = try playground.packstore("publish", "store", "site", "--key", "other.key")
-    #expect(wrong.status == 4 && wrong.errors.contains("the site is signed by another key"))
+    #expect(wrong.status == 4 && wrong.errors.contains("the site 'site' is signed by another key, "))
     let itself = try playground.packstore("publish", "store", "store", "--key", "site.key")
     #expect(itself.status == 1 && itself.errors.contains("is a store of its own, and no site"))
     _ = try playground.shell("chmod 644 site.key")
@@ -86,7 +86,7 @@ import Testing
     #expect(open.status == 4)
     #expect(
       open.errors
-        == "packstore: others can read the secret key 'site.key': run 'chmod 600 site.key', and make a new key if they may have read it\n"
+        == "packstore: others can read the file 'site.key' with the secret key: run 'chmod 600 site.key', and make a new key if they may have read it\n"
     )
   }
 

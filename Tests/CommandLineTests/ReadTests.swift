@@ -160,6 +160,15 @@ import Testing
     #expect(run.status == 0 && run.output.isEmpty, "\(run.errors)\(run.output)")
   }
 
+  /// Also when the folder is to be made: it would lie among the store's own files.
+  @Test(arguments: ["store", "store/new", "store/new/deeper", "./store/../store/new"])
+  func nothingIsExtractedIntoTheStore(folder: String) throws {
+    let before = playground.tree("store")
+    let run = try playground.packstore("extract", "store", folder)
+    #expect(run.status == 2 && run.errors.contains("lies in the store itself"), "\(run.errors)")
+    #expect(playground.tree("store") == before)
+  }
+
   @Test func nothingIsOverwrittenUnasked() throws {
     try playground.write("mine", to: "out/run")
     let run = try playground.packstore("extract", "store", "out")

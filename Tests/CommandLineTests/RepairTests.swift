@@ -125,7 +125,7 @@ import Testing
 
   @Test func noStore() throws {
     try playground.makeFolder("empty")
-    #expect(try playground.packstore("repair", "empty").errors == "packstore: not a store 'empty'\n")
+    #expect(try playground.packstore("repair", "empty").errors == "packstore: 'empty' is not a store\n")
     #expect(playground.tree("empty").isEmpty)
     #expect(try playground.packstore("repair", "store", "--from", "folder").status == 0, "a whole store asks nobody")
     _ = try damage()

@@ -59,7 +59,7 @@
       let fault: FaultServer.Fault = { _, reply in reply.end = .drip(100) }
       try await withSlowServer(fault: fault) { source, server in
         let error = try await expectError(.unreachable) { try await read(source, 0..<100_000) }
-        #expect(error?.reason == "fewer than 1024 bytes a second came for 60.0 seconds, twice")
+        #expect(error?.reason == "less than 1.0 kB a second came for 60.0 seconds, twice")
         #expect(server.requests.count == 2)
       }
       // Of a stream likewise.
@@ -222,7 +222,7 @@
         Issue.record("it was pulled")
       } catch let error as DeliveryError {
         #expect(error.code == .badResponse)
-        #expect(error.reason == "the version takes more than 2000 bytes of metadata")
+        #expect(error.reason == "the version takes more than 2.0 kB of metadata")
       }
       #expect(server.requests.allSatisfy { ($0.range?.count ?? 0) < 2000 || $0.path.hasSuffix("root") })
       // Twenty times as much, by its share of the version's 1.9 MB.

@@ -11,6 +11,19 @@ import Testing
       "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair")
   }
 
+  /// The core's texts do not change, so that the name of what they are about is put where it belongs.
+  @Test(arguments: [
+    ("the folder holds what cannot be stored", "the folder 'x' holds what cannot be stored"),
+    ("another writer changed the pack meanwhile", "another writer changed the pack 'x' meanwhile"),
+    ("that version of the pack is not kept", "that version of the pack 'x' is not kept"),
+    ("not a store", "'x' is not a store"), ("cannot open", "cannot open 'x'"), ("no such asset", "no such asset 'x'"),
+    ("there is no folder 'x' here", "there is no folder 'x' here"),
+    ("there is a pipe in the place of the file", "there is a pipe in the place of the file 'x'"),
+  ])
+  func nameInItsPlace(reason: String, finding: String) {
+    #expect(PackStoreError(.refused, reason, file: "x").finding == finding)
+  }
+
   /// A status of the core that Swift does not know would end as one without a name.
   @Test func everyStatusIsKnown() {
     let named = (1..<1000).map { PackStoreError.Code(rawValue: $0) }.filter { $0.description != "unknown" }
@@ -29,7 +42,7 @@ import Testing
   @Test func fullDisk() {
     var error = PackStoreError(.noSpace, "cannot write", file: "segments/1", systemError: .noSpace)
     error.neededByteCount = 1_048_576
-    #expect("\(error)" == "cannot write 'segments/1': No space left on device: make room for 1048576 bytes")
+    #expect("\(error)" == "cannot write 'segments/1': No space left on device: make room for 1.0 MB")
   }
 
   @Test func anotherWriter() {

@@ -19,7 +19,8 @@ import Testing
     let store = try await makeStore(playground)
     #expect(
       await sentence(of: .invalidArgument) { _ = try PackID(validating: "no/name") }
-        == "no pack can have the name 'no/name'")
+        == "no pack can have the name 'no/name': take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'"
+    )
     #expect(
       await sentence(of: .notFound) { _ = try store.contents(of: "a", pack: "Bass") }
         == "there is no pack 'Bass': did you mean 'Base'?")

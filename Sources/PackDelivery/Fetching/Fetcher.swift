@@ -102,9 +102,11 @@ package final class Fetcher {
   }
 
   func tooMuchMetadata(_ want: Want) -> DeliveryError {
-    DeliveryError(
-      .badResponse, "the version takes more than \(metadataByteLimit) bytes of metadata",
+    var error = DeliveryError(
+      .badResponse, "the version takes more than \(formatBytes(metadataByteLimit)) of metadata",
       at: source.place(of: file(of: want).path))
+    error.specificRemedy = "raise PullOptions.limits.metadataByteLimit, if you believe that it needs so much"
+    return error
   }
 
   /// Counts what came over the wire.
@@ -230,7 +232,9 @@ package final class Fetcher {
     }
     if case .mismatch(let error, let isFinal) = outcome {
       throw DeliveryError(
-        .corrupt, isFinal ? "what was published makes no sense (\(error.reason))" : "wrong bytes came, twice",
+        .corrupt,
+        isFinal
+          ? "what was published makes no sense (\(error.reason))" : "other bytes came than were published, twice,",
         at: source.place(of: file(of: want).path), offset: want.offset)
     }
     try didGive()

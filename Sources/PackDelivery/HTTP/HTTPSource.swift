@@ -120,7 +120,7 @@
         if let total = range.total, total > UInt64(limit) { throw tooLong(path, limit) }
         expected = UInt64(range.range.count)
         knowledge.withLock { $0.hasRanges = true }
-      case .notFound, .gone: throw DeliveryError(.noSite, "there is no site: no file '\(path)'", at: location)
+      case .notFound, .gone: throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: location)
       case .rangeNotSatisfiable: throw DeliveryError(.noSite, "the file '\(path)' is empty", at: location)
       default: throw refusal(response, path)
       }
@@ -138,7 +138,7 @@
     }
 
     private func tooLong(_ path: String, _ limit: Int) -> DeliveryError {
-      DeliveryError(.badResponse, "the file is longer than \(limit) bytes", at: place(of: path))
+      DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: place(of: path))
     }
   }
 
@@ -408,7 +408,7 @@
     private func transient(_ fault: TransferFault, _ path: String) throws -> TransientFault {
       let limits = options.limits
       func error(_ reason: String) -> DeliveryError { DeliveryError(.unreachable, reason, at: place(of: path)) }
-      let slow = "fewer than \(limits.minimumByteRate) bytes a second came for \(limits.slowLimit)"
+      let slow = "less than \(formatBytes(limits.minimumByteRate)) a second came for \(limits.slowLimit)"
       switch fault {
       case .stalled: return TransientFault(error: error("no byte came for \(options.stallLimit)"))
       case .unanswered: return TransientFault(error: error("no answer came for \(limits.answerLimit)"))
@@ -419,7 +419,8 @@
     }
 
     private func describe(_ error: any Error) -> String {
-      (error as? HTTPClientError)?.shortDescription ?? (error as? IOError)?.description ?? "\(error)"
+      (error as? HTTPClientError)?.shortDescription ?? (error as? IOError).map { "\(Errno(rawValue: $0.errnoCode))" }
+        ?? "\(error)"
     }
   }
 

@@ -11,10 +11,10 @@
     /// - Throws: `invalidLocation`.
     init(_ text: String) throws {
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
-        throw DeliveryError(.invalidLocation, "this is no URL", at: text)
+        throw DeliveryError(.invalidLocation, "'\(text)' is not a URL", at: text)
       }
       guard scheme == "http" || scheme == "https" else {
-        throw DeliveryError(.invalidLocation, "only http and https can be fetched", at: text)
+        throw DeliveryError(.invalidLocation, "'\(text)' cannot be fetched: only http and https can", at: text)
       }
       guard url.user == nil, url.password == nil else {
         throw DeliveryError(
@@ -22,15 +22,15 @@
           at: text.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1))
       }
       guard let host = url.host, !host.isEmpty else {
-        throw DeliveryError(.invalidLocation, "the URL has no host", at: text)
+        throw DeliveryError(.invalidLocation, "the URL '\(text)' has no host", at: text)
       }
       guard host.utf8.allSatisfy(Self.mayBeInHost), Self.isAddress(host) || !Self.hasBracket(text) else {
-        throw DeliveryError(.invalidLocation, "the URL's host has characters that no host has", at: text)
+        throw DeliveryError(.invalidLocation, "the URL '\(text)' has a host with characters that no host has", at: text)
       }
       // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
       // is none to `URL`.
       guard url.port.map({ (1...65_535).contains($0) }) ?? !Self.namesPort(text) else {
-        throw DeliveryError(.invalidLocation, "the URL's port is not between 1 and 65535", at: text)
+        throw DeliveryError(.invalidLocation, "the URL '\(text)' has a port that is not between 1 and 65535", at: text)
       }
       self.text = String(text.prefix { $0 != "#" })
       self.scheme = scheme

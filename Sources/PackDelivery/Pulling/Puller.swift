@@ -42,7 +42,8 @@ final class Puller {
   func run() async throws -> Store.PullResult {
     // The commit would be refused. To say it first leaves no trace of another site in the folder.
     guard try isPlan || !store.makeSnapshot().isSite else {
-      throw PackStoreError(.isSite, "a site cannot pull: only publications change it", file: store.path.string)
+      throw PackStoreError(
+        .isSite, "the store is a site's, and only publications change it", file: store.path.string)
     }
     let root = try await readRoot()
     do {
@@ -129,7 +130,8 @@ final class Puller {
         return try await pullOnce(chosen)
       } catch is VersionIsBusy {
         guard options.waitsForWriters else {
-          throw PackStoreError(.busy, "another process is pulling the same version", file: store.path.string)
+          throw PackStoreError(
+            .busy, "another process is pulling the same version into the store", file: store.path.string)
         }
         show(.wait)
         try await waiting.next()
@@ -215,7 +217,8 @@ final class Puller {
     // The core would say so as well, after the manifest has come.
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
-        throw PackStoreError(.otherOrigin, "the pack is of another origin", file: pack.name)
+        throw transaction.explain(
+          PackStoreError(.otherOrigin, "the pack is of another origin", file: pack.name), of: pack)
       }
       pulled.outcome = .otherOrigin
       return pulled

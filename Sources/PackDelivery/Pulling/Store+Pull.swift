@@ -72,7 +72,7 @@ extension Store {
 /// The folder of a `file:` URL.
 private func path(ofFileURL text: String) throws -> String {
   guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
-  else { throw DeliveryError(.invalidLocation, "this is no URL of a folder on this machine", at: text) }
+  else { throw DeliveryError(.invalidLocation, "'\(text)' is not the URL of a folder on this machine", at: text) }
   return url.path
 }
 
@@ -84,7 +84,7 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
 
 /// The source that a URL or path means.
 private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
-  guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "no site is named", at: "''") }
+  guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)
   guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
@@ -103,9 +103,6 @@ private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.environment = options.environment ?? processEnvironment()
     return try HTTPSource(site, options: http)
   #else
-    throw DeliveryError(
-      .invalidLocation,
-      "this program was built without HTTP, which the trait Delivery of PackStore adds; 'make release' builds packstore with it",
-      at: site)
+    throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(site)'", at: site)
   #endif
 }

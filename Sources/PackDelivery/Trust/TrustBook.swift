@@ -69,12 +69,23 @@ package enum RootPlace: Hashable, Sendable {
     }
   }
 
+  fileprivate var noun: String {
+    switch self {
+    case .site: "the site"
+    case .archive: "the archive"
+    }
+  }
+
   fileprivate var mayBeUnsigned: Bool {
     switch self {
     case .site(_, let isLocal): isLocal
     case .archive: true
     }
   }
+}
+
+private func dateText(_ nanoseconds: Int64) -> String {
+  Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).formatted(.iso8601)
 }
 
 /// The places that a store was pulled from: whose they are, and how new the roots were that it saw there.
@@ -125,7 +136,8 @@ package struct TrustBook: Hashable, Sendable {
       return .unsigned
     }
     guard policy.key == nil || policy.key == key else {
-      throw DeliveryError(.otherKey, "this is signed by another key than the one that was named", at: place.name)
+      throw DeliveryError(
+        .otherKey, "\(place.noun) is signed by another key, \(key), than the one that was named", at: place.name)
     }
     guard case .site(let name, _) = place, let known = places[place.name] else {
       try checkTime(root, at: place, policy, now: now)
@@ -135,8 +147,11 @@ package struct TrustBook: Hashable, Sendable {
       return policy.key == nil ? .pinned : .known
     }
     guard known.origin == .signed(key, root.product) else {
-      let what = known.key == key ? "of another product" : "signed by another key"
-      throw DeliveryError(.otherKey, "the site is \(what) than what is trusted at this place", at: name)
+      let (what, before) =
+        known.key == key
+        ? ("of another product, '\(root.product)',", "'\(known.product)'")
+        : ("signed by another key, \(key),", "\(known.key)")
+      throw DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
     }
     guard root.sequence >= known.sequence else {
       // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
@@ -145,7 +160,7 @@ package struct TrustBook: Hashable, Sendable {
     }
     guard root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
-        .forkedRoot, "the site's root has number \(root.sequence) like one that was seen, and is another", at: name)
+        .forkedRoot, "the site shows two different roots with the number \(root.sequence)", at: name)
     }
     try checkTime(root, at: place, policy, now: now)
     places[name] = Place(
@@ -158,27 +173,30 @@ package struct TrustBook: Hashable, Sendable {
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws {
     if let end = root.expiresAt, end <= now {
-      throw DeliveryError(.expired, "the site's root has expired", at: place.name)
+      throw DeliveryError(.expired, "the root expired on \(dateText(end))", at: place.name)
     }
     let (age, overflows) = now.subtractingReportingOverflow(root.madeAt)
     guard overflows ? root.madeAt < 0 : age >= -SiteRoot.clockTolerance else {
       throw DeliveryError(
-        .fromTheFuture, "the site's root says that it was made more than a day from now", at: place.name)
+        .fromTheFuture, "the root says that it was made more than a day from now, on \(dateText(root.madeAt))",
+        at: place.name)
     }
     if let limit = policy.maximumAge, overflows || age > limit {
-      throw DeliveryError(.tooOld, "the site's root is older than it may be", at: place.name)
+      throw DeliveryError(
+        .tooOld, "the root was made on \(dateText(root.madeAt)), longer ago than is allowed,",
+        at: place.name)
     }
   }
 
   private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws {
     guard policy.key == nil, places[place.name] == nil else {
-      throw DeliveryError(.otherKey, "this is not signed, and a key is trusted for it", at: place.name)
+      throw DeliveryError(.otherKey, "\(place.noun) is not signed, although a key is trusted for it", at: place.name)
     }
     guard place.mayBeUnsigned else {
-      throw DeliveryError(.badSignature, "the site is not signed: only folders and archives may be", at: place.name)
+      throw DeliveryError(.badSignature, "the site is not signed, as only folders and archives may be,", at: place.name)
     }
     guard policy.allowsUnsigned else {
-      throw DeliveryError(.notSigned, "this is not signed", at: place.name)
+      throw DeliveryError(.notSigned, "\(place.noun) is not signed", at: place.name)
     }
   }
 

@@ -21,16 +21,18 @@ package struct TrustFile: Sendable {
     }
     let text = String(validating: bytes, as: UTF8.self)
     if let text, TrustBook.isOtherDraft(text) {
-      throw DeliveryError(
-        .otherDraft, "the file of trusted keys is of another draft of the format; without it, contacts count as first",
-        at: store.appending(Self.name).string)
+      throw refusal(.otherDraft, "the file of trusted keys was written in another draft of the format")
     }
     guard let text, let book = TrustBook(text: text) else {
-      throw DeliveryError(
-        .corrupt, "the file of trusted keys is damaged; without it, the next contact counts as the first",
-        at: store.appending(Self.name).string)
+      throw refusal(.corrupt, "the file of trusted keys is damaged")
     }
     return book
+  }
+
+  private func refusal(_ code: DeliveryError.Code, _ reason: String) -> DeliveryError {
+    var error = DeliveryError(code, reason, at: store.appending(Self.name).string)
+    error.specificRemedy = "remove the file; at each place the next contact then counts as the first"
+    return error
   }
 
   /// Changes the book, while no other process does. After a crash it is the old or the new one.
@@ -38,7 +40,8 @@ package struct TrustFile: Sendable {
   /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
   package func update<Result>(waits: Bool = true, _ body: (inout TrustBook) throws -> Result) throws -> Result {
     let lock = try FileLock(
-      FilePlace(Self.lockName, in: store), waits: waits, reason: "another process is changing what is trusted")
+      FilePlace(Self.lockName, in: store), waits: waits,
+      reason: "another process is changing what the store '\(store)' trusts")
     defer { withExtendedLifetime(lock) {} }
     let old = try read()
     var new = old

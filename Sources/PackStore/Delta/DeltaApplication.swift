@@ -60,7 +60,7 @@ extension Transaction {
         withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
       }
     } catch {
-      throw delta.explain(error)
+      throw explain(delta.explain(error), of: delta.info.pack)
     }
     return Store.InstallResult(result, of: delta.info.pack, notices: [])
   }

@@ -37,9 +37,9 @@ public final class DeltaFile: Sendable {
       case .key(let key): signer == key
       }
     guard !isTrusted else { return }
-    let reason = signer == nil ? "nobody signed the delta" : "the delta is signed by another key"
+    let reason = signer.map { "the delta is signed by another key, \($0)," } ?? "the delta is not signed"
     var error = PackStoreError(.untrusted, reason, file: path.string)
-    error.specificRemedy = signer.map { "it is \($0): ask the publisher whose that is" } ?? "get it from its publisher"
+    error.specificRemedy = signer == nil ? "get it from its publisher" : "ask the publisher whose key that is"
     throw error
   }
 
@@ -54,7 +54,7 @@ public final class DeltaFile: Sendable {
 
   private static func explain(_ error: any Error, _ path: FilePath) -> any Error {
     guard var error = error as? PackStoreError, error.code == .corrupt, error.file == path.string else { return error }
-    error.specificRemedy = "get it from its publisher once more"
+    error.specificRemedy = "get it once more from its publisher"
     return error
   }
 
@@ -120,8 +120,8 @@ extension DeltaFile {
     let rest = Array(last.dropFirst())
     if rest.isEmpty { return nil }
     guard let signature = DeltaSignature(rest), signature.isOf(info.headerDigest) else {
-      var error = PackStoreError(.untrusted, "the delta's signature is not right", file: path.string)
-      error.specificRemedy = "get it from its publisher once more"
+      var error = PackStoreError(.untrusted, "the delta has a signature that is not right", file: path.string)
+      error.specificRemedy = "get it once more from its publisher"
       throw error
     }
     return signature

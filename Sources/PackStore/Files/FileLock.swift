@@ -27,7 +27,7 @@ package final class FileLock: Sendable {
     var sleep = Self.shortestSleep
     // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
     while try !Self.take(number, place) {
-      guard waits else { throw PackStoreError(.busy, reason, file: place.text) }
+      guard waits else { throw PackStoreError(.busy, reason) }
       guard !Task.isCancelled else {
         throw CancellationError()
       }

@@ -216,17 +216,17 @@ private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws {
   case S_IFSOCK: kind = "a socket"
   default: kind = "a device"
   }
-  throw PackStoreError(.wrongKind, "there is \(kind) in the place of a file", file: place.text)
+  throw PackStoreError(.wrongKind, "there is \(kind) in the place of the file", file: place.text)
 }
 
 private func explainOpening(_ error: any Error, _ place: FilePlace) -> any Error {
   switch (error as? PackStoreError)?.systemError {
   case .noSuchFileOrDirectory: PackStoreError(.notFound, "there is no file", file: place.text)
   case .tooManySymbolicLinkLevels:
-    PackStoreError(.wrongKind, "there is a symbolic link in the place of a file", file: place.text)
-  case .isDirectory: PackStoreError(.wrongKind, "there is a folder in the place of a file", file: place.text)
+    PackStoreError(.wrongKind, "there is a symbolic link in the place of the file", file: place.text)
+  case .isDirectory: PackStoreError(.wrongKind, "there is a folder in the place of the file", file: place.text)
   case .noSuchAddressOrDevice:
-    PackStoreError(.wrongKind, "there is a pipe, a socket or a device in the place of a file", file: place.text)
+    PackStoreError(.wrongKind, "there is a pipe, a socket or a device in the place of the file", file: place.text)
   default: error
   }
 }

@@ -47,7 +47,7 @@ extension SiteRoot {
     for pack in packs { pack.encode(to: &writer) }
     guard packs.count <= Self.packLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
-    else { throw PackStoreError(.invalidArgument, "there are too many packs or versions for a site") }
+    else { throw PackStoreError(.invalidArgument, "a site has no room for so many packs or versions") }
     writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
     return writer.bytes
   }
@@ -82,7 +82,7 @@ extension SignedSiteRoot {
     _ = try reader.take(SiteRoot.keyOffset)
     let key = SitePublicKey(try reader.take(SitePublicKey.byteCount))
     guard key?.verifies(signature, of: message) ?? signature.allSatisfy({ $0 == 0 }) else {
-      throw PackStoreError(.untrusted, "the signature of the site's root is wrong", file: file)
+      throw PackStoreError(.untrusted, "the root has a wrong signature", file: file)
     }
     return key
   }

@@ -1,0 +1,7 @@
+/// A path that no asset can have is most often one of the machine's: what it would be in a store.
+func explain(_ error: any Error, _ path: String) -> any Error {
+  guard var error = error as? PackStoreError, error.code == .invalidArgument, path.hasPrefix("/") else { return error }
+  let relative = String(path.drop { $0 == "/" })
+  error.specificRemedy = "asset paths are relative" + (relative.isEmpty ? "" : ": '\(relative)'")
+  return error
+}

@@ -1,0 +1,58 @@
+import Testing
+
+/// What a failure says: what it is about, what is wrong, and what to do, in terms of the program. The facts that it knows
+/// are in it.
+@Suite struct ErrorTextTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try playground.write("one", to: "folder/config.json")
+    try playground.packstore("add", "store", "folder", "--pack", "base", "-q")
+    try playground.write("two", to: "folder/config.json")
+    try playground.packstore("add", "store", "folder", "--pack", "base", "-q")
+  }
+
+  private func expect(_ arguments: [String], says sentence: String) throws {
+    let run = try playground.packstore(arguments)
+    #expect(run.status != 0)
+    #expect(run.errors.split(separator: "\n").last == "packstore: \(sentence)", "\(arguments)")
+  }
+
+  @Test func names() throws {
+    try expect(
+      ["cat", "store", "/config.json"],
+      says: "no asset can have the path '/config.json': asset paths are relative: 'config.json'")
+    try expect(["ls", "folder"], says: "'folder' is not a store")
+    try expect(
+      ["add", "folder", "folder", "--pack", "b"], says: "the directory 'folder' is not empty and holds no store")
+    try expect(
+      ["cat", "store", "config.json", "--range", "9-"],
+      says: "the range begins at byte 9, but 'config.json' has 3 bytes")
+  }
+
+  @Test func packs() throws {
+    try playground.packstore("rollback", "store", "base", "-q")
+    let held = "'base' is held at version 1 since a rollback: run 'packstore unpin' to let it move again"
+    try expect(["add", "store", "folder", "--pack", "base"], says: held)
+    try playground.packstore("unpin", "store", "base", "-q")
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.packstore("add", "other", "folder", "--pack", "base", "-q")
+    try expect(
+      ["pull", "other", "site", "base"],
+      says: "'base' is of another origin: this machine: see 'packstore trust'; --adopt takes the pack over")
+    try expect(
+      ["pull", "site", "site"],
+      says: "the store 'site' is a site's, and only publications change it: use 'packstore publish'"
+        + " and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged")
+    try expect(
+      ["publish", "store", "other", "--key", "key"],
+      says: "the folder 'other' is a store of its own, and no site: name another folder for the site")
+  }
+
+  @Test func places() throws {
+    try expect(
+      ["pull", "device", "ftp://example.org/"], says: "'ftp://example.org/' cannot be fetched: only http and https can")
+    let refused = try playground.packstore("pull", "device", "http://127.0.0.1:1/x", "--answer-limit", "1")
+    #expect(refused.errors.contains("the connection failed (Connection refused) at http://127.0.0.1:1/x/root"))
+  }
+}
