@@ -24,7 +24,6 @@ import Testing
     #expect(durationText(1.5e-6) == "1.5 µs")
     #expect(sizeText(4e4) == "40 kB")
     #expect([0, 402, 25_531, 99_600, 1_140_000].map(fineMegabytes) == ["0", "0.000402", "0.0255", "0.100", "1.14"])
-    #expect([0, 402, 25_531, 1_140_000].map(byteText) == ["0 B", "402 B", "25.5 KB", "1.14 MB"])
   }
 
   @Test func markdownTable() {

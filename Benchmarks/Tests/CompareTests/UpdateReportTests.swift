@@ -50,6 +50,10 @@ struct UpdateReportTests {
     #expect(others.headlines.isEmpty)
   }
 
+  @Test func bytesAsText() {
+    #expect([0, 402, 25_531, 1_140_000].map(byteText) == ["0 B", "402 B", "25.5 KB", "1.14 MB"])
+  }
+
   @Test func jsonIsReadAgain() throws {
     let again = try JSONDecoder().decode(UpdateReport.self, from: JSONEncoder().encode(report))
     #expect(again.pairs[0].rows == report.pairs[0].rows)

@@ -17,6 +17,7 @@ struct ReadsCommand: ParsableCommand {
   @OptionGroup var counts: AssetCounts
   @OptionGroup var sideBySide: SideBySide
   @OptionGroup var options: BenchmarkOptions
+  @OptionGroup var picture: PictureFile
 
   func run() throws {
     let counts = counts.list(options)
@@ -25,7 +26,7 @@ struct ReadsCommand: ParsableCommand {
       $0.secondLimit = minutes * 60
       $0.secondsPerComparison = AllCommand.secondsPerComparison
     }
-    try report.deliver(to: options.files)
+    try ComparedReport(report).deliver(to: options.files, picture)
   }
 }
 
@@ -39,6 +40,7 @@ struct SwapsCommand: ParsableCommand {
   @OptionGroup var counts: SwapCounts
   @OptionGroup var sideBySide: SideBySide
   @OptionGroup var options: BenchmarkOptions
+  @OptionGroup var picture: PictureFile
 
   func run() throws {
     let counts = counts.list(options)
@@ -46,6 +48,6 @@ struct SwapsCommand: ParsableCommand {
     let report = try sideBySide.measure(arguments, [Swap(counts: counts)], options) {
       $0.secondsPerComparison = SwapCommand.secondsPerComparison
     }
-    try report.deliver(to: options.files)
+    try ComparedReport(report).deliver(to: options.files, picture)
   }
 }

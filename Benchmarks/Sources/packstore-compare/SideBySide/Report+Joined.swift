@@ -15,7 +15,6 @@ extension Report {
         report.sections.append(section)
       }
     }
-    report.headlines = Headline.all(of: report)
     return report
   }
 }

@@ -45,6 +45,7 @@ struct SideBySide: ParsableArguments {
 
   private static func run(_ program: Program, _ arguments: [String], _ options: BenchmarkOptions) throws -> Report {
     let folder = try TemporaryFolder(in: options.workspace)
+    defer { folder.remove() }
     let file = folder.path + "/report.json"
     try program.run(arguments + options.arguments + ["--json", file])
     return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: file)))

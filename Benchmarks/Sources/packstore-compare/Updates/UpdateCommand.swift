@@ -68,6 +68,7 @@ struct UpdatesCommand: ParsableCommand {
   var workspace: String?
 
   @OptionGroup var files: ReportFiles
+  @OptionGroup var picture: PictureFile
 
   func validate() throws {
     guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
@@ -93,11 +94,11 @@ struct UpdatesCommand: ParsableCommand {
     for pair in try givenPairs() {
       run.measure(pair)
       // What is known is not lost if a later pair takes the machine down.
-      try destination.write(run.report)
+      try destination.write(run.report, picture)
     }
     for kind in chosenSynthetic {
       run.measure(kind, scale)
-      try destination.write(run.report)
+      try destination.write(run.report, picture)
     }
     print(run.report.markdown, terminator: "")
     if run.report.hasFailures { throw ExitCode.failure }

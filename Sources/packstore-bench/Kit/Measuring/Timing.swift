@@ -12,12 +12,7 @@ struct Timing: Codable {
     try measure(CLOCK_PROCESS_CPUTIME_ID, body)
   }
 
-  /// Runs `body`, which works on this thread alone, and counts its processor time.
-  static func ofThread<Result>(_ body: () throws -> Result) rethrows -> (result: Result, timing: Timing) {
-    try measure(CLOCK_THREAD_CPUTIME_ID, body)
-  }
-
-  private static func measure<Result>(
+  static func measure<Result>(
     _ processorClock: clockid_t, _ body: () throws -> Result
   ) rethrows -> (result: Result, timing: Timing) {
     let wall = seconds(of: CLOCK_MONOTONIC)
@@ -30,12 +25,6 @@ struct Timing: Codable {
     var time = timespec()
     clock_gettime(clock, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
-
-  /// Each figure's best: disturbances only ever make it worse.
-  mutating func keepBest(of other: Timing) {
-    wall = min(wall, other.wall)
-    cpu = min(cpu, other.cpu)
   }
 }
 

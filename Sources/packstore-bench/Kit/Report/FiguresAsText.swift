@@ -18,15 +18,6 @@ func fineMegabytes(_ byteCount: Int) -> String {
   return decimals(value, 2 - Int(log10(value).rounded(.down)))
 }
 
-/// A size in the unit that fits it: `402 B`, `25.5 KB`, `1.14 MB`, in powers of ten.
-func byteText(_ byteCount: Int) -> String {
-  switch byteCount {
-  case ..<1_000: "\(byteCount) B"
-  case ..<1_000_000: "\(significant(Double(byteCount) / 1e3)) KB"
-  default: "\(significant(Double(byteCount) / 1e6)) MB"
-  }
-}
-
 /// A count with its thousands apart: `1,000,000`.
 func grouped(_ count: Int) -> String {
   let digits = String(count)

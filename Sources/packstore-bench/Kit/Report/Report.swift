@@ -12,8 +12,6 @@ struct Report: Codable {
   /// Who could not, and why.
   var absences: [Comparison.Absence]
   var sections: [Section] = []
-  /// What the README shows of it.
-  var headlines: [Headline] = []
   /// Workloads that were left out, and why.
   var omissions: [String] = []
   var cacheState = ""
@@ -56,7 +54,6 @@ extension Report {
     seconds = session.watch.seconds
     let measured = Set(sections.flatMap(\.comparisons).flatMap(\.entries).map(\.name))
     contestants.removeAll { !measured.contains($0.name) }
-    headlines = Headline.all(of: self)
     omissions += session.omissions
     let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""
     cacheState = "page cache warm" + cold

@@ -5,7 +5,6 @@ struct ReportDestination {
   let markdownFile: String?
   let jsonFile: String?
   var htmlFile: String?
-  var svgFile: String?
 
   /// Writes the Markdown to its file, or to the standard output if there is none, and the figures to the JSON file if there is one.
   func write(_ markdown: String, _ figures: some Encodable) throws {
@@ -29,20 +28,20 @@ struct ReportDestination {
 
 extension ReportDestination {
   init(_ files: ReportFiles) {
-    self.init(markdownFile: files.output, jsonFile: files.json, htmlFile: files.html, svgFile: files.svg)
+    self.init(markdownFile: files.output, jsonFile: files.json, htmlFile: files.html)
   }
 
   /// Prints the report, and writes it to each file that was asked for.
   func write(_ report: Report) throws {
     let markdown = report.markdown
     print(markdown, terminator: "")
-    if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
-    if let htmlFile { try Data(report.html.utf8).write(to: URL(fileURLWithPath: htmlFile)) }
-    if let svgFile {
-      let series = report.headlines.isEmpty ? SeriesPicture(report) : nil
-      let picture = series?.svg ?? HeadlinePicture(headlines: report.headlines).svg
-      try Data(picture.utf8).write(to: URL(fileURLWithPath: svgFile))
-    }
+    try writePages(markdown: markdown, html: report.html)
     try writeJSON(report)
+  }
+
+  /// Writes both, to the files that were asked for.
+  func writePages(markdown: String, html: @autoclosure () -> String) throws {
+    if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
+    if let htmlFile { try Data(html().utf8).write(to: URL(fileURLWithPath: htmlFile)) }
   }
 }

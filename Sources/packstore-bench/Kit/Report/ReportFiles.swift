@@ -10,7 +10,4 @@ struct ReportFiles: ParsableArguments {
 
   @Option(help: .init("Where the report goes as a page for the browser.", valueName: "file"))
   var html: String?
-
-  @Option(help: .init("Where a picture of the main results goes.", valueName: "file"))
-  var svg: String?
 }

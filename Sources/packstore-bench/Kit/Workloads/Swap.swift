@@ -8,7 +8,7 @@ struct SwapCommand: ParsableCommand {
     discussion: """
       Commits wait for the disk, so figures mean something beside those of the same run alone. Add 1000000 to --counts to see a million assets.
 
-        packstore-bench swap --svg swap.svg
+        packstore-bench swap --html swap.html
       """
   )
 

@@ -102,23 +102,24 @@ extension UpdateReport {
   }
 }
 
+/// A size in the unit that fits it: `402 B`, `25.5 KB`, `1.14 MB`, in powers of ten.
+func byteText(_ byteCount: Int) -> String {
+  switch byteCount {
+  case ..<1_000: "\(byteCount) B"
+  case ..<1_000_000: "\(significant(Double(byteCount) / 1e3)) KB"
+  default: "\(significant(Double(byteCount) / 1e6)) MB"
+  }
+}
+
 extension ReportDestination {
   /// Writes the report to each file that was asked for.
-  func write(_ report: UpdateReport) throws {
-    for (file, text) in [
-      (markdownFile, { report.markdown }), (htmlFile, { report.html }),
-      (
-        svgFile,
-        {
-          HeadlinePicture(
-            headlines: report.headlines, title: "Bytes to fetch for an update",
-            legend: "What a client fetches from one version to the next. One run."
-          ).svg
-        }
-      ),
-    ] as [(String?, () -> String)] {
-      if let file { try Data(text().utf8).write(to: URL(fileURLWithPath: file)) }
-    }
+  func write(_ report: UpdateReport, _ picture: PictureFile) throws {
+    try writePages(markdown: report.markdown, html: report.html)
+    try picture.write(
+      HeadlinePicture(
+        headlines: report.headlines, title: "Bytes to fetch for an update",
+        legend: "What a client fetches from one version to the next. One run."
+      ).svg)
     try writeJSON(report)
   }
 }

@@ -6,7 +6,7 @@ import Testing
   import FoundationXML
 #endif
 
-@testable import packstore_bench
+@testable import packstore_compare
 
 struct HeadlineTests {
   @Test func showsWhoBelongsBesideEachOther() throws {
