@@ -50,7 +50,7 @@ extension Store {
 }
 
 extension Store {
-  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for whoever has
+  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for a client that has
   /// the first.
   ///
   /// While it is made it has another name, with `.partial` in it; a crash may leave that. The file comes last, whole,
@@ -58,7 +58,7 @@ extension Store {
   /// version. Temporary files lie in the store's folder, where that may be written to.
   ///
   /// - Parameters:
-  ///   - key: signs it; nil: nobody does, and whoever applies it must trust the way it came.
+  ///   - key: signs it; nil: it stays unsigned, and a client that applies it must trust the way it came.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`,
   ///   `ioError`, `outOfMemory`, `corrupt`, `purged`.

@@ -42,7 +42,7 @@ extension Site {
     /// A week.
     public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
 
-    /// Waits while somebody else publishes to the site; otherwise that is `busy`.
+    /// Waits while another process publishes to the site; otherwise that is `busy`.
     public var waitsForOthers = true
 
     public init(

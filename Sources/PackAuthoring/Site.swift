@@ -9,7 +9,7 @@ public import PackStore
 ///
 /// - One root names all that clients see, and is replaced as a whole: they see the site as it was, or as it is,
 ///   whenever they look and whatever became of the publisher.
-/// - Whoever has the key says what clients believe; the folder may be on anybody's server.
+/// - The owner of the key says what clients believe; the folder may be on any server.
 /// - Any number of processes may publish to a site; one waits for the other.
 public final class Site: Sendable {
   /// The directory, as it was given.

@@ -102,7 +102,7 @@ struct SiteChange {
 
   /// Brings the root up to date with the store as it is.
   ///
-  /// - Parameter checksFiles: reads all that the root names, and makes anew what is damaged.
+  /// - Parameter checksFiles: reads all that the root names, and makes what is damaged again.
   mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try store.makeSnapshot()
     guard root != nil || !snapshot.packs.isEmpty else { return }
@@ -218,7 +218,7 @@ struct SiteChange {
 
   /// A transaction of the site's store; ``commit(_:dropping:)`` commits it.
   func makeTransaction() throws -> Transaction {
-    // What is kept is decided by whoever drops versions.
+    // The caller that drops versions decides what is kept.
     var transactionOptions = Transaction.Options(
       waitsForWriters: options.waitsForOthers, keptVersionCount: Int(Int32.max))
     transactionOptions.isPublication = true
@@ -298,7 +298,7 @@ extension SiteFolder {
     return signed.root
   }
 
-  /// The site's root, whoever signed it. Nil when there is none.
+  /// The site's root, signed by any key. Nil when there is none.
   ///
   /// - Parameter acceptsDamage: one that is damaged counts as none.
   func readRoot(acceptsDamage: Bool) throws -> SignedSiteRoot? {

@@ -50,7 +50,7 @@ struct SiteDescription {
     var known: [CatalogID: [VersionManifest]] = [:]
     for pack in root?.packs ?? [] {
       for version in pack.versions {
-        // One that cannot be read is made anew.
+        // One that cannot be read is made again.
         guard let manifest = try? folder.manifest(of: version, in: pack.id), manifest.segments.allSatisfy(hasTable)
         else { continue }
         known[version.catalog, default: []].append(manifest)

@@ -63,7 +63,7 @@ struct SiteFolder: Sendable {
 
   // MARK: - What was retired
 
-  /// - Throws: `corrupt` when the file is damaged: without it nobody knows what may go.
+  /// - Throws: `corrupt` when the file is damaged: without it no publisher knows what may go.
   func readRetired() throws -> RetiredFiles {
     do {
       let file = try InputFile(RetiredFiles.fileName, in: path)

@@ -60,7 +60,7 @@ extension SiteKey {
     }
   }
 
-  /// Where the key lies if nobody says otherwise: `$XDG_CONFIG_HOME/packstore/site.key`, or
+  /// Where the key lies unless the caller says otherwise: `$XDG_CONFIG_HOME/packstore/site.key`, or
   /// `~/.config/packstore/site.key`.
   ///
   /// - Returns: nil when the environment names neither.

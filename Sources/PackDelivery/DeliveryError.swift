@@ -82,13 +82,13 @@ extension DeliveryError {
     public static let newerFormat = Self(.newerFormat)
     /// The site was made by a version of PackStore with another draft of the format.
     public static let otherDraft = Self(.otherDraft)
-    /// Nobody signed the root, which only folders may do without, and only on request.
+    /// The root is not signed, which only folders may do without, and only on request.
     public static let notSigned = Self(.notSigned)
     /// The root's signature is wrong.
     public static let badSignature = Self(.badSignature)
     /// The root is signed by another key than the one that is trusted.
     public static let otherKey = Self(.otherKey)
-    /// Two different roots have one sequence number: its publisher, or somebody with the key, shows different people
+    /// Two different roots have one sequence number: its publisher, or a thief of the key, shows different people
     /// different sites.
     public static let forkedRoot = Self(.forkedRoot)
     /// The root says that it was made in the future.
@@ -123,7 +123,7 @@ extension DeliveryError: CustomStringConvertible {
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
     case .unreachable: "try again later; what came so far is kept"
     case .siteChanged: "try again when the site is complete"
-    case .corrupt: "try again; if it stays so, tell whoever runs the site"
+    case .corrupt: "try again; if it stays so, tell the publisher of the site"
     case .newerFormat: "update PackStore"
     case .otherDraft: "use the version of PackStore that published it, or have it published again"
     case .notSigned: "set PullOptions.allowsUnsigned to take a folder that is not signed"

@@ -47,7 +47,7 @@ public struct AssetStream: AsyncSequence, Sendable {
 }
 
 extension AssetStream {
-  /// A file of a snapshot, held as long as somebody reads it.
+  /// A file of a snapshot, held as long as a task reads it.
   final class Source: Sendable {
     private let hold: SnapshotHold
     private let path: String

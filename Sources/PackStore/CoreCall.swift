@@ -26,7 +26,7 @@ extension String {
   /// Lends the UTF-8 bytes of a path, not NUL-terminated.
   @inline(__always)
   func withPath<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
-    // Strings are stored as UTF-8 but for those that came from elsewhere.
+    // Strings are stored as UTF-8, but for those that another library made.
     let lent = utf8.withContiguousStorageIfAvailable { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { characters in characters.baseAddress.map { body($0, utf8.count) } }
     }

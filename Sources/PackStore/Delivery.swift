@@ -11,7 +11,7 @@ package struct DeliveryTotals: Hashable, Sendable {
   package var chunkCount: Int, totalChunkCount: Int
 }
 
-/// A version on its way into a transaction, from elsewhere: says which bytes it wants, and takes them.
+/// A version on its way into a transaction, from another store: says which bytes it wants, and takes them.
 ///
 /// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with
 /// it, whatever ended this one. Every call blocks; one at a time.

@@ -1,7 +1,7 @@
 import CPackStore
 
 extension Store {
-  /// Something that is wrong with a store, and whom it hurts.
+  /// Something that is wrong with a store, and the assets it hurts.
   ///
   /// A fault that hurts several assets appears once for each, with the same ``number``.
   public struct Fault: Hashable, Codable, Sendable {
@@ -26,7 +26,7 @@ extension Store {
     /// Why the system refused to read.
     public let systemError: Errno?
 
-    /// The pack that is hurt; `nil` when none is, or when nobody knows.
+    /// The pack that is hurt; `nil` when none is, or when it is unknown.
     public let pack: PackID?
 
     /// The version of ``pack`` that is hurt.
@@ -51,7 +51,7 @@ extension Store {
 }
 
 extension Store.Fault: CustomStringConvertible {
-  /// One line: whom it hurts, what it is, and where.
+  /// One line: what it hurts, what it is, and where.
   ///
   ///     Tutorial@3 Videos/intro.m4v: checksum mismatch in segments/3f2a at byte 4096
   public var description: String { victim.map { "\($0): \(finding)" } ?? finding }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Wakes tasks that wait for a newer generation when this process commits, or closes a store.
 ///
-/// One for all stores of the process, as a commit through one store is news to others of the same directory. Whom it
-/// does not concern looks once and sleeps on.
+/// One for all stores of the process, as a commit through one store is news to others of the same directory.
+/// Unaffected waiters look once and sleep again.
 final class GenerationBell: Sendable {
   static let shared = GenerationBell()
 
@@ -46,7 +46,7 @@ final class GenerationBell: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          // Cancelled before this point, nobody will wake it any more.
+          // Cancelled before this point, it would never be woken.
           if state.rings > rings || Task.isCancelled { return true }
           state.sleepers[number] = continuation
           return false

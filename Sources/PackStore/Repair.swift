@@ -30,10 +30,10 @@ extension Store {
       /// The number that the version had; `nil` when all of the pack is lost.
       public let version: UInt64?
 
-      /// The path of the asset; `nil` when it is the version, or when nobody knows.
+      /// The path of the asset; `nil` when it is the version, or when it is unknown.
       public let asset: String?
 
-      /// How many assets of the version are lost whose paths nobody knows.
+      /// How many assets of the version are lost whose paths are unknown.
       public let unnamedAssetCount: Int
     }
 
@@ -83,7 +83,7 @@ extension Store {
     public let lostVersionCount: Int
     public let lostPackCount: Int
 
-    /// What was stored anew, at most the first 1,000.
+    /// What was stored again, at most the first 1,000.
     public let healings: [Healing]
     public let healedAssetCount: Int
 

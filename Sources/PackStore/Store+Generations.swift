@@ -2,7 +2,7 @@ import CPackStore
 
 /// Noticing that a store moved on.
 extension Store {
-  /// The newest generation, whoever committed it.
+  /// The newest generation, by whichever process committed it.
   ///
   /// - Complexity: a few loads, as long as no process has committed anything since this store looked last; then, or
   ///   where the store's control file cannot be mapped (network file systems, files of other users or open to all), one

@@ -40,7 +40,7 @@ extension Store {
   /// The versions of a pack that are kept, the current one first; empty when there is no such pack.
   public func versions(of pack: PackID) throws -> [PackVersion] { try makeSnapshot().versions(of: pack) }
 
-  /// Paths that several packs have: what is hidden below `folder`, and by whom.
+  /// Paths that several packs have: what is hidden below `folder`, and by which pack.
   public func conflicts(in folder: String = "") throws -> [Snapshot.Conflict] {
     try makeSnapshot().conflicts(in: folder)
   }

@@ -12,7 +12,7 @@ import CPackStore
 /// - Any number of threads may use a store at once, and any number of processes.
 /// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
 /// - A write of any number of packs is one atomic switch: after a crash the store shows all of it or nothing.
-/// - A forked child opens the store anew: whatever it does with this one is `forked`.
+/// - A forked child opens the store again: whatever it does with this one is `forked`.
 public final class Store: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
@@ -142,7 +142,7 @@ extension Store {
   /// Processes and stores may share it; each store has its own folder there, and its own budget. What was used longest
   /// ago goes first, before something new is written.
   public struct Cache: Hashable, Sendable {
-    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up anew each time,
+    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up again each time,
     /// and what lies there is checked against rot, not against people.
     public var folder: FilePath
 

@@ -31,7 +31,7 @@ extension Store {
     /// Assets of kept versions that faults hurt: those that ``faults`` names, each counted once for each version.
     public let hurtAssetCount: Int
 
-    /// What is wrong, where, and whom it hurts: one element for each asset that a fault hurts, at most the first 1,000.
+    /// What is wrong, where, and what it hurts: one element for each asset that a fault hurts, at most the first 1,000.
     public let faults: [Fault]
 
     /// Of the faults, those that are damaged copies of a slot of the control file. While only one copy of a slot is

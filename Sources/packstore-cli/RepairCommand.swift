@@ -12,7 +12,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
       had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
       back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
 
-      The folder of a site is repaired with the key that signed it: manifests and frame tables are made anew as well, and a \
+      The folder of a site is repaired with the key that signed it: manifests and frame tables are made again as well, and a \
       new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged, \
       name the product and say when the site expires: clients take no other product.
 
@@ -108,7 +108,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
   }
 
   private func text(_ result: Site.RepairResult) -> [String] {
-    let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made anew, or left out"): \($0)" }
+    let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made again, or left out"): \($0)" }
     let isRootLost = dryRun && result.damagedFiles.contains("root")
     return damaged + (isRootLost ? ["the root is lost: a repair needs --product, and --expires or --no-expires"] : [])
       + (result.sequence.map { ["the site is at root \($0)"] } ?? [])

@@ -135,7 +135,7 @@ import Testing
     let session = try session(["--only", "packstore c, plain"], adding: [])
     defer { session.finish() }
     #expect(Set(session.contestants.map(\.name)) == ["PackStore, C", "plain files"])
-    #expect(throws: ValidationError.self) { try self.session(["--only", "packstore,nobody"], adding: []) }
+    #expect(throws: ValidationError.self) { try self.session(["--only", "packstore,unknown"], adding: []) }
   }
 
   @Test func wrongBytesAreFoundOut() throws {

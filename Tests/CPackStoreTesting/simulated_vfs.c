@@ -141,7 +141,7 @@ static int do_sync(void *context, pks_vfs_file file) {
 
 // MARK: Opening
 
-/// With `create` it makes the root's own name durable, as nobody else can, which is one more mutating call: a `sync` of
+/// With `create` it makes the root's own name durable, as no other call can, which is one more mutating call: a `sync` of
 /// the parent.
 static int do_open_root(void *context, const char *path, bool create_it, pks_vfs_file *out) {
   sim__process *process = context;
@@ -284,7 +284,7 @@ static int do_read_link(
   return sim__traced(process, error, "read_link %s", full);
 }
 
-/// Entries come in an order that depends on seed and folder, and that nobody may rely on; the visitor may change the
+/// Entries come in an order that depends on seed and folder, and that no caller may rely on; the visitor may change the
 /// folder.
 static int do_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context) {
   sim__process *process = context;

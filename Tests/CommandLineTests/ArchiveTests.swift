@@ -62,7 +62,7 @@ import Testing
     #expect(playground.tree("").filter { $0.hasPrefix("P.pack.") }.isEmpty, "nothing is left beside it")
   }
 
-  /// Whoever trusted one key takes no other, and no archive that is older than one that was taken.
+  /// A store that trusted one key takes no other, and no archive that is older than one that was taken.
   @Test func trust() throws {
     _ = try package("P@1")
     _ = try playground.shell("mv P.pack old.pack")

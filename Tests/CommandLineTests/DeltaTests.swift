@@ -67,7 +67,7 @@ import Testing
     #expect(bare.status == 4 && bare.errors.contains("is not signed"))
     let unsure = try playground.packstore("apply", "client", "bare.delta")
     #expect(unsure.status == 4 && unsure.errors.contains("--allow-unsigned"))
-    // Somebody else's signature under the publisher's name.
+    // Another key's signature under the publisher's name.
     var forged = try playground.read("file.delta")
     forged[forged.count - 1] ^= 1
     try playground.write(forged, to: "forged.delta")

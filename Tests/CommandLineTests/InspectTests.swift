@@ -118,9 +118,9 @@ import Testing
 
         """)
     #expect(try playground.packstore("log", "store", "Level").lines.count == 2)
-    let missing = try playground.packstore("log", "store", "Nobody")
+    let missing = try playground.packstore("log", "store", "Unknown")
     #expect(missing.status == 1)
-    #expect(missing.errors == "packstore: there is no pack 'Nobody'; packs: Level, Tutorial\n")
+    #expect(missing.errors == "packstore: there is no pack 'Unknown'; packs: Level, Tutorial\n")
   }
 
   @Test func logJSON() throws {
@@ -201,8 +201,8 @@ import Testing
     #expect(version.errors == "packstore: Tutorial@9 is not kept; kept: 1, 2\n")
     let previous = try playground.packstore("diff", "store", "Level@previous", "Level")
     #expect(previous.errors == "packstore: no version before Level@1 is kept; kept: 1\n")
-    let pack = try playground.packstore("diff", "store", "Nobody@1", "Level")
-    #expect(pack.errors == "packstore: there is no pack 'Nobody'; packs: Level, Tutorial\n")
+    let pack = try playground.packstore("diff", "store", "Unknown@1", "Level")
+    #expect(pack.errors == "packstore: there is no pack 'Unknown'; packs: Level, Tutorial\n")
   }
 
   // MARK: - verify
@@ -295,9 +295,9 @@ import Testing
   }
 
   @Test func removeIsAllOrNothing() throws {
-    let run = try playground.packstore("remove", "store", "Level", "Nobody")
+    let run = try playground.packstore("remove", "store", "Level", "Unknown")
     #expect(run.status == 1)
-    #expect(run.errors.contains("Nobody"))
+    #expect(run.errors.contains("Unknown"))
     #expect(try playground.packstore("log", "store").lines.count == 4)
     let json = try playground.packstore("remove", "store", "Level", "--json").json
     #expect(json == ["removed": [["pack": "Level", "version": 1]]])

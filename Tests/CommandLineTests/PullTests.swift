@@ -162,7 +162,7 @@ import Testing
     try expectWhole()
   }
 
-  /// By https, from a server whose certificate nobody knows but who is told.
+  /// By https, from a server whose certificate is known only to clients that were given it.
   @Test func certificatesAreChecked() throws {
     try playground.write("x", to: "folder/a")
     try publish()
@@ -201,7 +201,7 @@ import Testing
     #expect(try playground.packstore("pull", "store", "web/site").errors == "", "it is known now")
     #expect(try playground.text("store/trust").contains(key))
 
-    // Somebody else's site takes its place.
+    // Another publisher's site takes its place.
     try playground.remove("web/site")
     try playground.remove("key")
     try publish()

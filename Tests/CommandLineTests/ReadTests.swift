@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func missingPathsAndPacks() throws {
-    for arguments in [["nothing"], ["Videos/nothing"], ["--pack", "Nobody"], ["run/x"]] {
+    for arguments in [["nothing"], ["Videos/nothing"], ["--pack", "Unknown"], ["run/x"]] {
       let run = try playground.packstore(["ls", "store"] + arguments)
       #expect(run.status == 1)
       #expect(run.output.isEmpty)

@@ -127,7 +127,7 @@ import Testing
     try playground.makeFolder("empty")
     #expect(try playground.packstore("repair", "empty").errors == "packstore: 'empty' is not a store\n")
     #expect(playground.tree("empty").isEmpty)
-    #expect(try playground.packstore("repair", "store", "--from", "folder").status == 0, "a whole store asks nobody")
+    #expect(try playground.packstore("repair", "store", "--from", "folder").status == 0, "a whole store needs no other")
     _ = try damage()
     #expect(try playground.packstore("repair", "store", "--from", "folder").errors.contains("'folder'"))
   }

@@ -59,7 +59,7 @@ import Testing
     let dry = try playground.packstore("repair", "site", "--dry-run")
     #expect(dry.lines.contains("damaged: frames/\(frames)"))
     let run = try playground.packstore("repair", "site", "--key", "site.key")
-    #expect(run.status == 0 && run.lines.contains("made anew, or left out: frames/\(frames)"))
+    #expect(run.status == 0 && run.lines.contains("made again, or left out: frames/\(frames)"))
     #expect(try playground.read("site/frames/\(frames)") == before)
     #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("is no site"))
     #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("is no site"))
@@ -83,7 +83,7 @@ import Testing
     let published = try playground.packstore("publish", "store", "site", "--key", "site.key")
     #expect(published.status == 4 && published.errors.contains("run 'packstore repair SITE'"), "\(published.errors)")
     let run = try playground.packstore("repair", "site", "--key", "site.key", "--product", "default", "--expires", "9")
-    #expect(run.status == 0 && run.lines.contains("made anew, or left out: root"), "\(run.errors)")
+    #expect(run.status == 0 && run.lines.contains("made again, or left out: root"), "\(run.errors)")
     #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
     #expect(try playground.packstore("publish", "store", "site", "--key", "site.key").output.contains("  until  "))
   }

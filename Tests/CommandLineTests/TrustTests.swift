@@ -40,7 +40,7 @@ import Testing
     #expect(run.status == 0 && run.lines.first == "P is at version 2, from 1", "\(run.errors)")
   }
 
-  /// A site's version 1 does not take the place of what was added here, and nobody's priority hides it.
+  /// A site's version 1 does not take the place of what was added here, and no priority hides it.
   @Test func whatWasAddedHereStays() throws {
     try add("theirs", to: "author", "--priority", "2147483647")
     try add("also theirs", to: "author", pack: "Q", "--priority", "2147483647")

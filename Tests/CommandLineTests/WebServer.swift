@@ -52,7 +52,7 @@ final class WebServer {
     let program = try find("nginx", package: "nginx-light")
     let work = "\(playground.path)/nginx-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
-    // Somebody else may take a free port before nginx does.
+    // Another process may take a free port before nginx does.
     for _ in 0..<20 {
       let port = try freePort()
       let configuration = """

@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-/// Somebody else's package, which embeds PackStore and nothing else. `run` builds it and looks at what had to be resolved for it:
+/// Another team's package, which embeds PackStore and nothing else. `run` builds it and looks at what had to be resolved for it:
 /// without the trait `Delivery` that is nothing for HTTP or TLS.
 let package = Package(
   name: "Embedding",

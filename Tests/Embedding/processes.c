@@ -50,7 +50,7 @@ static pks_txn *stage(pks_store *store, const char *pack) {
   return txn;
 }
 
-/// Commits another generation. Somebody who reads does not stand in the way of it: it would be BUSY.
+/// Commits another generation. A reader does not stand in the way of it: it would be BUSY.
 static uint64_t move_on(pks_store *store) {
   static int32_t priority;
   pks_txn *txn;
@@ -171,7 +171,7 @@ static void close_all(inherited *in) {
 }
 
 /// What a child does with its own opening goes well.
-static void use_anew(void) {
+static void use_again(void) {
   pks_store *store = open_store();
   pks_snapshot *snapshot;
   REQUIRE(!pks_snapshot_open(&snapshot, store, NULL));
@@ -213,7 +213,7 @@ static void check_forked_child(pks_store *store) {
     alarm(60);  // a child may not wait for threads that are its parent's
     use_all(&in);
     close_all(&in);
-    use_anew();
+    use_again();
     _exit(0);
   }
   join(child);
@@ -286,7 +286,7 @@ static void read_and_hold(pks_store *inherited) {
   read_all(snapshot);
 }
 
-/// A reader keeps its generation and nobody waiting; once it is killed, nothing of it is left.
+/// A reader keeps its generation and makes no process wait; once it is killed, nothing of it is left.
 static void check_killed_reader(pks_store *store) {
   uint64_t held;
   REQUIRE(!pks_store_generation(&held, store, NULL));

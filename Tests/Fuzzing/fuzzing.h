@@ -84,7 +84,7 @@ enum { FUZZ_STORE_KINDS = 3 };
 sim_disk *fuzz_make_store(unsigned kind);
 
 /// Opens "/store" and does everything that the public interface offers: walks, look-ups, reads in each way, statistics,
-/// differences, verification, and a commit on top when `writes`. Whatever it is told, it goes on.
+/// differences, verification, and a commit on top when `writes`. Errors do not end it.
 void fuzz_use_store(sim_disk *disk, bool writes);
 
 #endif

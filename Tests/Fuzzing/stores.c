@@ -170,7 +170,7 @@ static void count_fault(void *context, const pks_fault *fault) {
   if (fault->number > seen->faults) { seen->faults = fault->number; }
 }
 
-/// Trees may lead to the same page again and again; whoever walks all of it can be told to stop.
+/// Trees may lead to the same page again and again; a walk over all of it can be stopped.
 static bool goes_on(void *context, uint64_t done, uint64_t total) {
   (void)done, (void)total;
   return ++((verify_counts *)context)->steps < 20000;

@@ -66,7 +66,7 @@ import Testing
       }
       #expect(error?.code == .untrusted)
     }
-    // Whoever signed it: the pack was added here, and belongs to nobody else.
+    // By any key: the pack was added here, and belongs to no other origin.
     for trust in [DeltaFile.Trust.anyone, .packOrigin, .key(key.publicKey)] {
       let error = await #expect(throws: PackStoreError.self) {
         try await target.apply(delta: FilePath(signed), trusting: trust)

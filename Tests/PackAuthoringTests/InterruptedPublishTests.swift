@@ -253,10 +253,10 @@ private final class Fuse: Sendable {
     _ = try publish()
     for name in ["frames", "versions", "deltas"] { try folder.remove("site/\(name)") }
     // The store's mark says that it is a site.
-    try checkRecovery(["P": [1]], "made anew")
+    try checkRecovery(["P": [1]], "made again")
   }
 
-  @Test func filesThatNobodyNames() async throws {
+  @Test func filesThatNoRootNames() async throws {
     try await install(0)
     _ = try publish()
     let before = folder.files("site")
@@ -268,7 +268,7 @@ private final class Fuse: Sendable {
   }
 
   /// Other programs may keep what they need in folders of their own, such as one that copies the site.
-  @Test func foldersThatNobodyNames() async throws {
+  @Test func foldersThatNoRootNames() async throws {
     try await install(0)
     _ = try publish()
     let own = [

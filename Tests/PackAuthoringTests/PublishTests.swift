@@ -345,7 +345,7 @@ import Testing
     try await other.install(folder: FilePath(folder.makeFolder("source", sampleFiles(9))), as: "P")
     #expect(await failure { try await site.publish(from: other, signedBy: key) } == .exists)
     #expect(try ServedSite(folder).versions == ["P": [1]])
-    // A root that was tampered with is nobody's.
+    // A root that was tampered with has no signer.
     var root = try #require(folder.files("site")["root"])
     root[20] ^= 1
     try root.write(to: URL(fileURLWithPath: folder.path("site/root")))

@@ -339,7 +339,7 @@ import Testing
     #expect(await failure { _ = try await repair(SiteKey()) } == .untrusted)
     let result = try await repair(key)
     #expect(result.damagedFiles == plan.damagedFiles && result.store.wasWhole)
-    #expect(folder.files("site") == before, "made anew, they are what they were")
+    #expect(folder.files("site") == before, "made again, they are what they were")
 
     for name in try FileManager.default.contentsOfDirectory(atPath: "\(site)/index") {
       try folder.remove("site/index/\(name)")

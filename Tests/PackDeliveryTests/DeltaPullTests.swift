@@ -43,7 +43,7 @@
       let (server, store) = try await prepare(Self.touched, hasRanges: hasRanges)
       let result = try await store.pull(from: server.url, options: options)
       #expect(result.packs[0].deltaFrom == 1 && result.packs[0].frameByteCount == 0)
-      #expect(result.packs[0].metadataByteCount == 0, "nobody asked what frames would cost")
+      #expect(result.packs[0].metadataByteCount == 0, "the cost of frames was not asked for")
       #expect(result.packs[0].deltaByteCount > 1_000 && result.wireByteCount < 40_000)
       #expect(result.packs[0].totalByteCount == result.packs[0].deltaByteCount || !hasRanges)
       try expectUpdated(store, Self.touched)

@@ -129,7 +129,7 @@
       }
       try await withSource(fault: fault) { source, server in
         let buffer = try await read(source, 1000..<100_000)
-        // Of what was sent before a break, nobody can tell how much arrives.
+        // Of what was sent before a break, no side can tell how much arrives.
         let firsts = server.requests.compactMap { $0.range?.lowerBound }
         #expect(firsts.count == 4)
         #expect(firsts[0] == 1000 && firsts[3] <= 31_000)
@@ -217,7 +217,7 @@
         reply.set("Retry-After", "86400")
       }) { source, server in
         _ = try await expectError(.unreachable) { try await read(source, 0..<10) }
-        #expect(server.requests.count == 1, "nobody waits for a day")
+        #expect(server.requests.count == 1, "no wait for a day")
       }
     }
 
@@ -382,7 +382,7 @@
       }
     }
 
-    @Test func aStreamThatBreaksBeginsAnew() async throws {
+    @Test func aStreamThatBreaksBeginsAgain() async throws {
       let fault: FaultServer.Fault = { request, reply in
         guard request.number < 5 else { return }
         reply.declaredLength = reply.body.count

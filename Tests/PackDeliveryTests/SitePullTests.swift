@@ -109,7 +109,7 @@
       await server.close()
     }
 
-    /// Whoever pulled first is told to compare the key, also when the pull that pinned it did not come to its end; but not
+    /// The first pull says to compare the key, also when the pull that pinned it did not come to its end; but not
     /// when they vouched for it, nor for ever.
     @Test(arguments: ["versions/", "frames/", "segments/"]) func firstContactIsSaidUntilAPullIsOver(lost: String)
       async throws
@@ -176,7 +176,7 @@
 
     // MARK: - Changes
 
-    /// The site is published anew while it is read: the files of the old version vanish, and the new root is found.
+    /// The site is published again while it is read: the files of the old version vanish, and the new root is found.
     @Test(arguments: [0, 1, 3, 6])
     func theSiteChangesMeanwhile(after count: Int) async throws {
       let old = try await publish(Self.first)
@@ -301,7 +301,7 @@
       await server.close()
     }
 
-    /// Another writer is faster with the same pack: all begins anew, and nothing is fetched twice.
+    /// Another writer is faster with the same pack: all begins again, and nothing is fetched twice.
     @Test func conflictsFetchNothingTwice() async throws {
       let server = try await FaultServer(try await publish(Self.first))
       let store = try Store(at: FilePath("\(folder.path)/store"))

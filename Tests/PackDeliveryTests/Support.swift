@@ -6,7 +6,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Time that passes only where somebody waits: a delay is over at once and is written down. A watch sees the world's time
+/// Time that passes only where a task waits: a delay is over at once and is written down. A watch sees the world's time
 /// instead, which goes by where a server lets it: see ``FaultServer``.
 final class TestTime: Sendable {
   struct State {

@@ -20,7 +20,7 @@ import Testing
         taken.append(bytes)
         total += 1
       } else if let oldest = taken.first {
-        #expect(oldest.allSatisfy { $0 == oldest[0] }, "nobody else wrote there")
+        #expect(oldest.allSatisfy { $0 == oldest[0] }, "no other task wrote there")
         ring.returnOldest()
         taken.removeFirst()
         refusals += 1

@@ -209,7 +209,7 @@ import Testing
     #expect(try file.read() == expected)
   }
 
-  @Test func aDamagedFileTrustsNobody() throws {
+  @Test func aDamagedFileTrustsNoKey() throws {
     let folder = TestFolder()
     let file = TrustFile(inStore: FilePath(folder.path))
     let text = try book().text

@@ -144,7 +144,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// Linux refuses `O_CREAT` for a file of another user in a folder that all may write to, where it is told to. The other
+    /// Linux refuses `O_CREAT` for a file of another user in a folder that all may write to, where a setting says so. The other
     /// user's file takes an owner who may give files away.
     private static var refusesToCreateOverOthers: Bool {
       let limit = try? String(contentsOfFile: "/proc/sys/fs/protected_regular", encoding: .utf8)

@@ -6,7 +6,7 @@
 
 It follows the sections of that page in their order, prefers the plain way to the fast one, and checks all that the page
 demands: of a reader (`Corrupt` is raised), and of a writer (noted as `unmet`). Every asset is read twice: by the records
-of the runs, and by catalog and layout. With --cuts, assets are cut anew and catalogs are computed from their bytes.
+of the runs, and by catalog and layout. With --cuts, assets are cut again and catalogs are computed from their bytes.
 --catalog prints the identity that a folder would have. Exit: 0 whole, 1 damaged, 2 wrong usage.
 
 XXH3 and zstd come from the system's libraries by ctypes, as they do for the core: both are specified elsewhere, and the
@@ -887,7 +887,7 @@ class Run:
         for id_, first, count, length, kind in self.segments:
             segment = segment_of(id_) if count else None
             if count and not segment:
-                return  # No version needs it any more, and nobody can say what its chunks were.
+                return  # No version needs it any more, and nothing says what its chunks were.
             if not count:
                 continue
             demand(segment.chunk_count == count, self.place, "number of a segment's chunks")
@@ -1281,7 +1281,7 @@ class Store:
         demand(row is None and not pending, place, "length is not what the catalog says")
         return whole.hexdigest()
 
-    def cut_anew(self, parts):
+    def cut_again(self, parts):
         cutter, rows = Cutter(self.slot.average), []
         for part in parts:
             rows += [sha256(chunk) + struct.pack("<I", len(chunk)) for chunk in cutter.feed(part)]
@@ -1307,7 +1307,7 @@ class Store:
                 digests[path] = self.check_bytes(self.bytes_by_layout(extents, is_map, asset), rows, asset)
                 demand({extent[0] for extent in extents} <= set(layout.segments), asset, "segment is not in the layout's root")
                 if self.cuts:
-                    demand(rows == self.cut_anew(self.bytes_by_layout(extents, is_map, asset)), asset, "cuts")
+                    demand(rows == self.cut_again(self.bytes_by_layout(extents, is_map, asset)), asset, "cuts")
             rebuilt.append(path, entry, rows)
             if records is not None:
                 self.check_record(records.get(path), entry, rows, path in placed, asset)
@@ -1320,7 +1320,7 @@ class Store:
         demand(layout_tree(layout.entries()) == (layout.map, layout.height), place, "layout is not what its entries make")
         if records is not None:
             demand(len(records) == catalog.files + catalog.links + catalog.folders, place, "records and catalog differ")
-        # The segment of the layout's root cannot be named in that page; whoever needs the version adds it.
+        # The segment of the layout's root cannot be named in that page; a reader that needs the version adds it.
         named = set(layout.segments) | self.segments_of_page(version.layout)
         for page in pages | {version.catalog}:
             demand(self.segments_of_page(page) & named, place, "page in no segment that the layout names")
@@ -1448,7 +1448,7 @@ def main(arguments):
     parser.add_argument("stores", nargs="*", metavar="STORE")
     parser.add_argument("--json", action="store_true", help="one line of JSON per store")
     parser.add_argument("--extract", metavar="FOLDER", help="write what shows into a new folder")
-    parser.add_argument("--cuts", action="store_true", help="cut assets anew and compare")
+    parser.add_argument("--cuts", action="store_true", help="cut assets again and compare")
     parser.add_argument("--boot-id", metavar="HEX", help="boot id of the machine; by default this one's")
     parser.add_argument("--catalog", metavar="FOLDER", help="print the catalog's id of a folder")
     parser.add_argument("--average", type=int, default=8192)

@@ -11,7 +11,7 @@
 enum { READER_COUNT = 8, PROCESS_COUNT = READER_COUNT + 1, WRITER = READER_COUNT, PLAN_COUNT = 1 << 14 };
 
 /// What generation `generation` shows, if it comes to be. Written before the commit. A writer that takes over plans the
-/// same number again only if nobody has seen it.
+/// same number again only if no process has seen it.
 typedef struct plan {
   _Atomic(uint64_t) generation;
   store_state state;

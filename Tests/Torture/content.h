@@ -1,4 +1,4 @@
-/// What the torture's packs hold: a pure function of pack, version and asset, so that whoever reads an asset knows every
+/// What the torture's packs hold: a pure function of pack, version and asset, so that any reader of an asset knows every
 /// byte that it must have.
 ///
 /// A version changes some assets of the one before: each asset has a period, and its *revision* is the version in which

@@ -6,7 +6,7 @@
 
 typedef struct failure {
   bool is_set;
-  bool is_missing_file;  ///< a file was not there that somebody relied on
+  bool is_missing_file;  ///< a file was not there that a process relied on
   char text[1280];
 } failure;
 

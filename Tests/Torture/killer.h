@@ -1,4 +1,4 @@
-/// A seam that kills its process at a chosen call, as if somebody had said `kill -9` just then.
+/// A seam that kills its process at a chosen call, as `kill -9` just then would.
 ///
 /// In front of the machine's `pks_vfs`, it counts every call that reaches the kernel. A kill before call n + 1 is a kill
 /// after call n, so all moments are before some call, within a write, or after the last call.

@@ -128,7 +128,7 @@ typedef struct campaign {
   kills_figures *figures;
   failure *failure;
   shared *shared;
-  killer quiet;  ///< kills nobody: the seam of this process
+  killer quiet;  ///< kills no process: the seam of this process
   checker checker;
   char base[4096], again[4096], store[4096], sources[4096];
 } campaign;

@@ -17,7 +17,7 @@ bool needed_by_next(file_names *out, const char *store, failure *failure);
 /// The files of the current generation.
 bool needed_now(file_names *out, const char *store, failure *failure);
 
-/// Sees that `index/` and `segments/` hold nothing but what one of two sets names, that `tmp/` is empty, and that nobody
+/// Sees that `index/` and `segments/` hold nothing but what one of two sets names, that `tmp/` is empty, and that no process
 /// holds a lock.
 bool check_leftovers(const char *store, const file_names *before, const file_names *now, failure *failure);
 

@@ -121,7 +121,7 @@ static void let_them_work(storm *storm) {
   (void)nanosleep(&pause, NULL);
 }
 
-static void kill_somebody(storm *storm) {
+static void kill_one(storm *storm) {
   uint32_t draw = (uint32_t)random_below(&storm->random, READER_COUNT + 1);
   child *victim = &storm->children[draw];
   if (victim->id == 0) { return; }
@@ -129,7 +129,7 @@ static void kill_somebody(storm *storm) {
   (void)kill(victim->id, SIGKILL);
 }
 
-/// Starts whoever is not there, kills somebody, and begins again.
+/// Starts processes that are missing, kills one, and begins again.
 static bool rage(storm *storm) {
   bool good = true;
   while (good && goes_on(storm)) {
@@ -137,7 +137,7 @@ static bool rage(storm *storm) {
       good = reap(storm, i, false) && (storm->children[i].id != 0 || start(storm, i));
     }
     let_them_work(storm);
-    if (good) { kill_somebody(storm); }
+    if (good) { kill_one(storm); }
   }
   atomic_store(&storm->board->is_over, 1);
   for (uint32_t i = 0; i < PROCESS_COUNT; i++) { good = reap(storm, i, true) && good; }
@@ -179,8 +179,7 @@ static bool look_at_end(storm *storm, pks_store *store, checker *checker, store_
   pks_status status = pks_snapshot_open(&snapshot, store, &error);
   if (!succeeded(storm->failure, "snapshot", status, &error)) { return false; }
   storm->figures->generations = pks_snapshot_generation(snapshot);
-  bool good =
-    board_find(storm->board, storm->figures->generations, state) || fail(storm->failure, "nobody planned this");
+  bool good = board_find(storm->board, storm->figures->generations, state) || fail(storm->failure, "no plan has this");
   good = good && check_everything(checker, snapshot, state)
     && check_structure(checker, snapshot, CHECK_DEEP | CHECK_TORN_COPY);
   pks_snapshot_close(snapshot);

@@ -19,7 +19,7 @@ typedef struct storm_figures {
   double seconds;
   uint64_t swaps, durable_swaps, generations, snapshots, reads, bytes;
   uint64_t wrong, missing_files, signals;
-  uint64_t reader_kills, writer_kills;  ///< by somebody else, or before a call of its own choice
+  uint64_t reader_kills, writer_kills;  ///< by another process, or before a call of its own choice
   uint64_t longest_age;                 ///< commits that one snapshot outlived
   uint64_t unplanned;                   ///< snapshots too old to be compared
   uint64_t leftovers;

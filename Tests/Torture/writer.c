@@ -119,7 +119,7 @@ static bool take_over(writer *writer) {
     );
   }
   atomic_store(&writer->part->board->committed, generation);
-  return board_find(writer->part->board, generation, &writer->state) || fail(writer->failure, "nobody planned this");
+  return board_find(writer->part->board, generation, &writer->state) || fail(writer->failure, "no plan has this");
 }
 
 bool writer_run(const part *part) {

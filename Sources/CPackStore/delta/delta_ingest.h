@@ -2,7 +2,7 @@
 ///
 /// The chunks that version A has are passed on by their ids, and nothing of them is read; new ones come out of the
 /// groups.
-/// The delta may have been made by anybody: what is made of it has the catalog id that its header names, or is refused.
+/// The delta may come from an attacker: what is made of it has the catalog id that its header names, or is refused.
 #ifndef PKS_DELTA_DELTA_INGEST_H
 #define PKS_DELTA_DELTA_INGEST_H
 

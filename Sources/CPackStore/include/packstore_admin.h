@@ -175,7 +175,7 @@ typedef struct pks_repair_totals {
   uint64_t fault_count;  ///< that were found at first; 0 when the store could not even be opened
   uint64_t segment_count, damaged_segment_count;
   uint64_t pack_count, version_count;  ///< kept
-  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored again from elsewhere
+  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored again from another place
   uint64_t lost_asset_count;           ///< of current versions
   uint64_t lost_version_count;         ///< older ones, dropped because something of them is nowhere
   uint64_t lost_pack_count;

@@ -27,7 +27,7 @@ pks_status pks_snapshot_frame_table(
   bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 );
 
-// MARK: - Versions from elsewhere
+// MARK: - Versions of other stores
 
 /// A segment of a site, as a signed manifest names it.
 typedef struct pks_site_segment {
@@ -38,7 +38,7 @@ typedef struct pks_site_segment {
   uint32_t table_length;     ///< bytes of its frame table
 } pks_site_segment;
 
-/// A version that is to come from elsewhere. From a manifest whose signature was checked. Zero-initialise.
+/// A version of another store that is to be received. From a manifest whose signature was checked. Zero-initialise.
 typedef struct pks_delivery_request {
   const char *pack;
   uint64_t version;
@@ -147,7 +147,7 @@ void pks_delivery_close(pks_delivery *delivery, bool discard);
 
 // MARK: - Deltas
 
-/// A delta from elsewhere: a file, or whatever can be read like one. Plain data, copied.
+/// A delta to read: a file, or whatever can be read like one. Plain data, copied.
 typedef struct pks_delta_source {
   void *context;
   /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the

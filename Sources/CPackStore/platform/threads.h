@@ -3,7 +3,7 @@
 /// `pks__pool` runs tasks on a fixed number of threads. With one thread it starts none and runs every task inside
 /// `pks__pool_finish`, on the caller: what a simulator needs, and what a one-core machine wants.
 ///
-/// `pks__crew` is a pool turned round, for calls that anybody may make at any time: the caller does its work itself, and
+/// `pks__crew` is a pool turned round, for calls that any thread may make at any time: the caller does its work itself, and
 /// threads that have nothing to do lend a hand. No thread waits for help.
 #ifndef PKS_PLATFORM_THREADS_H
 #define PKS_PLATFORM_THREADS_H

@@ -274,7 +274,7 @@ static int posix_sync(void *context, pks_vfs_file file) {
 }
 
 // Makes the name of a root durable, which no caller can, for want of a handle. Done whether or not the root is new: who
-// made it may have died before this point. A parent that may not be read cannot be synced by anybody.
+// made it may have died before this point. A parent that may not be read cannot be synced by any process.
 static int sync_parent(int root) {
   int parent = PKS_VFS_NO_FILE;
   int error = open_descriptor(root, "..", O_RDONLY | O_DIRECTORY, &parent);

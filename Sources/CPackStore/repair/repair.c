@@ -37,7 +37,7 @@ static bool is_damage(const pks_error *found) {
   return pks__error_is_damage(found) && !pks__is_other_format(found->status);
 }
 
-/// Verifies the store as anybody would see it.
+/// Verifies the store as any reader would see it.
 static pks_status check_store(pks__repair *repair, const char *path, pks_error *error) {
   pks_options options = repair->options;
   options.read_only = true;

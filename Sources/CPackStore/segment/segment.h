@@ -1,7 +1,7 @@
 /// Segments: immutable files of frames with a table at the end (layout in `format.h`).
 ///
 /// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and
-/// checked before anybody sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store
+/// checked before any caller sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store
 /// walk asks for it.
 ///
 /// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked

@@ -9,7 +9,7 @@
 /// every MiB. A file without sums, or sums without a file, is garbage.
 ///
 /// Invariants
-///   1. Nothing in the cache is needed. Whatever fails here, the asset is decoded instead; anybody may delete any of it,
+///   1. Nothing in the cache is needed. Whatever fails here, the asset is decoded instead; any process may delete any of it,
 ///      or all of it, at any time.
 ///   2. A file is believed after its bytes were compared with its sums, once per process; the one that made it believes
 ///      it. Nothing is synced, so a crash may leave files that are then found to be wrong and removed.

@@ -1,4 +1,4 @@
-/// Deliveries: a version of a pack that comes from elsewhere, frame by frame.
+/// Deliveries: a version of a pack received from another store, frame by frame.
 ///
 /// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them,
 /// and

@@ -1,4 +1,4 @@
-/// What comes from elsewhere and is not committed yet: the folder `incoming/<16 hex digits>/`.
+/// Received bytes that are not committed yet: the folder `incoming/<16 hex digits>/`.
 ///
 /// Definitions
 ///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks; and which

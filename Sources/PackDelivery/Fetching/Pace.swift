@@ -2,7 +2,7 @@ public import PackStore
 import Synchronization
 
 extension Store {
-  /// Lets somebody else hold a pull up and let it go on. Everything that was fetched stays.
+  /// Lets another task hold a pull up and let it go on. Everything that was fetched stays.
   ///
   /// While a pull is paused its connections stay open as long as the server is patient.
   public final class PullPause: Sendable {
@@ -56,7 +56,7 @@ extension Store {
 
 /// How fast bytes may come: a bucket of tokens, one for each byte, that fills at the rate.
 ///
-/// Bytes are paid for after they came, so that the bucket may go below zero; whoever finds it there waits.
+/// Bytes are paid for after they came, so that the bucket may go below zero; a task that finds it there waits.
 package final class RateLimit: Sendable {
   private struct State {
     var tokens: Double

@@ -1,6 +1,6 @@
 import PackStore
 
-/// A file without a name, which is gone when nobody has it any more.
+/// A file without a name, which is gone with its last reference.
 final class Spool {
   private let file: NewFile
 

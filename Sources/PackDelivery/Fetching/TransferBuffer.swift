@@ -1,6 +1,6 @@
 import PackStore
 
-/// Memory that is being filled. It belongs to one task at a time; whoever lent the memory keeps it until the task
+/// Memory that is being filled. It belongs to one task at a time; the lender of the memory keeps it until the task
 /// ended.
 package final class TransferBuffer: @unchecked Sendable {
   package let bytes: UnsafeMutableRawBufferPointer

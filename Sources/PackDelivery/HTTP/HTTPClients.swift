@@ -64,7 +64,7 @@
       case site(String)
       /// The proxy connects us, and sees nothing of what is said: for https, and what SOCKS does.
       case tunnel(ProxyServer)
-      /// The proxy is asked, with the whole URL: for http, since few proxies connect anybody to other ports than that
+      /// The proxy is asked, with the whole URL: for http, since few proxies connect to other ports than that
       /// of https.
       case forward(ProxyServer)
     }

@@ -23,7 +23,7 @@
       package var retry = RetryPolicy()
       package var clock = TransferClock.system
       package var pace = Pace()
-      /// Names the proxies, and whom to trust.
+      /// Names the proxies and the certificates to trust.
       package var environment: [String: String] = [:]
 
       package init() {}
@@ -90,7 +90,7 @@
     /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
     package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
       var policy = options.retry
-      // Nobody is there, as it seems: that is told soon.
+      // No server seems to be there: say so soon.
       if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
       var retry = Retry(policy, options.clock)
       let budget = TimeBudget(options.limits.rootLimit)
@@ -292,7 +292,7 @@
   extension HTTPSource {
     /// One request, and more where the server redirects. The body is still to come.
     ///
-    /// Whoever drops the response ends the transfer.
+    /// Dropping the response ends the transfer.
     func get(
       _ path: String, fields: [(String, String)], with clients: HTTPClients? = nil, _ pulse: Pulse
     ) async throws -> HTTPClientResponse {

@@ -1,7 +1,7 @@
 public import PackStore
 
 extension Store {
-  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins anew because the
+  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins again because the
   /// site or the pack changed meanwhile.
   public struct PullProgress: Store.Progress, Hashable {
     public var phase: Phase

@@ -6,7 +6,7 @@ extension Store {
     /// In order of names.
     public internal(set) var packs: [PullResult.Pack] = []
 
-    /// Who signed the site; nil: nobody.
+    /// Who signed the site; nil: it is unsigned.
     public internal(set) var key: SitePublicKey?
 
     /// The key was pinned now, or by a pull that was interrupted before anything was taken: the caller does not vouch for it.

@@ -3,7 +3,7 @@ import PackStore
 /// One pull: root, trust, versions, a delivery for each pack, one commit.
 ///
 /// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull
-/// goes on with it; so beginning anew is the answer to all that changes meanwhile.
+/// goes on with it; so beginning again is the answer to all that changes meanwhile.
 final class Puller {
   private let store: Store
   private let source: any SiteSource
@@ -112,7 +112,7 @@ final class Puller {
 
   // MARK: - Packs
 
-  /// Pulls what a root names, in one commit. Begins anew while other processes are in the way.
+  /// Pulls what a root names, in one commit. Begins again while other processes are in the way.
   private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
     let chosen = try choose(root.root)
     if result.isStale { return try leaveAlone(chosen) }

@@ -40,7 +40,7 @@ package struct RootClaims: Hashable, Sendable {
   }
 }
 
-/// Which roots whoever pulls wants to trust.
+/// Which roots the caller of a pull trusts.
 package struct TrustPolicy: Hashable, Sendable {
   /// Only this key. A place stays pinned to what it is pinned to.
   package var key: SitePublicKey?
@@ -119,7 +119,7 @@ package struct TrustBook: Hashable, Sendable {
     case stale(seen: UInt64)
   }
 
-  /// Decides whether to take a root, and remembers it: by whom it is, then by its sequence, then by its date. An expired root
+  /// Decides whether to take a root, and remembers it: by its key, then by its sequence, then by its date. An expired root
   /// of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was seen that still counts.
   ///
   /// - Parameter now: what the clock says, in nanoseconds since 1970.

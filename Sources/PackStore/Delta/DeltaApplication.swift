@@ -85,7 +85,7 @@ private func withRequest<Result>(
   return withContext(&observer) { context in
     request.context = context
     return digest.withUnsafeBufferPointer { digest in
-      // What was signed is what is applied, though somebody may write to the file meanwhile.
+      // What was signed is what is applied, though another process may write to the file meanwhile.
       request.header_digest = digest.baseAddress
       return delta.withSource { source in
         request.delta = source

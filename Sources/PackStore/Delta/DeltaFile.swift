@@ -2,14 +2,14 @@ import CPackStore
 
 /// A delta as a file: what it says of itself, and who signed it.
 ///
-/// The file stays open as long as this lives; nobody should write to it meanwhile, but what was changed is noticed.
+/// The file stays open as long as this lives; write nothing to it meanwhile; what was changed is noticed.
 public final class DeltaFile: Sendable {
   private let file: InputFile
   private let path: FilePath
 
   public let info: Info
 
-  /// Who signed it, if that is true. Nil when nobody did.
+  /// Who signed it, if that is true. Nil when it is unsigned.
   public var signer: SitePublicKey? { signature?.publicKey }
 
   /// By whose word its version comes.
@@ -28,7 +28,7 @@ public final class DeltaFile: Sendable {
     self.path = path
   }
 
-  /// Refuses what nobody who is trusted signed.
+  /// Refuses what no trusted key signed.
   func check(_ trust: Trust) throws {
     let isTrusted =
       switch trust {

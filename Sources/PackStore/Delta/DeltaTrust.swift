@@ -10,7 +10,7 @@ extension DeltaFile {
     /// What the owner of this key signed.
     case key(SitePublicKey)
 
-    /// What is not signed, too: whoever calls knows where the file comes from. Then it is of the unsigned origin.
+    /// What is not signed, too: the caller knows where the file comes from. Then it is of the unsigned origin.
     case anyone
   }
 }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The secret key that signs a site. Whoever has it can publish what clients trust.
+/// The secret key that signs a site. Its owner can publish what clients trust.
 ///
 /// It is never printed: its text goes to its file alone.
 public struct SiteKey: Sendable {

@@ -1,6 +1,6 @@
 import Crypto
 
-/// Whom a client trusts: the public half of the key that signs a site.
+/// What a client trusts: the public half of the key that signs a site.
 ///
 /// People exchange it as text, 44 characters of base64:
 ///
@@ -11,7 +11,7 @@ public struct SitePublicKey: Hashable, Sendable {
   /// The 32 bytes of an Ed25519 public key.
   public let bytes: [UInt8]
 
-  /// Nil for what is no key. All zeros are none: in a site's root they say that nobody signed it.
+  /// Nil for what is no key. All zeros are none: in a site's root they say that it is unsigned.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
     self.bytes = Array(bytes)

@@ -2,7 +2,7 @@
 package struct SignedSiteRoot: Hashable, Sendable {
   package let root: SiteRoot
 
-  /// Who signed it: that was checked, not whether they are trusted. Nil when nobody did.
+  /// Who signed it: that was checked, not whether they are trusted. Nil when it is unsigned.
   package let publicKey: SitePublicKey?
 
   /// The SHA-256 of the whole file: two roots of one sequence number are the same or one of them is a forgery.
@@ -28,7 +28,7 @@ extension SiteRoot {
   fileprivate static let versionByteCount = 76
   fileprivate static let deltaByteCount = 108
 
-  /// The file. Without a key it is signed by nobody: clients take such a root from a folder or archive only, and only
+  /// The file. Without a key it is unsigned: clients take such a root from a folder or archive only, and only
   /// when they are told to.
   ///
   /// - Throws: `invalidArgument` when there is more than clients would read.
@@ -54,7 +54,7 @@ extension SiteRoot {
 }
 
 extension SignedSiteRoot {
-  /// Takes apart bytes from outside, of which the signature is right, or which nobody signed.
+  /// Takes apart bytes from outside, of which the signature is right, or which are unsigned.
   ///
   /// - Parameter file: what errors name.
   /// - Throws: `untrusted` for a wrong signature, `corrupt`, `newerFormat`.

@@ -18,7 +18,7 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// Tells the files of sites apart; nobody is trusted for it.
+  /// Tells the files of sites apart; no trust depends on it.
   package var site: SiteID
 
   /// What all packs of the site belong to.

@@ -206,7 +206,7 @@ void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t by
 void sim_put_folder(sim_disk *disk, const char *path);
 void sim_put_link(sim_disk *disk, const char *path, const char *target);
 int sim_set_executable(sim_disk *disk, const char *path, bool executable);
-int sim_remove(sim_disk *disk, const char *path);  ///< a file, or a folder with all in it; somebody else's `rm -r`
+int sim_remove(sim_disk *disk, const char *path);  ///< a file, or a folder with all in it; another process's `rm -r`
 
 void *sim_read_file(sim_disk *disk, const char *path, size_t *byte_count);  ///< live bytes; NULL when it is no file
 bool sim_exists(sim_disk *disk, const char *path);

@@ -2,7 +2,7 @@ import Foundation
 
 /// How far, and from where, a campaign goes: a suite that tries many states, of which `make test` runs a short form.
 ///
-/// `make torture SEED=... SCALE=...` sets both. Whoever draws at random derives all of it from `seed`, and says the seed
+/// `make torture SEED=... SCALE=...` sets both. A suite that draws at random derives all of it from `seed`, and says the seed
 /// in what it reports, so that a failure can be repeated.
 enum Campaign {
   /// The same in every run of the suites unless the environment says otherwise.

@@ -277,7 +277,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     return try (sites, store.snapshot().delta(of: "p", from: 1, to: 2))
   }
 
-  /// Repairs a store that lost its control file, and of which a data segment must be stored anew.
+  /// Repairs a store that lost its control file, and of which a data segment must be stored again.
   static let repair = Change(
     name: "repair",
     prepare: { disk in

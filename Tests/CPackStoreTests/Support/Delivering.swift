@@ -118,7 +118,7 @@ final class Delivery {
     outstanding = []
   }
 
-  /// What somebody who fetches would find for a want.
+  /// What a client that fetches would find for a want.
   func bytes(_ want: Want) -> [UInt8] {
     delta.map { Array($0.bytes[want.offset..<want.offset + want.length]) } ?? site.bytes(want)
   }

@@ -68,7 +68,7 @@ extension Core {
       #expect(try home.list("store/tmp") == [])
     }
 
-    /// What nobody needed when it was staged on may be collected before the commit: then it is staged again.
+    /// What no version needed when it was staged on may be collected before the commit: then it is staged again.
     private static func commitUntilItLands(_ store: Store, _ stage: (Transaction) throws -> Void) throws {
       while true {
         do {

@@ -97,7 +97,7 @@ extension Core {
     }
 
     /// A flipped bit in each byte of the cache's small files, and in some of a large one: what is read stays right, as the
-    /// file is made anew or the asset is decoded.
+    /// file is made again or the asset is decoded.
     @Test func cacheFiles() throws {
       let disk = Disk(seed: 8), option = Store.CacheOption(folder: "/cache", budget: 64 << 20)
       var random = Random(Campaign.seed)

@@ -6,7 +6,7 @@ import Testing
 
 extension Core {
   /// Stores as the core shows them, beside what a reader in Python makes of them that was written from `Docs/FORMAT.md` alone.
-  /// It checks all that the page asks of writers too, cuts every asset anew and computes every catalog.
+  /// It checks all that the page asks of writers too, cuts every asset again and computes every catalog.
   @Suite struct IndependentReaderTests {
     private struct Reading: Decodable, Equatable {
       struct Version: Decodable, Equatable {

@@ -28,7 +28,7 @@ extension Core {
       #expect(try #require(scenarios.first?["recoveryKills"] as? Int) > 100)
     }
 
-    /// One process swaps versions, eight read, all are killed at random: nobody sees a wrong byte, a mixture, a file that is
+    /// One process swaps versions, eight read, all are killed at random: no reader sees a wrong byte, a mixture, a file that is
     /// gone or a signal, and nothing is left over at the end.
     @Test func stormOfProcesses() throws {
       let report = try Self.torture("storm", "--swaps", "300", "--seconds", "60")

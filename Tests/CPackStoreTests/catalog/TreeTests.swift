@@ -150,7 +150,7 @@ extension Core {
     }
 
     /// A walk that leaves out what is lost once forgot where it was after a leaf that did not fit: leaves whose keys fall came
-    /// through, and tripped an assertion of whoever wrote them to another tree.
+    /// through, and tripped an assertion of the code that wrote them to another tree.
     @Test func keysRiseBeyondLostLeaves() throws {
       let box = PageBox(), items = Self.items(3_000, seed: 9)
       let tree = try box.writeMap(items)

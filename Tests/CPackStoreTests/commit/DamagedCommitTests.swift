@@ -30,7 +30,7 @@ extension Core {
       let segments = Set(disk.list("/store/segments")), index = Set(disk.list("/store/index"))
       let damaged = try #require(files.first), path = "/store/index/\(damaged)"
       if kind == "run" {
-        // Cut off, it cannot be opened: but whoever has mapped it may not touch the rest either.
+        // Cut off, it cannot be opened: but a process that has mapped it may not touch the rest either.
         let bytes = try #require(disk.read(path))
         sim_corrupt(disk.raw, path, UInt64(bytes.count - 1), 1)
       } else {

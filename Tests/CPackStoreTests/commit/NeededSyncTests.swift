@@ -19,7 +19,7 @@ extension Core {
     private static let joined = "a staged run that the same commit joins with others is never named; known only later"
     private static let leftovers = "needed only where the control file itself had been taken back"
     private static let reused = "a segment that was durable before the repair, or its name; nothing tells which were"
-    private static let folders = "needed where a folder of the store had to be made anew"
+    private static let folders = "needed where a folder of the store had to be made again"
     private static let ghosts = "missed by the next delivery of the same version alone: `ResumedDeliveryTests.ghosts`"
     private static let held =
       "what the slot named before is held by the reader, and a torn one is adopted by its generation's file"
@@ -47,7 +47,7 @@ extension Core {
       return false
     }
 
-    /// What each sync of a change syncs, in order; names that are drawn anew each time are left out.
+    /// What each sync of a change syncs, in order; names that are drawn again each time are left out.
     private static func syncedPaths(_ trial: Trial) throws -> [String] {
       let disk = trial.base.clone()
       disk.startTrace()

@@ -13,7 +13,7 @@ extension Core {
       return (disk, store)
     }
 
-    /// A site's segments were taken away under its clients by three commits of anybody: no commit that is not part of a
+    /// A site's segments were taken away under its clients by three commits of any kind: no commit that is not part of a
     /// publication may happen, whatever it stages.
     @Test func otherCommitsAreRefused() throws {
       let (disk, store) = try Self.site()
@@ -22,7 +22,7 @@ extension Core {
       for durability in [PKS_DURABLE, PKS_ATOMIC] {
         #expect(try status { _ = try store.begin(durability) } == PKS_IS_SITE)
       }
-      #expect(try status { _ = try Store(disk).begin() } == PKS_IS_SITE, "whoever opens it")
+      #expect(try status { _ = try Store(disk).begin() } == PKS_IS_SITE, "a second opener")
       #expect(try store.snapshot().generation == generation && disk.list("/store/segments") == before)
       #expect(disk.list("/store/tmp") == [], "what was refused leaves nothing")
       #expect(try store.snapshot().isSite && Store(disk).snapshot().isSite)

@@ -529,7 +529,7 @@ extension Core {
     }
 
     /// A writer swept the folder of one that had died, and so took away the only sign of what that one had left; then it was
-    /// aborted itself, and nobody looked any more.
+    /// aborted itself, and no writer looked any more.
     @Test func sweepingWithoutACommit() throws {
       let disk = Self.disk(), expected = try Self.segmentsOf { try $0.add("q", "/other") }
       _ = try Store(disk, create: true)

@@ -457,7 +457,7 @@ extension Core {
         defer { call += 1 }
         sim_fail(disk.raw, SIM_CALL_ANY, nil, call, EIO, false)
         do {
-          // What fails may be something that nobody needs.
+          // What fails may be something that is not needed.
           #expect(try snapshot.delta(of: "p", from: 1, to: 2, level: 9).bytes == expected, "call \(call)")
         } catch let failure as Failure {
           #expect(failure.status == PKS_IO_ERROR, "call \(call)")

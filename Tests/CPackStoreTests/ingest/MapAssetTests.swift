@@ -422,7 +422,7 @@ extension Core {
   }
 }
 
-/// Changes a store's index and makes all sums right again, as only somebody who means it would.
+/// Changes a store's index and makes all sums right again, as only an attacker would.
 private enum Forgery {
   /// Of the one run of a store in its second generation.
   static func setFlagsOfFirstRecord(_ disk: Disk, _ flags: UInt8) throws {

@@ -72,7 +72,7 @@ extension Core {
       var value: Int { lock.withLock { highest } }
     }
 
-    /// Work in numbered pieces, each of which somebody does.
+    /// Work in numbered pieces, each of which one thread does.
     private final class Pieces: @unchecked Sendable {
       private let next = Tally(), lock = NSLock(), count: Int
       private var done: [Int]  // behind the lock, its length too
@@ -105,8 +105,8 @@ extension Core {
       }
     }
 
-    /// A crew without threads is no help and no hindrance; one that nobody called has started nothing.
-    @Test func nobody() {
+    /// A crew without threads is no help and no hindrance; one that was never called has started nothing.
+    @Test func withoutThreads() {
       _ = Crew(4)
       let crew = Crew(0), effort = Effort(crew) {}
       for _ in 0..<3 {
@@ -135,7 +135,7 @@ extension Core {
     }
 
     /// An effort that is dismissed while all threads are busy elsewhere is never begun; its memory may go.
-    @Test func dismissedBeforeAnybodyCame() {
+    @Test func dismissedBeforeHelpCame() {
       let crew = Crew(1), came = DispatchSemaphore(value: 0), go = DispatchSemaphore(value: 0)
       let busy = Effort(crew) {
         came.signal()
@@ -144,7 +144,7 @@ extension Core {
       busy.call(wanted: 1)
       came.wait()
       for _ in 0..<10 {
-        let late = Effort(crew) { Issue.record("nobody was free") }
+        let late = Effort(crew) { Issue.record("no thread was free") }
         late.call(wanted: 1)
         late.dismiss()
         #expect(late.helpers.value == 0)

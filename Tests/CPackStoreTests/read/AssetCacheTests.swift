@@ -226,7 +226,7 @@ extension Core {
       }
     }
 
-    /// Somebody removed the lock file, so that two make the same file at once: nobody takes the other's half for their own.
+    /// The lock file was removed, so that two make the same file at once: neither takes the other's half for its own.
     @Test func aLockThatWasRemoved() throws {
       let disk = Disk(), id = [UInt8](repeating: 7, count: 16), bytes = Self.files["a"]!
       let process = sim_start_process(disk.raw, 2)!
@@ -268,7 +268,7 @@ extension Core {
     enum Target: String, CaseIterable, Sendable {
       case everyFile, oneFile, sums, files, tmp, lock, store, cache
 
-      /// Somebody's `rm -r`.
+      /// Another process's `rm -r`.
       func remove(from disk: Disk) {
         guard let id = disk.list("/cache").first(where: { $0.hasSuffix("/") })?.dropLast() else { return }
         let folder = "/cache/\(id)", files = disk.list(folder + "/files"), flight = disk.list(folder + "/tmp")
@@ -395,8 +395,8 @@ extension Core {
     /// What is not the cache's own is left alone and is no hindrance.
     @Test func strangersInTheFolder() throws {
       let world = try World(), folder = try world.folder
-      sim_put_folder(world.disk.raw, "\(folder)/files/somebody's folder")
-      sim_put_folder(world.disk.raw, "\(folder)/tmp/somebody's folder")
+      sim_put_folder(world.disk.raw, "\(folder)/files/another folder")
+      sim_put_folder(world.disk.raw, "\(folder)/tmp/another folder")
       for path in Self.paths {
         #expect(try world.isRight(path))
         #expect(try world.isServedFromCache(path), "\(path)")

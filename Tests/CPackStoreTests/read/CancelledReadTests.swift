@@ -40,7 +40,7 @@ extension Core {
       }
     }
 
-    /// Who says no is heard at once: nothing more is begun, and nobody is asked again.
+    /// Who says no is heard at once: nothing more is begun, and the caller is not asked again.
     @Test(arguments: [1, 4] as [UInt32], [1, 2, 5]) func saidNo(threads: UInt32, at question: Int) throws {
       let home = try TemporaryFolder(), snapshot = try Self.open(home, threads: threads)
       for _ in 0..<20 {
@@ -69,7 +69,7 @@ extension Core {
       #expect((frames / 2...frames).contains(caller.asked), "\(caller.asked) times for \(frames) frames")
     }
 
-    /// When a cancelled read returns, nobody writes to its memory any more.
+    /// When a cancelled read returns, no thread writes to its memory any more.
     @Test func helpersHaveLeft() throws {
       let home = try TemporaryFolder(), snapshot = try Self.open(home, threads: 4)
       let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bytes.count, alignment: 16)
@@ -82,7 +82,7 @@ extension Core {
         let caller = Caller(last: 1 + round % 4)
         _ = try caller.read(snapshot, into: memory)
         _ = memory.initializeMemory(as: UInt8.self, repeating: 0xA5)
-        // Whoever lagged behind has time for it while this is read.
+        // A thread that lagged behind has time for it while this is read.
         #expect(try Caller(last: .max).read(snapshot, into: other) == PKS_OK)
         let isUntouched = memory.allSatisfyFast(0xA5)
         #expect(isUntouched, "round \(round)")

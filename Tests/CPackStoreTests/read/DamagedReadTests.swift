@@ -125,7 +125,7 @@ extension Core {
       try file.close()
     }
 
-    /// An index that gives an asset any size is told at once: nobody looks through what cannot be there.
+    /// An index that gives an asset any size is reported at once, without a search for what cannot be there.
     @Test(arguments: [1, 4] as [UInt32]) func anyLengthOfALoan(threads: UInt32) throws {
       let home = try TemporaryFolder(), size = 5 << 20
       var random = Random(testSeed(23))
@@ -205,7 +205,7 @@ extension Core {
       #expect(refusals > 100 && successes > 50)
     }
 
-    /// A segment that was cut off before it was opened is corrupt for whoever maps it, too.
+    /// A segment that was cut off before it was opened is corrupt for code that maps it, too.
     @Test func cutOffBeforeItIsMapped() throws {
       let store = try Self.store.get(), home = try TemporaryFolder(), copy = home.path + "/store"
       let last = store.pieces["noise"]!.map { store.frames[Int($0.frame)] }.max { $0.offset < $1.offset }!

@@ -58,7 +58,7 @@ extension Core {
         try store.commit { try $0.add("Q", source) { $0.layout = PKS_LAYOUT_SEQUENTIAL } }
       }
 
-      /// A range of a file that somebody may find interesting: short or long, at a border or anywhere.
+      /// A range of a file that may be interesting: short or long, at a border or anywhere.
       func range(of path: String, _ random: inout Random) -> Range<Int> {
         let size = files[path]!.count
         let borders = [0, 1, size, max(size - 1, 0), 65_536, 65_535, 131_072, 131_073, 262_144]

@@ -41,7 +41,7 @@ extension Core {
       return try Store(home.path + "/store", threads: threads).snapshot()
     }
 
-    /// All that a round needs, taken beforehand: a test's own memory is not counted, but its paths must not be made anew.
+    /// All that a round needs, taken beforehand: a test's own memory is not counted, but its paths must not be made again.
     private final class Reads {
       let paths: [[CChar]] = files.keys.sorted().map { Array($0.utf8CString) }
       let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_000_000, alignment: 16)

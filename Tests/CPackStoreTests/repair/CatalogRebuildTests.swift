@@ -3,10 +3,10 @@ import CPackStoreTesting
 import Testing
 
 extension Core {
-  /// Catalogs that are made anew of what is left.
+  /// Catalogs that are rebuilt from what is left.
   @Suite struct CatalogRebuildTests {
     /// Records of a hostile run once reached the draft as they were: a target of 9000 bytes, or no path, tripped an
-    /// assertion of the tree's writer, and a path that no store may have made a catalog that nobody could read.
+    /// assertion of the tree's writer, and a path that no store may have made a catalog that no reader could read.
     @Test func recordsThatNoCatalogMayHave() throws {
       func put(_ path: String, _ kind: pks__record_kind, targetLength: Int = 0) throws -> pks_status {
         try status { try attempt { drafted_record(sha256, path, path.utf8.count, kind.rawValue, targetLength, $0) } }

@@ -253,7 +253,7 @@ extension Core {
         disk.loseControlSlot()
         #expect(try Store(disk).state() == old, "state \(index)")
         try disk.repair()
-        // Where its file is left and damaged, nobody can know that it was atomic.
+        // Where its file is left and damaged, nothing tells that it was atomic.
         let state = try Store(disk).state()
         #expect(state == old || state == new, "state \(index)")
         #expect(try Store(disk).snapshot().faults(deep: true).isEmpty, "state \(index)")
@@ -299,7 +299,7 @@ extension Core {
       try Store(disk).commit { try $0.remove("r", keepHistory: true) }
       let snapshot = try Store(disk).snapshot()
       let packs = snapshot.packs, removed = snapshot.removedPacks
-      // A byte of padding at the head of each segment: everything is stored anew.
+      // A byte of padding at the head of each segment: everything is stored again.
       for segment in disk.list("/store/segments") { sim_corrupt(disk.raw, "/store/segments/\(segment)", 20, 1) }
       let report = try disk.repair()
       #expect(!report.totals.has_lost && report.totals.damaged_segment_count == report.totals.segment_count)
@@ -371,8 +371,8 @@ extension Core {
     }
 
     /// A process that has the store open when its control file is made afresh would go on committing to the file that
-    /// nobody sees any more, and collect what the repair had made.
-    @Test func writersMustOpenAnew() throws {
+    /// no reader sees any more, and collect what the repair had made.
+    @Test func writersMustOpenAgain() throws {
       let disk = Self.disk.clone()
       let writer = try Store(disk, process: sim_start_process(disk.raw, 2))
       let transaction = try writer.begin()
@@ -385,7 +385,7 @@ extension Core {
     }
 
     /// A repair that waited for the lock while another put a new control file in place once wrote to the one that it had
-    /// opened before, which nobody sees any more.
+    /// opened before, which no reader sees any more.
     @Test func repairsOneAfterTheOther() throws {
       let disk = Self.disk.clone(), seam = Seam(disk)
       let segment = try #require(disk.list("/store/segments").first)

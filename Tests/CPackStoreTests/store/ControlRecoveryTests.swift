@@ -80,7 +80,7 @@ extension Core {
           }
           let store = try Store(disk), mayHide = try store.mayHideCommit
           #expect(try store.snapshot().generation == newest && store.state() == shown, "\(place)")
-          // Of a lost slot that was the older one nobody can know that it was.
+          // Of a lost slot that was the older one nothing tells that it was.
           let hidesNothing =
             lost.isEmpty || history == .atomic
             || (lost[0] == newestSlot && history != .new)

@@ -197,7 +197,7 @@ extension Core {
       #expect(try status { _ = try Self.read(Self.file(four, Self.empty)) } == PKS_CORRUPT)
     }
 
-    /// A file of the right size may be a control file that lost its beginning; any other is somebody else's.
+    /// A file of the right size may be a control file that lost its beginning; any other is another program's.
     @Test func notAControlFile() throws {
       for file in [[], Self.empty, [UInt8](repeating: 0x41, count: 8_191), Array("PKSCTRL".utf8)] {
         #expect(try status { _ = try Self.read(file) } == PKS_NOT_A_STORE, "\(file.count) bytes")
@@ -205,7 +205,7 @@ extension Core {
       #expect(try status { _ = try Self.read(Self.file(Self.empty, Self.empty)) } == PKS_CORRUPT)
     }
 
-    /// An atomic slot counts until the machine starts anew; then the durable one does.
+    /// An atomic slot counts until the machine starts again; then the durable one does.
     @Test func atomicSlots() throws {
       let durable = Self.bytes(Self.slot(4)), atomic = Self.bytes(Self.slot(5, durable: false))
       #expect(try Self.current(Self.file(durable, atomic)) == 5)

@@ -3,7 +3,7 @@ import CPackStoreTesting
 import Testing
 
 extension Core {
-  /// A forked child is told to open the store anew, and does nothing to what it shares with its parent. Real processes do
+  /// A forked child is told to open the store again, and does nothing to what it shares with its parent. Real processes do
   /// the same in `Tests/Embedding/processes.c`.
   @Suite struct ForkTests {
     private static func isForked(_ body: () throws -> Void) throws -> Bool { try status(body) == PKS_FORKED }
@@ -44,9 +44,9 @@ extension Core {
       #expect(disk.list("/store") == files, "closing removes nothing either")
       #expect(files.contains { $0.hasPrefix("tmp/") })
       // What it opens now is its own.
-      let anew = try Store(disk)
+      let reopened = try Store(disk)
       try change.perform(disk)
-      #expect(try anew.state().keys.sorted() == ["p", "r"])
+      #expect(try reopened.state().keys.sorted() == ["p", "r"])
     }
   }
 }

@@ -72,7 +72,7 @@ extension Core {
       }
     }
 
-    /// The number of the new generation may arrive before the rest of its slot does, of either copy. Whoever looks in between
+    /// The number of the new generation may arrive before the rest of its slot does, of either copy. A reader that looks in between
     /// reads copies that fail their sums: the new generation, whose files are all there, or the old one; when the rest has
     /// arrived, it must be the new one.
     @Test func aSlotThatArrivesInParts() throws {

@@ -3,7 +3,7 @@ import CPackStoreTesting
 import Testing
 
 extension Core {
-  /// Versions that come from elsewhere.
+  /// Versions received from another store.
   @Suite struct DeliveryTests {
     /// A store with versions of pack "p", each of a folder.
     static func published(_ folders: [Folder], map: [String] = [], frameSize: UInt32 = 0) throws -> Disk {
@@ -134,7 +134,7 @@ extension Core {
 
     // MARK: Frames that are needed in part
 
-    /// Frames of many small assets, of which few are new to the store: these alone are stored, encoded anew.
+    /// Frames of many small assets, of which few are new to the store: these alone are stored, encoded again.
     @Test func partlyNeededFrames() throws {
       var random = Random(12), folder: Folder = [:]
       for index in 0..<200 { folder["a\(1000 + index)"] = .file(random.text(1_500)) }

@@ -145,7 +145,7 @@ extension Core {
       try DeliveryTests.check(disk, test.content, version: 2)
     }
 
-    /// It is told before the first block comes how much room it all takes; with that, and some for temporary files, there is
+    /// Before the first block comes it says how much room it all takes; with that, and some for temporary files, there is
     /// room for all.
     @Test func fullDisk() throws {
       let test = try Case(), disk = test.base.clone()

@@ -177,7 +177,7 @@ extension Core {
         ghosts += left.list("/store/incoming").contains { $0.hasSuffix("/segment-0") } ? 1 : 0
         try Store(left).commit { try $0.add("q", "/own") }
         try Store(left).commit { try $0.remove("p") }
-        // Frames that the journal lost are written anew, from the beginning.
+        // Frames that the journal lost are written again, from the beginning.
         for name in left.list("/store/incoming") where name.hasSuffix("/journal") {
           sim_put_file(left.raw, "/store/incoming/\(name)", "", 0)
         }
@@ -192,7 +192,7 @@ extension Core {
       #expect(broken == 0 || isSyncIgnored)
     }
 
-    /// A folder that nobody works in goes a week after the last work, with the next transaction; one where somebody works
+    /// A folder that no process works in goes a week after the last work, with the next transaction; one in use
     /// stays however long it takes.
     @Test func folderGoesAfterAWeek() throws {
       let day: Int64 = 86_400_000_000_000
@@ -204,7 +204,7 @@ extension Core {
         try delivery.run(limit: 3)
         sim_advance_clock(disk.raw, 8 * day)
         try Store(disk, process: other).begin().abort()
-        #expect(!disk.list("/store/incoming").isEmpty, "somebody works there")
+        #expect(!disk.list("/store/incoming").isEmpty, "a process works there")
         try delivery.run(limit: 1)
       }
       sim_advance_clock(disk.raw, 6 * day)

@@ -133,7 +133,7 @@ static int read_file(void *context, uint64_t offset, void *out, size_t byte_coun
   return 0;
 }
 
-/// Chunks that are kept may be kept again and again; whoever applies a delta can be told to stop.
+/// Chunks that are kept may be kept again and again; applying a delta can be stopped.
 static bool goes_on(void *context, const pks_progress *progress) {
   (void)progress;
   return ++*(unsigned *)context < 64;

@@ -43,7 +43,7 @@ import Testing
     #expect(failure(decoding: bytes + [0]) == .untrusted)
   }
 
-  /// Nobody but the owner of the key can say so, and yet even the owner's nonsense is not believed.
+  /// Only the owner of the key can say so, and yet even the owner's nonsense is not believed.
   @Test func everyFieldIsChecked() throws {
     #expect(failure(decoding: bytes.putting(SiteFormat.current + 1, at: 8)) == .newerFormat)
     #expect(failure(decoding: bytes.putting(UInt32(0), at: 8)) == .otherDraft)
@@ -132,7 +132,7 @@ import Testing
     try expectCorrupt(writer.bytes, at: offset)
   }
 
-  /// Signs a changed root anew, as its publisher could.
+  /// Signs a changed root again, as its publisher could.
   private func expectCorrupt(_ changed: [UInt8], at offset: Int) throws {
     let body = Array(bytes.dropLast(64)).putting(changed, at: offset)
     #expect(failure(decoding: body + (try key.signature(of: body))) == .corrupt, "at \(offset)")
