@@ -127,7 +127,7 @@ extension Snapshot.Asset {
   /// - Throws: `wrongKind` for anything else than a link.
   public func linkTarget() throws -> String {
     var target = pks_bytes()
-    try check { error in withCore { pks_asset_link_target($0, &target, error) } }
+    try check { error in withCore { pks_asset_link_target(&target, $0, error) } }
     return String(copying: target)
   }
 
@@ -154,7 +154,7 @@ extension Snapshot.Asset {
 
   private func borrow() throws -> UnsafeRawBufferPointer {
     var loan = pks_bytes()
-    try check { error in withCore { pks_asset_borrow($0, &loan, error) } }
+    try check { error in withCore { pks_asset_borrow(&loan, $0, error) } }
     return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
   }
 }

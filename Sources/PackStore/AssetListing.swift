@@ -155,7 +155,7 @@ final class AssetWalk {
   func next() throws -> pks_entry? {
     var entry = pks_entry()
     var more = false
-    try check { pks_cursor_next(pointer, &entry, &more, $0) }
+    try check { pks_cursor_next(&entry, &more, pointer, $0) }
     return more ? entry : nil
   }
 }

@@ -128,7 +128,7 @@ package final class Delivery {
   ///   `newerFormat`, `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
-    try check { pks_delivery_stage(pointer, &result, $0) }
+    try check { pks_delivery_stage(&result, pointer, $0) }
     return Store.InstallResult(result, of: pack, notices: [])
   }
 

@@ -96,7 +96,7 @@ struct ExtractWorker: ~Copyable {
   private mutating func makeLink(_ job: ExtractJob, _ done: inout Store.ExtractResult) throws {
     var loan = pks_bytes()
     do {
-      try check { error in job.path.lend(job.asset) { pks_asset_link_target($0, &loan, error) } }
+      try check { error in job.path.lend(job.asset) { pks_asset_link_target(&loan, $0, error) } }
     } catch {
       done.damaged.append(.init(path: job.path.text, error: try listed(error)))
       return

@@ -31,7 +31,7 @@ extension Snapshot {
   /// Which older generations readers of any process hold, and what that costs.
   public func heldGenerations() throws -> HeldGenerations {
     var holds = pks_holds()
-    try check { pks_snapshot_holds(pointer, &holds, $0) }
+    try check { pks_snapshot_holds(&holds, pointer, $0) }
     let found = withUnsafeBytes(of: holds.holds) { Array($0.bindMemory(to: pks_hold.self).prefix(Int(holds.count))) }
     let holders = found.isEmpty ? [] : lockHolders(of: "READERS", in: hold.store.path)
     let generations = found.sorted { $0.generation < $1.generation }.map { hold in

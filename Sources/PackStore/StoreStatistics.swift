@@ -70,7 +70,7 @@ extension Snapshot {
     var stat = pks_stat()
     var usages = [pks_usage](repeating: pks_usage(), count: ids.count)
     try check { error in
-      usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(pointer, &stat, $0.baseAddress, error) }
+      usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(&stat, $0.baseAddress, pointer, error) }
     }
     return Store.Statistics(
       all: .init(stat.all),

@@ -34,7 +34,7 @@ public struct Transaction: ~Copyable {
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(folder, pack, options, &observer) { pks_txn_add_folder(pointer, $0, &result, error) }
+        withRequest(folder, pack, options, &observer) { pks_txn_add_folder(&result, pointer, $0, error) }
       }
     } catch {
       throw explain(observer.explain(error), of: pack)
@@ -102,7 +102,7 @@ public struct Transaction: ~Copyable {
     let origin = source.pointer
     do {
       try check { error in
-        withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(pointer, $0, &result, error) }
+        withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(&result, pointer, $0, error) }
       }
     } catch {
       throw explain(error, of: pack)

@@ -71,7 +71,7 @@ static uint64_t describe(const pks_asset *asset) {
 static pks_status read_all(const pks_asset *asset, uint64_t *sum, pks_error *error) {
   if (asset->kind == PKS_LINK) {
     pks_bytes target;
-    pks_status status = pks_asset_link_target(asset, &target, error);
+    pks_status status = pks_asset_link_target(&target, asset, error);
     if (!status) { *sum = mix(*sum, target.bytes, target.count); }
     return status;
   }
@@ -87,7 +87,7 @@ static pks_status read_all(const pks_asset *asset, uint64_t *sum, pks_error *err
   }
   pks_bytes borrowed;
   if (!status && asset->contiguous) {
-    status = pks_asset_borrow(asset, &borrowed, error);
+    status = pks_asset_borrow(&borrowed, asset, error);
     if (!status) { *sum = mix(*sum, borrowed.bytes, borrowed.count); }
   }
   free(bytes);
@@ -122,7 +122,7 @@ static void take_walk(
   }
   for (bool more = true; more;) {
     pks_entry entry;
-    status = pks_cursor_next(cursor, &entry, &more, &error);
+    status = pks_cursor_next(&entry, &more, cursor, &error);
     if (status || !more) { break; }
     line *line = add_line(served, name, entry.asset.path, entry.asset.path_length);
     line->content = describe(&entry.asset);

@@ -26,7 +26,7 @@ static pks_status add(pks_store *store, const char *folder, pks_add_result *resu
   pks_status status = pks_txn_begin(&txn, store, NULL, error);
   if (status) { return status; }
   pks_add_request request = {.pack = "Example", .folder = folder};
-  status = pks_txn_add_folder(txn, &request, result, error);
+  status = pks_txn_add_folder(result, txn, &request, error);
   if (status) {
     pks_txn_abort(txn);
     return status;

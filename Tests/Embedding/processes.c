@@ -46,7 +46,7 @@ static pks_txn *stage(pks_store *store, const char *pack) {
   pks_txn_options options = {.no_wait = true, .keep_versions = 1};
   pks_add_request request = {.pack = pack, .folder = folder};
   REQUIRE(!pks_txn_begin(&txn, store, &options, NULL));
-  REQUIRE(!pks_txn_add_folder(txn, &request, NULL, NULL));
+  REQUIRE(!pks_txn_add_folder(NULL, txn, &request, NULL));
   return txn;
 }
 
@@ -143,18 +143,18 @@ static void use_all(inherited *in) {
   REQUIRE(pks_asset_read(&in->asset, 0, &byte, 1, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read(&in->asset, 0, NULL, 0, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read_while(&in->asset, 0, &byte, 1, goes_on, NULL, NULL) == PKS_FORKED);
-  REQUIRE(pks_asset_borrow(&in->asset, &bytes, NULL) == PKS_FORKED);
+  REQUIRE(pks_asset_borrow(&bytes, &in->asset, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_contents(&contents, &in->asset, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_open_file(&descriptor, &in->asset, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_storage(&storage, &in->asset, NULL) == PKS_FORKED);
-  REQUIRE(pks_asset_link_target(&link, &bytes, NULL) == PKS_FORKED);
+  REQUIRE(pks_asset_link_target(&bytes, &link, NULL) == PKS_FORKED);
   REQUIRE(pks_cursor_open(&cursor, in->snapshot, "", 0, PKS_ANY_PACK, PKS_CHILDREN, NULL) == PKS_FORKED);
-  REQUIRE(pks_cursor_next(in->cursor, &entry, &more, NULL) == PKS_FORKED);
-  REQUIRE(pks_snapshot_stat(in->snapshot, &stat, NULL, NULL) == PKS_FORKED);
+  REQUIRE(pks_cursor_next(&entry, &more, in->cursor, NULL) == PKS_FORKED);
+  REQUIRE(pks_snapshot_stat(&stat, NULL, in->snapshot, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_diff(in->snapshot, 0, 1, 0, 1, NULL, NULL, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_verify(in->snapshot, false, NULL, NULL, NULL, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_begin(&txn, in->store, NULL, NULL) == PKS_FORKED);
-  REQUIRE(pks_txn_add_folder(in->aborted, &request, NULL, NULL) == PKS_FORKED);
+  REQUIRE(pks_txn_add_folder(NULL, in->aborted, &request, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_remove(in->aborted, "First", false, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_rollback(in->aborted, "First", 0, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_pin(in->aborted, "First", 1, NULL) == PKS_FORKED);
@@ -221,7 +221,7 @@ static void check_forked_child(pks_store *store) {
   // Nothing of the parent's went with the child: locks, staged files, snapshot, cursor.
   REQUIRE(is_locked((off_t)before, 1) && is_locked(sessions, session_count) && name_count("tmp") == 2);
   read_all(in.snapshot);
-  REQUIRE(!pks_cursor_next(in.cursor, &entry, &more, NULL) && more);
+  REQUIRE(!pks_cursor_next(&entry, &more, in.cursor, NULL) && more);
   REQUIRE(!pks_store_generation(&after, store, NULL) && after == newest + 1);
   REQUIRE(!pks_txn_commit(in.committed, &after, NULL) && after == newest + 2);
   REQUIRE(has_generation(before));

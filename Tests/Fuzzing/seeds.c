@@ -151,15 +151,15 @@ static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
     pks__frame frame;
     const uint8_t *raw;
     FUZZ_ASSERT(!pks__segment_frame(segment, i, &frame, NULL));
-    pks__frame_source source = pks__frame_source_make(segment, &frame);
+    pks__frame_source source = {segment, frame.ref};
     FUZZ_ASSERT(!pks__frame_decode(reader, &source, &raw, NULL));
-    if (segment->kind == PKS__SEGMENT_METADATA) { add_page(&segment->ids[i], raw, frame.raw_length); }
-    if (frame.codec != PKS__CODEC_ZSTD || i % 8 != 0) { continue; }
-    uint8_t *stored = malloc(frame.stored_length);
-    FUZZ_ASSERT(stored && !pks__segment_read(segment, frame.offset, frame.stored_length, stored, NULL));
+    if (segment->kind == PKS__SEGMENT_METADATA) { add_page(&segment->ids[i], raw, frame.ref.raw_length); }
+    if (frame.ref.codec != PKS__CODEC_ZSTD || i % 8 != 0) { continue; }
+    uint8_t *stored = malloc(frame.ref.stored_length);
+    FUZZ_ASSERT(stored && !pks__segment_read(segment, frame.ref.offset, frame.ref.stored_length, stored, NULL));
     seed seed = {0};
-    append_number(&seed, frame.raw_length, 3);
-    append(&seed, stored, frame.stored_length);
+    append_number(&seed, frame.ref.raw_length, 3);
+    append(&seed, stored, frame.ref.stored_length);
     put(&seed, "codec");
     free(stored);
   }
@@ -369,7 +369,7 @@ static void put_deltas(void) {
     pks_delta_request request = {
       .pack = "Example", .from = from, .to = 3 - from, .level = 9, .context = &delta, .write = append_delta};
     pks_delta_info info;
-    FUZZ_ASSERT(!pks_delta_build(snapshot, &request, &info, NULL));
+    FUZZ_ASSERT(!pks_delta_build(&info, snapshot, &request, NULL));
     for (unsigned flags = 1; flags < 32; flags += 2) {
       append_number(&file, flags, 1);
       append(&file, delta.bytes, delta.length);

@@ -34,7 +34,7 @@ static void add(pks_store *store, const char *pack, const char *folder, int32_t 
   pks_txn *txn;
   uint64_t generation;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  FUZZ_ASSERT(!pks_txn_add_folder(txn, &request, &result, NULL));
+  FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &request, NULL));
   FUZZ_ASSERT(!pks_txn_commit(txn, &generation, NULL));
 }
 
@@ -108,7 +108,7 @@ static void read_asset(const pks_asset *asset) {
   pks_error error;
   if (asset->kind == PKS_LINK) {
     pks_bytes target;
-    if (!pks_asset_link_target(asset, &target, &error)) {
+    if (!pks_asset_link_target(&target, asset, &error)) {
       FUZZ_ASSERT(target.count == asset->size);
       (void)pks__checksum(target.bytes, target.count);
     }
@@ -124,7 +124,7 @@ static void read_asset(const pks_asset *asset) {
   pks_storage storage;
   (void)pks_asset_storage(&storage, asset, &error);
   pks_bytes borrowed;
-  if (!pks_asset_borrow(asset, &borrowed, &error)) {
+  if (!pks_asset_borrow(&borrowed, asset, &error)) {
     FUZZ_ASSERT(borrowed.count == asset->size);
     (void)pks__checksum(borrowed.bytes, borrowed.count);
   }
@@ -143,7 +143,7 @@ static void walk(const pks_snapshot *snapshot, const char *folder, size_t length
   if (pks_cursor_open(&cursor, snapshot, folder, length, pack, kind, &error)) { return; }
   pks_entry entry;
   bool more = true;
-  for (unsigned i = 0; i < ENTRIES_MAX && !pks_cursor_next(cursor, &entry, &more, &error) && more; i++) {
+  for (unsigned i = 0; i < ENTRIES_MAX && !pks_cursor_next(&entry, &more, cursor, &error) && more; i++) {
     char path[PKS__PATH_MAX + 1];
     FUZZ_ASSERT(entry.asset.path_length <= PKS__PATH_MAX);
     memcpy(path, entry.asset.path, entry.asset.path_length);
@@ -218,7 +218,7 @@ static void examine(const pks_snapshot *snapshot) {
     if (!pks_snapshot_find(&asset, snapshot, paths[i], strlen(paths[i]), PKS_ANY_PACK, &error)) { read_asset(&asset); }
   }
   pks_stat stat;
-  (void)pks_snapshot_stat(snapshot, &stat, NULL, &error);
+  (void)pks_snapshot_stat(&stat, NULL, snapshot, &error);
   verify(snapshot, false);
   verify(snapshot, true);
 }
@@ -231,7 +231,7 @@ static void commit(pks_store *store, sim_disk *disk) {
   put_text(disk, "/s/levels/1/map.txt", 5200);
   put_text(disk, "/s/new", 100);
   pks_add_request request = {.pack = "Example", .folder = "/s"};
-  (void)pks_txn_add_folder(txn, &request, &result, &error);
+  (void)pks_txn_add_folder(&result, txn, &request, &error);
   (void)pks_txn_set_priority(txn, "Other", -7, &error);
   (void)pks_txn_rollback(txn, "Gone", 0, &result.version, &error);
   (void)pks_txn_pin(txn, "Example", 1, &error);

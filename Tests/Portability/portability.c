@@ -148,7 +148,7 @@ static void commit_folder(pks_store *store, const char *pack, const char *folder
   pks_add_request request = {.pack = pack, .folder = folder, .set_priority = true, .priority = 1};
   if (map) { request.map_globs = globs, request.map_glob_count = 1; }
   ATTEMPT(pks_txn_begin(&txn, store, NULL, &error));
-  ATTEMPT(pks_txn_add_folder(txn, &request, NULL, &error));
+  ATTEMPT(pks_txn_add_folder(NULL, txn, &request, &error));
   ATTEMPT(pks_txn_commit(txn, NULL, &error));
 }
 
@@ -219,7 +219,7 @@ static void show_file(const pks_asset *asset) {
   pks_contents_release(&contents);
   if (asset->contiguous) {
     pks_bytes loan;
-    ATTEMPT(pks_asset_borrow(asset, &loan, &error));
+    ATTEMPT(pks_asset_borrow(&loan, asset, &error));
     REQUIRE(loan.count == size && (!size || !memcmp(whole, loan.bytes, size)));
   }
   printf(
@@ -246,7 +246,7 @@ static void show(const char *path) {
   printf("%s@%llu %s\n", pack.name, (unsigned long long)pack.current.number, digits_of(pack.current.catalog, 32));
   ATTEMPT(pks_cursor_open(&cursor, snapshot, "", 0, PKS_ANY_PACK, PKS_DESCENDANTS, &error));
   for (;;) {
-    ATTEMPT(pks_cursor_next(cursor, &entry, &more, &error));
+    ATTEMPT(pks_cursor_next(&entry, &more, cursor, &error));
     if (!more) { break; }
     pks_asset found;
     ATTEMPT(pks_snapshot_find(&found, snapshot, entry.asset.path, entry.asset.path_length, PKS_ANY_PACK, &error));
@@ -284,7 +284,7 @@ static void delta(const char *path, const char *file_path) {
   pks_delta_request request = {.pack = "P", .from = 1, .to = 2, .context = file, .write = write_to};
   pks_delta_info info;
   ATTEMPT(pks_snapshot_open(&snapshot, store, &error));
-  ATTEMPT(pks_delta_build(snapshot, &request, &info, &error));
+  ATTEMPT(pks_delta_build(&info, snapshot, &request, &error));
   REQUIRE(!fclose(file));
   pks_snapshot_close(snapshot);
   pks_store_close(store);
@@ -297,7 +297,7 @@ static void apply(const char *path, const char *file_path) {
   REQUIRE(file);
   pks_apply_request request = {.delta = {.context = file, .read = read_from}};
   ATTEMPT(pks_txn_begin(&txn, store, NULL, &error));
-  ATTEMPT(pks_txn_apply_delta(txn, &request, NULL, &error));
+  ATTEMPT(pks_txn_apply_delta(NULL, txn, &request, &error));
   ATTEMPT(pks_txn_commit(txn, NULL, &error));
   fclose(file);
   pks_store_close(store);

@@ -80,7 +80,7 @@ static bool read_range(checker *checker, const expected *expected, uint64_t begi
 static bool read_borrowed(checker *checker, const expected *expected) {
   pks_error error = {0};
   pks_bytes loan;
-  pks_status status = pks_asset_borrow(expected->asset, &loan, &error);
+  pks_status status = pks_asset_borrow(&loan, expected->asset, &error);
   return succeeded(checker->failure, "borrow", status, &error)
     && compare(checker, expected, "borrow", 0, loan.bytes, loan.count);
 }
@@ -135,7 +135,7 @@ static bool check_link(checker *checker, const expected *expected) {
   pks_error error = {0};
   pks_bytes target;
   char text[CONTENT_PATH_SIZE];
-  pks_status status = pks_asset_link_target(expected->asset, &target, &error);
+  pks_status status = pks_asset_link_target(&target, expected->asset, &error);
   if (!succeeded(checker->failure, "link", status, &error)) { return false; }
   content_target(expected->pack, expected->number, expected->revision, text);
   checker->reads++;
@@ -226,7 +226,7 @@ bool check_listing(checker *checker, const pks_snapshot *snapshot, const store_s
   if (!succeeded(checker->failure, "list", status, &error)) { return false; }
   bool good = true;
   while (good) {
-    status = pks_cursor_next(cursor, &entry, &more, &error);
+    status = pks_cursor_next(&entry, &more, cursor, &error);
     good = succeeded(checker->failure, "list", status, &error);
     if (!good || !more) { break; }
     count++;

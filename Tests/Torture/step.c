@@ -28,7 +28,7 @@ static pks_status stage_add(
   source_folder(sources, change->pack, by_version ? change->version : 0, folder);
   pks_add_request request = {.pack = content_pack(change->pack), .folder = folder, .version = change->version};
   pks_add_result result;
-  return pks_txn_add_folder(txn, &request, &result, error);
+  return pks_txn_add_folder(&result, txn, &request, error);
 }
 
 static pks_status stage(const change *change, pks_txn *txn, const char *sources, bool by_version, pks_error *error) {

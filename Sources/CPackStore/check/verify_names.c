@@ -15,16 +15,13 @@
 /// Reads a frame of a segment whose table cannot be used, to see whether it is whole.
 static pks_status probe_frame(pks__verification *v, uint32_t number, const pks__run_frame_info *frame) {
   const pks__listed_segment *listed = pks__segment_list_at(&v->segments, number);
-  pks__frame_finding finding = {.segment = number, .offset = frame->offset, .length = frame->stored_length};
+  pks__frame_finding finding = {.segment = number, .offset = frame->ref.offset, .length = frame->ref.stored_length};
   pks__segment *segment;
   v->stored.length = 0;
-  pks_status status = pks__scratch_reserve(&v->stored, frame->stored_length, &v->found);
+  pks_status status = pks__scratch_reserve(&v->stored, frame->ref.stored_length, &v->found);
   if (status) { return status; }
   status = pks__snapshot_segment(v->snapshot, listed->run, listed->index, &segment, &v->found);
-  if (!status) {
-    status =
-      pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, v->stored.bytes, &v->found);
-  }
+  if (!status) { status = pks__segment_read_stored(segment, &frame->ref, v->stored.bytes, &v->found); }
   if (status && !pks__error_is_damage(&v->found)) { return status; }
   v->inspector.frames_checked++;
   finding.is_bad = status != PKS_OK;
@@ -39,10 +36,10 @@ static pks_status find_fault(
   pks__verification *v, uint32_t number, const pks__run_frame_info *frame, pks__frame_finding **out
 ) {
   pks__segment_state state = v->states[number];
-  *out = pks__verify_finding(v, number, state == PKS__SEGMENT_GONE ? PKS_NO_OFFSET : frame->offset);
+  *out = pks__verify_finding(v, number, state == PKS__SEGMENT_GONE ? PKS_NO_OFFSET : frame->ref.offset);
   if (*out || state != PKS__SEGMENT_DAMAGED) { return PKS_OK; }
   pks_status status = probe_frame(v, number, frame);
-  if (!status) { *out = pks__verify_finding(v, number, frame->offset); }
+  if (!status) { *out = pks__verify_finding(v, number, frame->ref.offset); }
   return status;
 }
 
@@ -221,7 +218,7 @@ static pks_status compare_chunk(pks__verification *v, chunk_walk *walk, const pk
     && place.end - place.begin == pks__get32(chunk->length) && pks__id_equal(id, &chunk->id);
   if (!same) {
     return pks__fail(
-      &v->found, PKS_CORRUPT, "other chunks lie there than the catalog says", segment->name, part->frame.offset
+      &v->found, PKS_CORRUPT, "other chunks lie there than the catalog says", segment->name, part->frame.ref.offset
     );
   }
   walk->row++;

@@ -43,10 +43,11 @@ static pks_status is_contiguous(
   for (bool more = true, first = true; *contiguous; first = false) {
     pks_status status = pks__extent_walk_next(&walk, &piece, &more, &v->found);
     if (status || !more) { return status; }
-    uint64_t at = piece.frame.offset + piece.begin;
+    uint64_t at = piece.frame.ref.offset + piece.begin;
     if (first) { *begin = at; }
-    *contiguous = piece.frame.codec == PKS__CODEC_RAW && (first || (at == expected && piece.frame.segment == segment));
-    expected = piece.frame.offset + piece.end;
+    *contiguous =
+      piece.frame.ref.codec == PKS__CODEC_RAW && (first || (at == expected && piece.frame.segment == segment));
+    expected = piece.frame.ref.offset + piece.end;
     segment = piece.frame.segment;
   }
   return PKS_OK;

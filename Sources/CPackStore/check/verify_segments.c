@@ -16,8 +16,8 @@ static void take_fault(void *context, const pks_error *fault, const pks__frame *
   if (frame) {
     pks__frame_finding finding = {
       .segment = v->segment,
-      .offset = frame->offset,
-      .length = frame->stored_length,
+      .offset = frame->ref.offset,
+      .length = frame->ref.stored_length,
       .is_bad = true,
       .status = fault->status,
       .system_error = fault->system_error,

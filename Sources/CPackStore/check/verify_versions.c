@@ -122,18 +122,20 @@ static pks_status next_frame(extent_walk *walk, pks__frame_part *out) {
   pks_status status = pks__segment_frame(segment, walk->frame, &out->frame, found);
   if (status) { return status; }
   const pks__frame *frame = &out->frame;
-  if (walk->skip >= frame->raw_length) { return pks__fail(found, PKS_CORRUPT, bad, segment->name, frame->offset); }
+  if (walk->skip >= frame->ref.raw_length) {
+    return pks__fail(found, PKS_CORRUPT, bad, segment->name, frame->ref.offset);
+  }
   bool follows =
-    walk->end_before == 0 ? (frame->offset + walk->skip) % PKS__PAGE == 0 : frame->offset == walk->end_before;
-  if (walk->mapped && (frame->codec != PKS__CODEC_RAW || !follows)) {
+    walk->end_before == 0 ? (frame->ref.offset + walk->skip) % PKS__PAGE == 0 : frame->ref.offset == walk->end_before;
+  if (walk->mapped && (frame->ref.codec != PKS__CODEC_RAW || !follows)) {
     return pks__fail(
-      found, PKS_CORRUPT, "a map asset of the layout does not lie in one piece", segment->name, frame->offset
+      found, PKS_CORRUPT, "a map asset of the layout does not lie in one piece", segment->name, frame->ref.offset
     );
   }
   out->segment = segment;
   out->begin = (uint32_t)walk->skip;
-  out->end = out->begin + (uint32_t)pks__min64(walk->bytes_left, frame->raw_length - out->begin);
-  walk->end_before = frame->offset + frame->stored_length;
+  out->end = out->begin + (uint32_t)pks__min64(walk->bytes_left, frame->ref.raw_length - out->begin);
+  walk->end_before = frame->ref.offset + frame->ref.stored_length;
   walk->bytes_left -= out->end - out->begin;
   walk->skip = 0;
   walk->frame++;
@@ -172,7 +174,7 @@ static pks_status check_extent(
   while (!status && walk->open && walk->bytes_left > 0) {
     pks__frame_part part;
     status = next_frame(walk, &part);
-    if (!status) { blame(v, version, entry, walk->segment, part.frame.offset); }
+    if (!status) { blame(v, version, entry, walk->segment, part.frame.ref.offset); }
   }
   return status;
 }

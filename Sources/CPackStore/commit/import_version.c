@@ -122,7 +122,7 @@ static pks_status check_statement(
 }
 
 pks_status pks_txn_copy_version(
-  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
+  pks_add_result *result, pks_txn *txn, const pks_copy_request *request, pks_error *error
 ) {
   pks_add_request encoding = {
     .pack = request->pack,

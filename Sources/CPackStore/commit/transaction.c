@@ -396,7 +396,7 @@ pks_status pks__txn_stage_unchanged(
   return status ? status : pks__txn_stage_adoption(txn, ingest->request.pack, by, error);
 }
 
-pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error) {
+pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = check_request(request, error); }
   pks_provenance by = {.adopt = request->adopt};

@@ -90,7 +90,7 @@ static pks_status stage_delta(
 }
 
 pks_status pks_txn_apply_delta(
-  pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error
+  pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error
 ) {
   pks_delta_source source = request->delta;
   if (!source.name) { source.name = "delta"; }

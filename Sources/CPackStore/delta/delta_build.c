@@ -320,7 +320,7 @@ static pks_status build(
 }
 
 pks_status pks_delta_build(
-  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
+  pks_delta_info *out, const pks_snapshot *snapshot, const pks_delta_request *request, pks_error *error
 ) {
   pks_status status = pks__store_check_process(snapshot->store, error);
   if (status) { return status; }

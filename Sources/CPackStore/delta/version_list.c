@@ -176,7 +176,7 @@ static pks_status read_located(
     status = pks__frame_reader_take(&reader->list->snapshot->store->readers, &reader->frames, error);
   }
   if (status) { return status; }
-  pks__frame_source source = pks__frame_source_make(ref->segment, &frame);
+  pks__frame_source source = {ref->segment, frame.ref};
   begin += place.begin;
   end += place.begin;
   return reader->cache ? pks__frame_cache_read(reader->cache, reader->frames, &source, begin, end, out, error)

@@ -111,6 +111,20 @@ typedef struct pks__frame_row {
   pks_le64 sum;            // 16  XXH3-64 of the stored bytes
 } pks__frame_row;
 
+/// Where a frame lies in its segment file, and what reading and checking it takes: a row in memory.
+typedef struct pks__frame_ref {
+  uint64_t offset;
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  uint64_t sum;
+} pks__frame_ref;
+
+static inline bool pks__frame_ref_equal(const pks__frame_ref *a, const pks__frame_ref *b) {
+  return a->offset == b->offset && a->stored_length == b->stored_length && a->raw_length == b->raw_length
+    && a->codec == b->codec && a->sum == b->sum;
+}
+
 static inline uint64_t pks__place_offset(uint64_t place) { return place & 0x00ffffffffffffffu; }
 static inline uint32_t pks__place_codec(uint64_t place) { return (uint32_t)(place >> 56); }
 static inline uint64_t pks__place_make(uint64_t offset, uint32_t codec) {

@@ -20,13 +20,14 @@
 /// - Ownership: what `..._open`, `..._begin` return is closed by the caller, in any order but a store after its
 ///   snapshots, cursors and transactions.
 /// - Loans (`pks_bytes`, paths, names) say until when they last; it is never longer than their snapshot.
+/// - Parameters: outputs first, then what the call is about, then what is asked of it, and `error` last; `pks_asset_read`
+///   alone keeps the order of `pread`.
 /// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are
 ///   written only on success.
 /// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for
 ///   reading only.
 /// - A forked child opens the store again: a call that touches one that was opened before is PKS_FORKED, and costs no
-///   system
-///   call to tell. What it closes of its parent's does the parent no harm, and gives back descriptors, not memory. Until
+///   system call to tell. What it closes of its parent's does the parent no harm, and gives back descriptors, not memory. Until
 ///   it closes the store, or calls exec, or ends, it holds locks with its parent: what its parent read is not collected.
 ///   It does not return from a callback in which it was forked.
 ///

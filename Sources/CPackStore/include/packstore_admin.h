@@ -32,7 +32,8 @@ typedef struct pks_stat {
 
 /// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
 /// chunks.
-pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_snapshot_stat(pks_stat *out, pks_usage *usages, const pks_snapshot *snapshot, pks_error *error);
 
 enum { PKS_HOLDS_MAX = 32 };
 
@@ -50,7 +51,7 @@ typedef struct pks_holds {
 } pks_holds;
 
 /// Says which older generations readers hold, other snapshots of this process included.
-pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_error *error);
+PKS_MUST_CHECK pks_status pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_error *error);
 
 typedef enum pks_change {
   PKS_ADDED,
@@ -79,7 +80,7 @@ typedef struct pks_diff_totals {
 /// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per
 /// difference, in order of paths but
 /// with moves last; false cancels.
-pks_status pks_snapshot_diff(
+PKS_MUST_CHECK pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
   bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
   pks_error *error
@@ -118,7 +119,7 @@ typedef struct pks_verify_totals {
 /// `progress` may be NULL; false cancels. Both are called on the caller's thread. What a fault damages is found by a
 /// second
 /// walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults it found.
-pks_status pks_snapshot_verify(
+PKS_MUST_CHECK pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
   pks_error *error
@@ -205,7 +206,7 @@ typedef struct pks_repair_totals {
 /// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor
 /// cannot be
 /// opened): the store is as it was.
-pks_status pks_store_repair(
+PKS_MUST_CHECK pks_status pks_store_repair(
   const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,
   pks_error *error
 );

@@ -49,6 +49,13 @@ typedef enum pks_status {
   PKS_UNTRUSTED = 303,
 } pks_status;
 
+/// On functions whose status tells whether anything was done at all: dropping it is a warning.
+#if defined(__GNUC__)
+  #define PKS_MUST_CHECK __attribute__((warn_unused_result))
+#else
+  #define PKS_MUST_CHECK
+#endif
+
 #define PKS_NO_OFFSET UINT64_MAX
 
 /// What went wrong and where. Plain data, copied freely; `text` is static.

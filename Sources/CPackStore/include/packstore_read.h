@@ -46,7 +46,8 @@ typedef struct pks_options {
 /// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR,
 /// NO_SPACE,
 /// OUT_OF_MEMORY.
-pks_status pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
 /// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation
 /// that
@@ -54,7 +55,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
 /// was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or nothing that
 /// could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit mends it. Other
 /// errors: IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_store_check_control(pks_store *store, pks_error *error);
+PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *error);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.
 void pks_store_id(const pks_store *store, uint8_t id[16]);
@@ -102,13 +103,13 @@ typedef struct pks_provenance {
 // MARK: - Snapshots and packs
 
 /// The newest generation, held until `pks_snapshot_close`. Two opens without a commit between them share one view.
-pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
+PKS_MUST_CHECK pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
 void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
 
 /// The number of the newest generation, by whichever process. Costs a few loads as long as it is the one that this store
 /// saw last, where the control file can be mapped; a system call otherwise. To watch a store, compare it with
 /// `pks_snapshot_generation` now and then, and open another snapshot when they differ. Errors: CORRUPT, IO_ERROR.
-pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
+PKS_MUST_CHECK pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
 
 /// The generation's number: 1 for an empty new store, rising by 1 with each commit.
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
@@ -172,10 +173,10 @@ typedef struct pks_asset {
   const pks_snapshot *snapshot;
   const void *record;  ///< the core's; NULL for an implied folder
   /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_snapshot_find`, the cursor's until
-  /// its next
-  /// step
+  /// its next step
   const char *path;
   uint32_t path_length;
+  uint32_t run;  ///< the core's
   pks_kind kind;
   bool executable;
   bool contiguous;  ///< stored raw in one piece: `pks_asset_borrow` works
@@ -187,7 +188,7 @@ typedef struct pks_asset {
 /// The asset at `path` in the merged namespace, or in one pack. Paths are relative, `/`-separated UTF-8 without empty,
 /// `.` or `..` parts; the root has none. A folder implied by other paths is found too. O(1): about two cache misses.
 /// Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, FORKED, CORRUPT.
-pks_status pks_snapshot_find(
+PKS_MUST_CHECK pks_status pks_snapshot_find(
   pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
 );
 
@@ -196,18 +197,19 @@ pks_status pks_snapshot_find(
 /// 256 KiB and more (2 MiB of assets that lie raw in one piece) are shared with the store's idle threads
 /// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes
 /// at `out` are unspecified. Errors: INVALID_ARGUMENT, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
 
 /// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
 /// 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
-pks_status pks_asset_read_while(
+PKS_MUST_CHECK pks_status pks_asset_read_while(
   const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
   pks_error *error
 );
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
 /// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_borrow(pks_bytes *out, const pks_asset *asset, pks_error *error);
 
 /// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
 /// nothing in the store. Plain data; release it once.
@@ -223,13 +225,13 @@ typedef struct pks_contents {
 /// in the store's cache, where the first call puts them; the rest is decoded into allocated memory. Verified as by
 /// `pks_asset_borrow` or `pks_asset_read`. If another process truncates a mapped file, touching its bytes raises SIGBUS.
 /// Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY. A cache that fails is no error.
-pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
 void pks_contents_release(pks_contents *contents);  ///< on any thread, after the store too; a zeroed one is fine
 
 /// A descriptor of a plain file that holds the asset's bytes and nothing else, for reading, which the caller closes. It
 /// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
 /// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
-pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
 
 /// How a file is stored.
 typedef struct pks_storage {
@@ -241,10 +243,10 @@ typedef struct pks_storage {
 } pks_storage;
 
 /// How a file is stored. O(frames). Errors: WRONG_KIND, CORRUPT.
-pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
-pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_link_target(pks_bytes *out, const pks_asset *asset, pks_error *error);
 
 // MARK: - Cursors
 
@@ -265,13 +267,13 @@ typedef struct pks_entry {
 
 /// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A
 /// folder that is not there is NOT_FOUND. Time is linear in the entries returned.
-pks_status pks_cursor_open(
+PKS_MUST_CHECK pks_status pks_cursor_open(
   pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
   pks_walk walk, pks_error *error
 );
 void pks_cursor_close(pks_cursor *cursor);
 /// The next entry, or `*more` false after the last. The entry's path is on loan until the next call.
-pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error);
+PKS_MUST_CHECK pks_status pks_cursor_next(pks_entry *out, bool *more, pks_cursor *cursor, pks_error *error);
 
 #ifdef __cplusplus
 }

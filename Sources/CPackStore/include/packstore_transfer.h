@@ -13,7 +13,7 @@ extern "C" {
 /// Tells the segments that a kept version needs, each once: those with its chunks and pages, and last the one that holds
 /// the root page of its layout. `pack` may be a removed one. False cancels. O(segments). Errors: NOT_FOUND (no such pack
 /// or version), CANCELLED, PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_snapshot_visit_segments(
+PKS_MUST_CHECK pks_status pks_snapshot_visit_segments(
   const pks_snapshot *snapshot, uint32_t pack, uint64_t version,
   bool (*visit)(void *context, const uint8_t id[16], bool is_metadata, uint64_t file_length), void *context,
   pks_error *error
@@ -22,7 +22,7 @@ pks_status pks_snapshot_visit_segments(
 /// Hands the frame table of a segment of the store to `write`, piece by piece: what a client must know to fetch frames
 /// of it. All of the segment is read and checked. False cancels. Needs `pks_options.sha256`. Errors: INVALID_ARGUMENT (no
 /// SHA-256, or more frames than a table may have), PURGED (no such segment), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_snapshot_frame_table(
+PKS_MUST_CHECK pks_status pks_snapshot_frame_table(
   const pks_snapshot *snapshot, const uint8_t segment[16],
   bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 );
@@ -65,7 +65,7 @@ typedef struct pks_delivery pks_delivery;
 /// content), BUSY (another process is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE,
 /// OUT_OF_MEMORY,
 /// CORRUPT.
-pks_status pks_delivery_open(
+PKS_MUST_CHECK pks_status pks_delivery_open(
   pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
 );
 
@@ -87,7 +87,7 @@ typedef enum pks_next {
 /// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
 /// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
 /// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
+PKS_MUST_CHECK pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
 
 /// Gives the bytes of the oldest outstanding want. They are checked by SHA-256 before they are decoded, and each chunk
 /// after. What was given is kept across a crash of the process, but for some chunks of frames that are only needed in
@@ -99,9 +99,8 @@ pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *n
 /// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on
 /// where
 /// this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was wanted.
-pks_status pks_delivery_give(
-  pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error
-);
+PKS_MUST_CHECK pks_status
+pks_delivery_give(pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error);
 
 typedef struct pks_delivery_totals {
   bool is_planned;  ///< all metadata is there: the totals are known
@@ -131,7 +130,8 @@ typedef struct pks_delivery_delta {
 /// frame. To be called once at most, before
 /// `pks_delivery_stage`, and not for a kept version, which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not
 /// final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
-pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
 
 /// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
 /// delta brought. Whatever it returns, the delivery is then good for nothing but `pks_delivery_close`; what came is kept
@@ -139,7 +139,7 @@ pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_del
 /// pack
 /// since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
 /// `pks_txn_apply_delta`.
-pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error);
+PKS_MUST_CHECK pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pks_error *error);
 
 /// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
 /// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
@@ -171,7 +171,8 @@ typedef struct pks_delta_info {
 
 /// Reads and checks the header of a delta. `sha256` as in `pks_options`. Errors: CORRUPT (also: no delta), NEWER_FORMAT,
 /// IO_ERROR, OUT_OF_MEMORY.
-pks_status pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
 
 /// A delta to apply. Zero-initialise, then set `delta`.
 typedef struct pks_apply_request {
@@ -199,9 +200,8 @@ typedef struct pks_apply_request {
 /// with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR,
 /// OUT_OF_MEMORY, CORRUPT,
 /// NEWER_FORMAT, PURGED.
-pks_status pks_txn_apply_delta(
-  pks_txn *txn, const pks_apply_request *request, pks_add_result *result, pks_error *error
-);
+PKS_MUST_CHECK pks_status
+pks_txn_apply_delta(pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error);
 
 enum {
   PKS_DELTA_LEVEL_FAST = 9,
@@ -223,9 +223,8 @@ typedef struct pks_delta_request {
 /// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
 /// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
 /// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
-pks_status pks_delta_build(
-  const pks_snapshot *snapshot, const pks_delta_request *request, pks_delta_info *out, pks_error *error
-);
+PKS_MUST_CHECK pks_status
+pks_delta_build(pks_delta_info *out, const pks_snapshot *snapshot, const pks_delta_request *request, pks_error *error);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,8 @@ typedef struct pks_txn_options {
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the
 /// store was opened without `pks_options.sha256`), IS_SITE, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
-pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
 
 typedef enum pks_layout {
   PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
@@ -128,7 +129,8 @@ typedef struct pks_add_result {
 /// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
 /// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE,
 /// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
-pks_status pks_txn_add_folder(pks_txn *txn, const pks_add_request *request, pks_add_result *result, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error);
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
 typedef struct pks_copy_request {
@@ -155,50 +157,51 @@ typedef struct pks_copy_request {
 /// Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE,
 /// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
 /// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
-pks_status pks_txn_copy_version(
-  pks_txn *txn, const pks_copy_request *request, pks_add_result *result, pks_error *error
-);
+PKS_MUST_CHECK pks_status
+pks_txn_copy_version(pks_add_result *result, pks_txn *txn, const pks_copy_request *request, pks_error *error);
 
 /// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
 /// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
-pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
 
 /// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
-pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
 
 /// Stages another priority for a pack. NOT_FOUND when there is none.
-pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
 
 /// Stages that a kept version of a pack is its current one again: number `version`, or with 0 the one that was current
 /// before (of a removed pack, the last one). No asset's bytes are moved or read; time is linear in the chunks of the
 /// version. The pack is *held* there: neither `pks_txn_add_folder` nor an update moves it until `pks_txn_unpin`. No
 /// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. Errors: NOT_FOUND (no such pack
 /// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
-pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error);
 
 /// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or
 /// version.
-pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
 
 /// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such
 /// pack.
-pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
 
 /// Stages that the packs of these origins win first, in this order; the other origins follow as they were. Errors:
 /// INVALID_ARGUMENT (named twice), NOT_FOUND (not listed).
-pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error);
 
 /// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
 /// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
-pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error);
 
 /// Origins as they will be after the commit, as `pks_snapshot_origin`.
 uint32_t pks_txn_origin_count(const pks_txn *txn);
 pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
 /// Keeps a segment file from being collected by this commit, though no version may need it. It binds this commit alone:
 /// what is to stay longer is named to each. The segment need not be there.
-pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error);
 
 /// Makes the commit happen even when nothing is staged, so that it collects. A segment goes with the second commit after
 /// the last version that needed it, or later while a reader of that version is open.
@@ -213,7 +216,7 @@ pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t ver
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
 /// or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY,
 /// CORRUPT: the old generation stays.
-pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
 
 /// Ends the transaction without a trace. NULL is fine.
 void pks_txn_abort(pks_txn *txn);

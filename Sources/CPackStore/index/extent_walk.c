@@ -56,7 +56,7 @@ pks_status pks__extent_walk_seek(pks__extent_walk *walk, uint64_t offset, pks_er
   pks__run_frame_info frame;
   status = pks__run_frame_at(walk->run, walk->next_frame, &frame, error);
   if (status) { return status; }
-  if (walk->skip >= frame.raw_length) { return pks__bad_extents(walk, error); }
+  if (walk->skip >= frame.ref.raw_length) { return pks__bad_extents(walk, error); }
   bool overflows =
     pks__add_overflows(frame.raw_start, walk->skip, &position) || pks__add_overflows(position, past, &position);
   if (overflows) { return pks__bad_extents(walk, error); }
@@ -78,11 +78,11 @@ pks_status pks__extent_walk_next(pks__extent_walk *walk, pks__extent_part *out, 
   }
   if (!status) { status = pks__run_frame_at(walk->run, walk->next_frame, &out->frame, error); }
   if (status) { return status; }
-  if (walk->skip >= out->frame.raw_length) { return pks__bad_extents(walk, error); }
+  if (walk->skip >= out->frame.ref.raw_length) { return pks__bad_extents(walk, error); }
   out->index = walk->next_frame;
   out->begin = walk->skip;
   // What is left may be any number that the index claims: it is added to nothing before it is known to be small.
-  out->end = walk->skip + (uint32_t)pks__min64(out->frame.raw_length - walk->skip, walk->left);
+  out->end = walk->skip + (uint32_t)pks__min64(out->frame.ref.raw_length - walk->skip, walk->left);
   walk->offset += out->end - out->begin;
   walk->left -= out->end - out->begin;
   walk->next_frame++;
@@ -99,7 +99,7 @@ static pks_status try_hint(
     pks__frame frame;
     pks_status status = pks__segment_frame(segment, at, &frame, error);
     if (status) { return status; }
-    if (frame.offset != offset) { continue; }
+    if (frame.ref.offset != offset) { continue; }
     *low = at;
     *high = at + 1;
     break;
@@ -111,12 +111,12 @@ pks_status pks__segment_find_frame(
   pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error
 ) {
   uint32_t low = 0, high = segment->frame_count;
-  pks_status status = try_hint(segment, wanted->offset, *index, &low, &high, error);
+  pks_status status = try_hint(segment, wanted->ref.offset, *index, &low, &high, error);
   while (!status && high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
     status = pks__segment_frame(segment, middle, out, error);
     if (status) { return status; }
-    if (out->offset <= wanted->offset) {
+    if (out->ref.offset <= wanted->ref.offset) {
       low = middle;
     } else {
       high = middle;
@@ -124,11 +124,9 @@ pks_status pks__segment_find_frame(
   }
   if (!status && low < high) { status = pks__segment_frame(segment, low, out, error); }
   if (status) { return status; }
-  bool same = low < high && out->offset == wanted->offset && out->stored_length == wanted->stored_length
-    && out->raw_length == wanted->raw_length && out->codec == wanted->codec && out->sum == wanted->sum;
-  if (!same) {
+  if (low >= high || !pks__frame_ref_equal(&out->ref, &wanted->ref)) {
     return pks__fail(
-      error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->offset
+      error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->ref.offset
     );
   }
   *index = low;

@@ -293,16 +293,17 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
   uint64_t place = pks__get64(row->place), start = pks__get64(row->raw_start), end = pks__get64(row[1].raw_start);
   pks__run_frame_info frame = {
     .raw_start = start,
-    .raw_length = (uint32_t)(end - start),
-    .offset = pks__place_offset(place),
-    .codec = pks__place_codec(place),
-    .stored_length = pks__get32(row->stored_length),
+    .ref.raw_length = (uint32_t)(end - start),
+    .ref.offset = pks__place_offset(place),
+    .ref.codec = pks__place_codec(place),
+    .ref.stored_length = pks__get32(row->stored_length),
     .segment = pks__get32(row->segment),
-    .sum = pks__get64(row->sum),
+    .ref.sum = pks__get64(row->sum),
   };
-  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.codec <= PKS__CODEC_ZSTD
-    && frame.segment < run->segment_count && frame.stored_length > 0 && frame.stored_length <= frame.raw_length
-    && (frame.codec != PKS__CODEC_RAW || frame.stored_length == frame.raw_length);
+  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.ref.codec <= PKS__CODEC_ZSTD
+    && frame.segment < run->segment_count && frame.ref.stored_length > 0
+    && frame.ref.stored_length <= frame.ref.raw_length
+    && (frame.ref.codec != PKS__CODEC_RAW || frame.ref.stored_length == frame.ref.raw_length);
   if (!fits) { return corrupt_at(run, run->frames.offset + (uint64_t)index * sizeof *row, error); }
   *out = frame;
   return PKS_OK;
@@ -312,7 +313,7 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
 static uint32_t guess_frame(
   const pks__run_frame_info *first, uint32_t frames, const pks__run_frame_info *probed, uint32_t at, uint64_t position
 ) {
-  uint64_t average = frames > 0 ? (probed->raw_start - first->raw_start) / frames : first->raw_length;
+  uint64_t average = frames > 0 ? (probed->raw_start - first->raw_start) / frames : first->ref.raw_length;
   if (average == 0) { average = 1; }
   bool ahead = position >= probed->raw_start;
   uint64_t distance = (ahead ? position - probed->raw_start : probed->raw_start - position) / average;
@@ -330,7 +331,7 @@ pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position,
   for (uint32_t tries = 0; !status; tries++) {
     if (frame.raw_start > position) {
       high = at;
-    } else if (position - frame.raw_start < frame.raw_length) {
+    } else if (position - frame.raw_start < frame.ref.raw_length) {
       *index = at;
       return PKS_OK;
     } else {

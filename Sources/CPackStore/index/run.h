@@ -79,13 +79,9 @@ int pks__run_entry_compare(const pks__run_entry *entry, const char *path, size_t
 
 /// Frame `index`, checked against the sections.
 typedef struct pks__run_frame_info {
-  uint64_t raw_start;
-  uint32_t raw_length;
-  uint64_t offset;
-  uint32_t codec;
-  uint32_t stored_length;
+  pks__frame_ref ref;
   uint32_t segment;
-  uint64_t sum;
+  uint64_t raw_start;
 } pks__run_frame_info;
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error);
 

@@ -63,11 +63,11 @@ pks_status pks__run_writer_add_frame(
   pks__run_writer *writer, const pks__run_frame_info *info, uint32_t *number, pks_error *error
 ) {
   pks__run_frame row = {
-    .raw_start = pks__put64(info->raw_length),
-    .place = pks__put64(pks__place_make(info->offset, info->codec)),
-    .stored_length = pks__put32(info->stored_length),
+    .raw_start = pks__put64(info->ref.raw_length),
+    .place = pks__put64(pks__place_make(info->ref.offset, info->ref.codec)),
+    .stored_length = pks__put32(info->ref.stored_length),
     .segment = pks__put32(info->segment),
-    .sum = pks__put64(info->sum),
+    .sum = pks__put64(info->ref.sum),
   };
   *number = (uint32_t)PKS__SCRATCH_COUNT(&writer->frames, pks__run_frame);
   return pks__scratch_append(&writer->frames, &row, sizeof row, error);

@@ -61,7 +61,7 @@ static pks_status locate(
     out->first_frame = place.frame;
     begin = place.begin;
     end = place.end;
-    frame_length = frame.raw_length;
+    frame_length = frame.ref.raw_length;
   }
   out->last_frame = out->first_frame;
   out->skip = begin;
@@ -244,12 +244,12 @@ static pks_status add_new_frames(assembler *assembler, pks_error *error) {
       }
       const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, i, frame);
       pks__run_frame_info info = {
-        .raw_length = raw_length,
-        .offset = pks__place_offset(pks__get64(row->place)),
-        .codec = pks__place_codec(pks__get64(row->place)),
-        .stored_length = pks__get32(row->stored_length),
+        .ref.raw_length = raw_length,
+        .ref.offset = pks__place_offset(pks__get64(row->place)),
+        .ref.codec = pks__place_codec(pks__get64(row->place)),
+        .ref.stored_length = pks__get32(row->stored_length),
         .segment = number,
-        .sum = pks__get64(row->sum),
+        .ref.sum = pks__get64(row->sum),
       };
       uint32_t unused;
       status = pks__run_writer_add_frame(&ingest->run, &info, &unused, error);
@@ -299,14 +299,7 @@ static pks_status add_old_frames(assembler *assembler, const piece *piece, uint3
     uint32_t number;
     status = pks__segment_frame(segment, index, &frame, error);
     if (status) { break; }
-    pks__run_frame_info info = {
-      .raw_length = frame.raw_length,
-      .offset = frame.offset,
-      .codec = frame.codec,
-      .stored_length = frame.stored_length,
-      .segment = segment_number,
-      .sum = frame.sum,
-    };
+    pks__run_frame_info info = {.ref = frame.ref, .segment = segment_number};
     status = pks__run_writer_add_frame(&ingest->run, &info, &number, error);
     if (index == piece->first_frame) { *first = number; }
     uint32_t known;

@@ -42,11 +42,11 @@ static pks_status locate(pks__segment *segment, uint32_t row, location *out, pks
   if (!status) { status = pks__segment_frame(segment, place.frame, &frame, error); }
   if (status) { return status; }
   *out = (location){
-    .raw = frame.codec == PKS__CODEC_RAW,
+    .raw = frame.ref.codec == PKS__CODEC_RAW,
     .frame = place.frame,
     .begins_frame = place.begin == 0,
-    .begin = frame.offset + place.begin,
-    .end = frame.offset + place.end,
+    .begin = frame.ref.offset + place.begin,
+    .end = frame.ref.offset + place.end,
   };
   return PKS_OK;
 }

@@ -4,8 +4,8 @@
 
 /// A part's share of what its frame takes, rounded.
 static uint64_t share(const pks__extent_part *piece) {
-  uint64_t part = (uint64_t)piece->frame.stored_length * (piece->end - piece->begin);
-  return (part + piece->frame.raw_length / 2) / piece->frame.raw_length;
+  uint64_t part = (uint64_t)piece->frame.ref.stored_length * (piece->end - piece->begin);
+  return (part + piece->frame.ref.raw_length / 2) / piece->frame.ref.raw_length;
 }
 
 pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error) {
@@ -25,7 +25,7 @@ pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error
     if (status) { return status; }
     if (!more) { break; }
     storage.frame_count++;
-    storage.raw_frame_count += piece.frame.codec == PKS__CODEC_RAW;
+    storage.raw_frame_count += piece.frame.ref.codec == PKS__CODEC_RAW;
     storage.stored_bytes += share(&piece);
   }
   *out = storage;

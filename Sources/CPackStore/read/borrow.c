@@ -22,11 +22,11 @@ static pks_status check_piece(
   pks_status status = pks__snapshot_segment(snapshot, run, frame->segment, segment, error);
   if (!status) { status = pks__segment_map_data(*segment, &data, error); }
   if (status) { return status; }
-  if (!pks__range_fits(frame->offset, frame->stored_length, (*segment)->file_length)) {
+  if (!pks__range_fits(frame->ref.offset, frame->ref.stored_length, (*segment)->file_length)) {
     return pks__fail(error, PKS_CORRUPT, "segment is truncated", (*segment)->name, (*segment)->file_length);
   }
   if (pks__open_run_is_checked(open, piece->index)) { return PKS_OK; }
-  status = pks__segment_check(*segment, frame->offset, data + frame->offset, frame->stored_length, frame->sum, error);
+  status = pks__segment_check(*segment, &frame->ref, data + frame->ref.offset, error);
   if (!status) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }
@@ -74,7 +74,7 @@ static pks_status check_size(
   pks_status status = pks__snapshot_segment(snapshot, hit->run, first->frame.segment, &segment, error);
   if (status || hit->entry.size <= segment->file_length) { return status; }
   return pks__fail(
-    error, PKS_CORRUPT, "an asset in one piece is longer than its segment", segment->name, first->frame.offset
+    error, PKS_CORRUPT, "an asset in one piece is longer than its segment", segment->name, first->frame.ref.offset
   );
 }
 
@@ -112,10 +112,10 @@ pks_status pks__borrow_place(
     if (status || !more) { break; }
     status = check_piece(snapshot, hit->run, &piece, &next, error);
     if (status) { break; }
-    uint64_t begin = piece.frame.offset + piece.begin;
-    if (piece.frame.codec != PKS__CODEC_RAW || (first && (next != first || begin != end))) {
+    uint64_t begin = piece.frame.ref.offset + piece.begin;
+    if (piece.frame.ref.codec != PKS__CODEC_RAW || (first && (next != first || begin != end))) {
       return pks__fail(
-        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", next->name, piece.frame.offset
+        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", next->name, piece.frame.ref.offset
       );
     }
     if (!first) { *offset = begin; }
@@ -126,7 +126,7 @@ pks_status pks__borrow_place(
   return status;
 }
 
-pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *error) {
+pks_status pks_asset_borrow(pks_bytes *out, const pks_asset *asset, pks_error *error) {
   pks__hit hit;
   pks_status status = pks__namespace_file(asset, &hit, error);
   if (status) { return status; }
@@ -147,7 +147,7 @@ pks_status pks_asset_borrow(const pks_asset *asset, pks_bytes *out, pks_error *e
   return PKS_OK;
 }
 
-pks_status pks_asset_link_target(const pks_asset *asset, pks_bytes *out, pks_error *error) {
+pks_status pks_asset_link_target(pks_bytes *out, const pks_asset *asset, pks_error *error) {
   if (asset->kind != PKS_LINK) {
     return pks__fail_at_path(error, PKS_WRONG_KIND, "not a symbolic link", asset->path, asset->path_length);
   }

@@ -255,7 +255,7 @@ static pks_status next_conflict(pks_cursor *cursor, pks_entry *out, bool *more, 
   return PKS_OK;
 }
 
-pks_status pks_cursor_next(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
+pks_status pks_cursor_next(pks_entry *out, bool *more, pks_cursor *cursor, pks_error *error) {
   pks_status status = pks__store_check_process(cursor->merge.snapshot->store, error);
   if (status) { return status; }
   switch (cursor->walk) {

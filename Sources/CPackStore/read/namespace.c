@@ -146,6 +146,7 @@ pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit
     .record = run->table.body + run->records.offset + entry->offset,
     .path = path,
     .path_length = (uint32_t)length,
+    .run = hit->run,
     .kind = (pks_kind)entry->kind,
     .executable = entry->flags & PKS__FLAG_EXECUTABLE,
     .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS,
@@ -160,15 +161,14 @@ pks_status pks__namespace_record(const pks_asset *asset, pks__hit *out, pks_erro
   if (forked) { return forked; }
   const pks_snapshot *snapshot = asset->snapshot;
   const uint8_t *record = asset->record;
-  for (uint32_t i = 0; i < snapshot->run_count; i++) {
-    pks__run *run = &snapshot->runs[i].open->run;
-    const uint8_t *begin = run->table.body + run->records.offset;
-    if (record < begin || record >= begin + run->records.length) { continue; }
-    out->run = i;
-    out->rank = asset->pack;
-    return pks__run_entry_at(run, (uint64_t)(record - begin), &out->entry, error);
+  pks__run *run = asset->run < snapshot->run_count ? &snapshot->runs[asset->run].open->run : NULL;
+  const uint8_t *begin = run ? run->table.body + run->records.offset : NULL;
+  if (!run || record < begin || record >= begin + run->records.length) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset is of another snapshot", NULL, PKS_NO_OFFSET);
   }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset is of another snapshot", NULL, PKS_NO_OFFSET);
+  out->run = asset->run;
+  out->rank = asset->pack;
+  return pks__run_entry_at(run, (uint64_t)(record - begin), &out->entry, error);
 }
 
 pks_status pks__namespace_file(const pks_asset *asset, pks__hit *out, pks_error *error) {

@@ -82,19 +82,20 @@ static pks_status claim(reading *reading, batch *out, pks_error *error) {
 }
 
 static bool is_whole(const pks__extent_part *piece) {
-  return piece->begin == 0 && piece->end == piece->frame.raw_length;
+  return piece->begin == 0 && piece->end == piece->frame.ref.raw_length;
 }
 
 /// Whether the piece's bytes may go straight from the file to their place: raw ones that are checked there, or were
 /// checked before.
 static bool is_direct(pks__open_run *open, const pks__extent_part *piece) {
-  return piece->frame.codec == PKS__CODEC_RAW && (is_whole(piece) || pks__open_run_is_checked(open, piece->index));
+  return piece->frame.ref.codec == PKS__CODEC_RAW && (is_whole(piece) || pks__open_run_is_checked(open, piece->index));
 }
 
 /// Whether the bytes of a raw piece lie right behind those of the one before.
 static bool abuts(const pks__extent_part *piece, const pks__extent_part *before) {
-  return piece->frame.segment == before->frame.segment && piece->begin == 0 && before->end == before->frame.raw_length
-    && piece->frame.offset == before->frame.offset + before->frame.stored_length;
+  return piece->frame.segment == before->frame.segment && piece->begin == 0
+    && before->end == before->frame.ref.raw_length
+    && piece->frame.ref.offset == before->frame.ref.offset + before->frame.ref.stored_length;
 }
 
 /// How many pieces from `first` on are direct and abut.
@@ -113,13 +114,14 @@ static pks_status read_direct(
   pks_error *error
 ) {
   const pks__extent_part *last = &pieces[count - 1];
-  uint64_t begin = pieces[0].frame.offset + pieces[0].begin;
-  pks_status status = pks__segment_read(segment, begin, (size_t)(last->frame.offset + last->end - begin), out, error);
+  uint64_t begin = pieces[0].frame.ref.offset + pieces[0].begin;
+  pks_status status =
+    pks__segment_read(segment, begin, (size_t)(last->frame.ref.offset + last->end - begin), out, error);
   for (uint32_t i = 0; !status && i < count; i++) {
     const pks__extent_part *piece = &pieces[i];
     if (is_whole(piece)) {
       const pks__run_frame_info *frame = &piece->frame;
-      status = pks__segment_check(segment, frame->offset, out, frame->stored_length, frame->sum, error);
+      status = pks__segment_check(segment, &frame->ref, out, error);
       if (!status) { pks__open_run_set_checked(open, piece->index); }
     }
     out += piece->end - piece->begin;
@@ -133,16 +135,9 @@ static pks_status read_piece(
   pks_error *error
 ) {
   const pks__run_frame_info *frame = &piece->frame;
-  pks__frame_source source = {
-    .segment = segment,
-    .offset = frame->offset,
-    .stored_length = frame->stored_length,
-    .raw_length = frame->raw_length,
-    .codec = frame->codec,
-    .sum = frame->sum,
-  };
+  pks__frame_source source = {segment, frame->ref};
   pks_status status = pks__frame_read(reader, &source, piece->begin, piece->end, out, error);
-  if (!status && frame->codec == PKS__CODEC_RAW) { pks__open_run_set_checked(open, piece->index); }
+  if (!status && frame->ref.codec == PKS__CODEC_RAW) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }
 

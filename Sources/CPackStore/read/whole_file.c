@@ -49,7 +49,7 @@ static pks_status find_key(const pks_asset *asset, const pks__hit *hit, pks__id 
     if (more) {
       block.origins[count++] = (origin){
         .segment = info.id,
-        .offset = pks__put64(piece.frame.offset),
+        .offset = pks__put64(piece.frame.ref.offset),
         .begin = pks__put32(piece.begin),
         .end = pks__put32(piece.end),
       };

@@ -285,7 +285,7 @@ pks_status pks__segment_scan_read(
   const uint8_t *raw;
   pks_status status = pks__segment_frame(segment, chunk->frame, &frame, error);
   if (status) { return status; }
-  pks__frame_source source = pks__frame_source_make(segment, &frame);
+  pks__frame_source source = {segment, frame.ref};
   // The rows were checked when the frame was found whole.
   uint32_t begin = chunk->row == frame.first_chunk ? 0 : pks__get32(segment->ends[chunk->row - 1]);
   uint32_t end = pks__get32(segment->ends[chunk->row]);

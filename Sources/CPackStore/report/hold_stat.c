@@ -54,7 +54,7 @@ static void measure_holds(pks_holds *out, pks_store *store, const pks__reader_ho
   pks__live_set_free(&all);
 }
 
-pks_status pks_snapshot_holds(const pks_snapshot *snapshot, pks_holds *out, pks_error *error) {
+pks_status pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_error *error) {
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   pks_snapshot *open = pks__snapshot_mutable(snapshot);
   pks_store *store = open->store;

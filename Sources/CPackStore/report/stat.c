@@ -98,7 +98,7 @@ static uint32_t first_chunk_after(const pks_le32 *ends, uint32_t count, uint32_t
 
 /// A chunk's share of its frame's stored bytes ends here; shares so cut add up to the whole frame.
 static uint64_t stored_until(const pks__frame *frame, uint32_t raw_end) {
-  return (uint64_t)frame->stored_length * raw_end / frame->raw_length;
+  return (uint64_t)frame->ref.stored_length * raw_end / frame->ref.raw_length;
 }
 
 /// Counts the copy that counts for a chunk; `*done` is false when that is the chunk itself.
@@ -145,7 +145,7 @@ static pks_status count_piece(
   uint32_t begin = i > 0 ? pks__get32(ends[i - 1]) : 0;
   for (; i < frame.chunk_count && begin < piece->end; i++) {
     uint32_t end = pks__get32(ends[i]);
-    if (end <= begin || end > frame.raw_length) {
+    if (end <= begin || end > frame.ref.raw_length) {
       return pks__fail(
         error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at
       );
@@ -305,7 +305,7 @@ static void close_measurement(measurement *m) {
   pks__free(m->usages);
 }
 
-pks_status pks_snapshot_stat(const pks_snapshot *snapshot, pks_stat *out, pks_usage *usages, pks_error *error) {
+pks_status pks_snapshot_stat(pks_stat *out, pks_usage *usages, const pks_snapshot *snapshot, pks_error *error) {
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   measurement m = {.snapshot = pks__snapshot_mutable(snapshot)};
   uint64_t index_count;

@@ -19,7 +19,7 @@ void pks__frame_cache_close(pks__frame_cache *cache) {
 static pks__cached_frame *find(pks__frame_cache *cache, const pks__frame_source *wanted) {
   for (size_t i = 0; i < PKS__CACHED_FRAMES; i++) {
     pks__cached_frame *frame = &cache->frames[i];
-    bool is_it = frame->length > 0 && frame->length == wanted->raw_length && frame->offset == wanted->offset
+    bool is_it = frame->length > 0 && frame->length == wanted->ref.raw_length && frame->offset == wanted->ref.offset
       && pks__segment_id_equal(&frame->segment, &wanted->segment->id);
     if (!is_it) { continue; }
     frame->users++;
@@ -56,12 +56,12 @@ static pks_status fill(
 ) {
   if (!place->bytes) { place->bytes = pks__allocate(PKS__CACHED_FRAME_MAX); }
   if (!place->bytes) { return pks__fail_memory(error); }
-  pks_status status = pks__frame_read(reader, source, 0, source->raw_length, place->bytes, error);
+  pks_status status = pks__frame_read(reader, source, 0, source->ref.raw_length, place->bytes, error);
   if (status) { return status; }
   pks__mutex_lock(cache->mutex);
   place->segment = source->segment->id;
-  place->offset = source->offset;
-  place->length = source->raw_length;
+  place->offset = source->ref.offset;
+  place->length = source->ref.raw_length;
   place->used = ++cache->uses;
   pks__mutex_unlock(cache->mutex);
   return PKS_OK;
@@ -71,8 +71,8 @@ pks_status pks__frame_cache_read(
   pks__frame_cache *cache, pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end,
   void *out, pks_error *error
 ) {
-  PKS_ASSERT(begin <= end && end <= frame->raw_length);
-  if (frame->raw_length > PKS__CACHED_FRAME_MAX) { return pks__frame_read(reader, frame, begin, end, out, error); }
+  PKS_ASSERT(begin <= end && end <= frame->ref.raw_length);
+  if (frame->ref.raw_length > PKS__CACHED_FRAME_MAX) { return pks__frame_read(reader, frame, begin, end, out, error); }
   pks__mutex_lock(cache->mutex);
   pks__cached_frame *cached = find(cache, frame);
   bool is_whole = cached != NULL;

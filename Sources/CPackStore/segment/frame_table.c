@@ -168,26 +168,26 @@ static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
   pks__segment *segment = writer->segment;
   pks__frame frame;
   pks_status status = pks__segment_frame(segment, index, &frame, error);
-  if (!status) { status = need_room(writer, frame.stored_length, error); }
-  if (!status) {
-    status = pks__segment_read_stored(segment, frame.offset, frame.stored_length, frame.sum, writer->stored, error);
-  }
+  if (!status) { status = need_room(writer, frame.ref.stored_length, error); }
+  if (!status) { status = pks__segment_read_stored(segment, &frame.ref, writer->stored, error); }
   if (status) { return status; }
   pks__tabled_frame listed = {
-    .offset = frame.offset,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .codec = frame.codec,
+    .offset = frame.ref.offset,
+    .stored_length = frame.ref.stored_length,
+    .raw_length = frame.ref.raw_length,
+    .codec = frame.ref.codec,
   };
   bool fits = frame_fits(&listed, segment->frames_end, &writer->end)
     && (segment->kind == PKS__SEGMENT_DATA || frame.chunk_count == 1);
-  if (!fits) { return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.offset); }
+  if (!fits) {
+    return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
+  }
   row stored = {
-    .place = pks__put64(pks__place_make(frame.offset, frame.codec)),
-    .stored_length = pks__put32(frame.stored_length),
-    .raw_length = pks__put32(frame.raw_length),
+    .place = pks__put64(pks__place_make(frame.ref.offset, frame.ref.codec)),
+    .stored_length = pks__put32(frame.ref.stored_length),
+    .raw_length = pks__put32(frame.ref.raw_length),
   };
-  writer->sha256(writer->stored, frame.stored_length, stored.digest.bytes);
+  writer->sha256(writer->stored, frame.ref.stored_length, stored.digest.bytes);
   return put(writer, &stored, sizeof stored, error);
 }
 

@@ -59,17 +59,12 @@ static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed,
 static pks_status read_whole(
   pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
 ) {
-  if (frame->codec == PKS__CODEC_RAW) {
-    return pks__segment_read_stored(frame->segment, frame->offset, frame->stored_length, frame->sum, out, error);
-  }
-  pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->stored_length, error);
-  if (!status) {
-    status =
-      pks__segment_read_stored(frame->segment, frame->offset, frame->stored_length, frame->sum, reader->stored, error);
-  }
+  if (frame->ref.codec == PKS__CODEC_RAW) { return pks__segment_read_stored(frame->segment, &frame->ref, out, error); }
+  pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->ref.stored_length, error);
+  if (!status) { status = pks__segment_read_stored(frame->segment, &frame->ref, reader->stored, error); }
   if (status) { return status; }
-  if (!pks__decode(reader->decoder, reader->stored, frame->stored_length, out, frame->raw_length)) {
-    return pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, frame->offset);
+  if (!pks__decode(reader->decoder, reader->stored, frame->ref.stored_length, out, frame->ref.raw_length)) {
+    return pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, frame->ref.offset);
   }
   return PKS_OK;
 }
@@ -78,8 +73,8 @@ static pks_status read_whole(
 static pks__decoded_frame *find_decoded(pks__frame_reader *reader, const pks__frame_source *frame) {
   for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) {
     pks__decoded_frame *decoded = &reader->decoded[i];
-    bool is_it = decoded->length == frame->raw_length && decoded->offset == frame->offset && decoded->sum == frame->sum
-      && pks__segment_id_equal(&decoded->segment, &frame->segment->id);
+    bool is_it = decoded->length == frame->ref.raw_length && decoded->offset == frame->ref.offset
+      && decoded->sum == frame->ref.sum && pks__segment_id_equal(&decoded->segment, &frame->segment->id);
     if (!is_it) { continue; }
     decoded->used = ++reader->uses;
     return decoded;
@@ -89,7 +84,7 @@ static pks__decoded_frame *find_decoded(pks__frame_reader *reader, const pks__fr
 
 /// The place to decode into: the one used longest ago.
 static pks__decoded_frame *choose_place(pks__frame_reader *reader, const pks__frame_source *frame) {
-  size_t places = frame->raw_length > PKS__DECODED_LARGE ? 2 : PKS__DECODED_FRAMES;
+  size_t places = frame->ref.raw_length > PKS__DECODED_LARGE ? 2 : PKS__DECODED_FRAMES;
   pks__decoded_frame *oldest = &reader->decoded[0];
   for (size_t i = 1; i < places; i++) {
     if (reader->decoded[i].used < oldest->used) { oldest = &reader->decoded[i]; }
@@ -104,13 +99,13 @@ pks_status pks__frame_decode(
   if (!decoded) {
     decoded = choose_place(reader, frame);
     decoded->length = 0;
-    pks_status status = need_buffer(&decoded->bytes, &decoded->capacity, frame->raw_length, error);
+    pks_status status = need_buffer(&decoded->bytes, &decoded->capacity, frame->ref.raw_length, error);
     if (!status) { status = read_whole(reader, frame, decoded->bytes, error); }
     if (status) { return status; }
     decoded->segment = frame->segment->id;
-    decoded->offset = frame->offset;
-    decoded->sum = frame->sum;
-    decoded->length = frame->raw_length;
+    decoded->offset = frame->ref.offset;
+    decoded->sum = frame->ref.sum;
+    decoded->length = frame->ref.raw_length;
     decoded->used = ++reader->uses;
   }
   *out = decoded->bytes;
@@ -120,8 +115,8 @@ pks_status pks__frame_decode(
 pks_status pks__frame_read(
   pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out, pks_error *error
 ) {
-  PKS_ASSERT(begin <= end && end <= frame->raw_length);
-  bool is_whole = begin == 0 && end == frame->raw_length;
+  PKS_ASSERT(begin <= end && end <= frame->ref.raw_length);
+  bool is_whole = begin == 0 && end == frame->ref.raw_length;
   if (is_whole && !find_decoded(reader, frame)) { return read_whole(reader, frame, out, error); }
   const uint8_t *raw;
   pks_status status = pks__frame_decode(reader, frame, &raw, error);

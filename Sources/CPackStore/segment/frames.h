@@ -44,24 +44,8 @@ typedef struct pks__frame_readers {
 /// A frame to read.
 typedef struct pks__frame_source {
   pks__segment *segment;
-  uint64_t offset;
-  uint32_t stored_length;
-  uint32_t raw_length;
-  uint32_t codec;
-  uint64_t sum;
+  pks__frame_ref ref;
 } pks__frame_source;
-
-/// A frame as its segment's table has it.
-static inline pks__frame_source pks__frame_source_make(pks__segment *segment, const pks__frame *frame) {
-  return (pks__frame_source){
-    .segment = segment,
-    .offset = frame->offset,
-    .stored_length = frame->stored_length,
-    .raw_length = frame->raw_length,
-    .codec = frame->codec,
-    .sum = frame->sum,
-  };
-}
 
 /// A reader that no other thread has, until it is returned.
 pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error);

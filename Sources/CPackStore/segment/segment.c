@@ -128,22 +128,22 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
   uint32_t first = pks__get32(row->first_chunk);
   uint32_t next = last ? segment->chunk_count : pks__get32(row[1].first_chunk);
   pks__frame frame = {
-    .offset = pks__place_offset(place),
-    .codec = pks__place_codec(place),
-    .stored_length = pks__get32(row->stored_length),
+    .ref.offset = pks__place_offset(place),
+    .ref.codec = pks__place_codec(place),
+    .ref.stored_length = pks__get32(row->stored_length),
     .first_chunk = first,
     .chunk_count = next - first,
-    .sum = pks__get64(row->sum),
+    .ref.sum = pks__get64(row->sum),
   };
-  bool fits = first < next && next <= segment->chunk_count && frame.codec <= PKS__CODEC_ZSTD
-    && pks__range_fits(frame.offset, frame.stored_length, segment->frames_end);
+  bool fits = first < next && next <= segment->chunk_count && frame.ref.codec <= PKS__CODEC_ZSTD
+    && pks__range_fits(frame.ref.offset, frame.ref.stored_length, segment->frames_end);
   if (!fits) { return bad_row(segment, row, error); }
   status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
   if (status) { return status; }
-  frame.raw_length = pks__get32(segment->ends[next - 1]);
-  bool lengths = frame.stored_length > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX
-    && frame.stored_length <= frame.raw_length
-    && (frame.codec != PKS__CODEC_RAW || frame.raw_length == frame.stored_length);
+  frame.ref.raw_length = pks__get32(segment->ends[next - 1]);
+  bool lengths = frame.ref.stored_length > 0 && frame.ref.raw_length <= PKS__FRAME_RAW_MAX
+    && frame.ref.stored_length <= frame.ref.raw_length
+    && (frame.ref.codec != PKS__CODEC_RAW || frame.ref.raw_length == frame.ref.stored_length);
   if (!lengths) { return bad_row(segment, row, error); }
   *out = frame;
   return PKS_OK;
@@ -175,7 +175,7 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
   status = check_row(segment, first ? ends : ends - 1, first ? sizeof *ends : 2 * sizeof *ends, error);
   if (status) { return status; }
   pks__chunk_place place = {.frame = low, .begin = first ? 0 : pks__get32(ends[-1]), .end = pks__get32(ends[0])};
-  if (place.begin >= place.end || place.end > frame.raw_length) { return bad_row(segment, ends, error); }
+  if (place.begin >= place.end || place.end > frame.ref.raw_length) { return bad_row(segment, ends, error); }
   *out = place;
   return PKS_OK;
 }
@@ -229,24 +229,22 @@ bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
     return true;
   }
   pks__mutex_lock(segment->mutex);
-  bool is_bad = is_bad_frame(segment, frame.offset);
+  bool is_bad = is_bad_frame(segment, frame.ref.offset);
   pks__mutex_unlock(segment->mutex);
   return is_bad;
 }
 
 pks_status pks__segment_check(
-  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
+  pks__segment *segment, const pks__frame_ref *frame, const void *stored, pks_error *error
 ) {
-  if (pks__checksum(stored, stored_length) == sum) { return PKS_OK; }
-  note_bad_frame(segment, offset);
-  return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, offset);
+  if (pks__checksum(stored, frame->stored_length) == frame->sum) { return PKS_OK; }
+  note_bad_frame(segment, frame->offset);
+  return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, frame->offset);
 }
 
-pks_status pks__segment_read_stored(
-  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
-) {
-  pks_status status = pks__segment_read(segment, offset, stored_length, out, error);
-  return status ? status : pks__segment_check(segment, offset, out, stored_length, sum, error);
+pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref *frame, void *out, pks_error *error) {
+  pks_status status = pks__segment_read(segment, frame->offset, frame->stored_length, out, error);
+  return status ? status : pks__segment_check(segment, frame, out, error);
 }
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {

@@ -50,13 +50,9 @@ pks_status pks__segment_need_table(pks__segment *segment, pks_error *error);
 
 /// A frame as its row says, checked against the file.
 typedef struct pks__frame {
-  uint64_t offset;
-  uint32_t stored_length;
-  uint32_t raw_length;
-  uint32_t codec;
+  pks__frame_ref ref;
   uint32_t first_chunk;
   uint32_t chunk_count;
-  uint64_t sum;
 } pks__frame;
 
 /// Frame `index` < frame_count. Needs the table.
@@ -80,15 +76,11 @@ bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
 /// Reads stored bytes, which must not be used before they are checked.
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
 
-/// Checks the stored bytes of the frame at `offset`, and remembers it when they are bad.
-pks_status pks__segment_check(
-  pks__segment *segment, uint64_t offset, const void *stored, uint32_t stored_length, uint64_t sum, pks_error *error
-);
+/// Checks the stored bytes of a frame, and remembers the frame when they are bad.
+pks_status pks__segment_check(pks__segment *segment, const pks__frame_ref *frame, const void *stored, pks_error *error);
 
 /// Reads a frame's stored bytes and checks their sum.
-pks_status pks__segment_read_stored(
-  pks__segment *segment, uint64_t offset, uint32_t stored_length, uint64_t sum, void *out, pks_error *error
-);
+pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref *frame, void *out, pks_error *error);
 
 /// The whole file, mapped for as long as the segment is open.
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error);

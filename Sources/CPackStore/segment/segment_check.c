@@ -145,7 +145,7 @@ static bool rows_fit(pks__segment *segment, const pks__frame *frame) {
     if (pks__table_check(&segment->table, at, sizeof segment->ends[row], NULL)) { return false; }
     if (pks__segment_chunk_id(segment, row, &id, NULL)) { return false; }
     uint32_t end = pks__get32(segment->ends[row]);
-    if (end <= begin || end > frame->raw_length) { return false; }
+    if (end <= begin || end > frame->ref.raw_length) { return false; }
     begin = end;
   }
   return true;
@@ -174,17 +174,18 @@ static pks_status decode_frame(
   pks_error *error
 ) {
   *raw = inspector->stored.bytes;
-  if (frame->codec == PKS__CODEC_RAW) { return PKS_OK; }
-  pks_status status = pks__scratch_reserve(&inspector->raw, frame->raw_length, error);
+  if (frame->ref.codec == PKS__CODEC_RAW) { return PKS_OK; }
+  pks_status status = pks__scratch_reserve(&inspector->raw, frame->ref.raw_length, error);
   if (status) { return status; }
   *raw = inspector->raw.bytes;
   if (pks__decode(
-        inspector->decoder, inspector->stored.bytes, frame->stored_length, inspector->raw.bytes, frame->raw_length
+        inspector->decoder, inspector->stored.bytes, frame->ref.stored_length, inspector->raw.bytes,
+        frame->ref.raw_length
       )) {
     return PKS_OK;
   }
   *raw = NULL;
-  tell(inspector, "frame does not decode", segment->name, frame->offset, frame);
+  tell(inspector, "frame does not decode", segment->name, frame->ref.offset, frame);
   return PKS_OK;
 }
 
@@ -195,17 +196,16 @@ static pks_status check_frame(
   uint64_t faults = inspector->fault_count;
   pks_error found;
   inspector->stored.length = 0;
-  pks_status status = pks__scratch_reserve(&inspector->stored, frame->stored_length, error);
+  pks_status status = pks__scratch_reserve(&inspector->stored, frame->ref.stored_length, error);
   if (status) { return status; }
-  status =
-    pks__segment_read_stored(segment, frame->offset, frame->stored_length, frame->sum, inspector->stored.bytes, &found);
+  status = pks__segment_read_stored(segment, &frame->ref, inspector->stored.bytes, &found);
   inspector->frames_checked++;
   const uint8_t *raw = NULL;
   status = settle(inspector, status, &found, frame, error);
   if (!status && faults == inspector->fault_count && inspector->deep) {
     status = decode_frame(inspector, segment, frame, &raw, error);
     if (raw && !chunks_match(inspector, segment, frame, raw)) {
-      tell(inspector, "chunk is not what its name says", segment->name, frame->offset, frame);
+      tell(inspector, "chunk is not what its name says", segment->name, frame->ref.offset, frame);
     }
   }
   if (status || faults != inspector->fault_count || !inspector->whole) { return status; }
@@ -226,19 +226,19 @@ static pks_status pass_frame(
   pks_error found;
   pks__frame frame;
   pks_status status = pks__segment_frame(segment, index, &frame, &found);
-  bool follows = !status && frame.offset >= walk->next && frame.first_chunk == walk->next_chunk;
+  bool follows = !status && frame.ref.offset >= walk->next && frame.first_chunk == walk->next_chunk;
   if (!status && ((!follows && !walk->is_broken) || !rows_fit(segment, &frame))) {
-    status = pks__fail(&found, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.offset);
+    status = pks__fail(&found, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
   }
   if (status) {
     walk->is_broken = true;
     *ends = !inspector->goes_on;
     return settle(inspector, status, &found, NULL, error);
   }
-  if (!walk->is_broken) { status = check_zeros(inspector, segment, walk->next, frame.offset, error); }
+  if (!walk->is_broken) { status = check_zeros(inspector, segment, walk->next, frame.ref.offset, error); }
   if (!status) { status = check_frame(inspector, segment, index, &frame, error); }
-  uint64_t end = frame.offset + frame.stored_length;
-  inspector->bytes_checked += end - (walk->is_broken ? frame.offset : walk->next);
+  uint64_t end = frame.ref.offset + frame.ref.stored_length;
+  inspector->bytes_checked += end - (walk->is_broken ? frame.ref.offset : walk->next);
   *walk = (frame_walk){.next = end, .next_chunk = frame.first_chunk + frame.chunk_count};
   return status || !inspector->advance ? status : inspector->advance(inspector->context, end, error);
 }

@@ -64,7 +64,7 @@ pks_status pks__snapshot_read_chunk(
   pks__frame_reader *reader = NULL;
   if (!status) { status = pks__frame_reader_take(&snapshot->store->readers, &reader, error); }
   if (status) { return status; }
-  pks__frame_source source = pks__frame_source_make(ref->segment, &frame);
+  pks__frame_source source = {ref->segment, frame.ref};
   const uint8_t *raw;
   status = pks__frame_decode(reader, &source, &raw, error);
   if (!status) { status = pks__scratch_append(out, raw + place.begin, place.end - place.begin, error); }

@@ -437,7 +437,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
-pks_status pks_delivery_stage(pks_delivery *delivery, pks_add_result *result, pks_error *error) {
+pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pks_error *error) {
   pks_add_result discarded;
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }

@@ -189,5 +189,5 @@ pks_status pks__delivery_apply(pks_delivery *delivery, pks_add_result *result, p
     .context = delta->context,
     .progress = delta->progress,
   };
-  return pks_txn_apply_delta(delivery->txn, &request, result, error);
+  return pks_txn_apply_delta(result, delivery->txn, &request, error);
 }

@@ -353,7 +353,7 @@ static pks_status check_frame(
   resumption *resumption, pks__segment *segment, uint32_t index, pks__frame *frame, pks_error *error
 ) {
   pks_status status = pks__segment_frame(segment, index, frame, error);
-  if (!status) { status = pks__scratch_reserve(&resumption->stored, frame->stored_length, error); }
+  if (!status) { status = pks__scratch_reserve(&resumption->stored, frame->ref.stored_length, error); }
   if (status) { return status; }
   for (uint32_t i = 0; !status && i < frame->chunk_count; i++) {
     pks__chunk_place place;
@@ -361,9 +361,7 @@ static pks_status check_frame(
     if (!status && place.frame != index) { status = bad_segment(segment, error); }
   }
   if (status) { return status; }
-  return pks__segment_read_stored(
-    segment, frame->offset, frame->stored_length, frame->sum, resumption->stored.bytes, error
-  );
+  return pks__segment_read_stored(segment, &frame->ref, resumption->stored.bytes, error);
 }
 
 /// Takes up the frames of a complete segment, of which every byte was checked.
@@ -374,7 +372,7 @@ static pks_status take_frames(resumption *resumption, pks__segment *segment, uin
     pks__frame frame;
     status = pks__segment_frame(segment, i, &frame, error);
     if (status) { break; }
-    *stored_bytes += frame.stored_length;
+    *stored_bytes += frame.ref.stored_length;
     status = pks__frame_pipeline_note(
       &resumption->ingest->frames, &segment->frames[i], segment->ends + frame.first_chunk, frame.chunk_count, error
     );

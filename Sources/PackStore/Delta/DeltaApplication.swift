@@ -57,7 +57,7 @@ extension Transaction {
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(delta, options, &observer) { pks_txn_apply_delta(pointer, $0, &result, error) }
+        withRequest(delta, options, &observer) { pks_txn_apply_delta(&result, pointer, $0, error) }
       }
     } catch {
       throw explain(delta.explain(error), of: delta.info.pack)

@@ -27,7 +27,7 @@ extension Snapshot {
         var builder = DeltaBuilder(write: write, progress: progress)
         defer { failure = builder.failure }
         try check { error in
-          withRequest(pack, from, to, level, &builder) { pks_delta_build(pointer, $0, &info, error) }
+          withRequest(pack, from, to, level, &builder) { pks_delta_build(&info, pointer, $0, error) }
         }
       }
     } catch {

@@ -176,7 +176,7 @@ final class Delivery {
   @discardableResult
   func stage() throws -> pks_add_result {
     var result = pks_add_result()
-    try attempt { pks_delivery_stage(raw, &result, $0) }
+    try attempt { pks_delivery_stage(&result, raw, $0) }
     return result
   }
 

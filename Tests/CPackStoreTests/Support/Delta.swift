@@ -60,7 +60,7 @@ extension Snapshot {
     }
     try pack.withCString { pack in
       request.pack = pack
-      try attempt { pks_delta_build(raw, &request, &info, $0) }
+      try attempt { pks_delta_build(&info, raw, &request, $0) }
     }
     return Delta(bytes: sink.bytes, info: info)
   }
@@ -95,7 +95,7 @@ extension Transaction {
       var request = pks_apply_request()
       request.delta = source
       adjust(&request)
-      try attempt { pks_txn_apply_delta(raw, &request, &result, $0) }
+      try attempt { pks_txn_apply_delta(&result, raw, &request, $0) }
     }
     return result
   }

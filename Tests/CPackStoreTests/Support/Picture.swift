@@ -52,7 +52,7 @@ extension Snapshot {
       defer { pks_cursor_close(cursor) }
       var entry = pks_entry(), more = true
       while true {
-        try attempt { pks_cursor_next(cursor, &entry, &more, $0) }
+        try attempt { pks_cursor_next(&entry, &more, cursor, $0) }
         guard more else { break }
         try add(&entry.asset, to: picture)
       }
@@ -69,7 +69,7 @@ extension Snapshot {
       try attempt { pks_asset_read(&asset, 0, bytes, Int(asset.size), $0) }
     } else if asset.kind == PKS_LINK {
       var target = pks_bytes()
-      try attempt { pks_asset_link_target(&asset, &target, $0) }
+      try attempt { pks_asset_link_target(&target, &asset, $0) }
       picture.add(target.bytes, target.count)
     }
   }

@@ -33,7 +33,7 @@ extension Snapshot {
   func borrow(_ path: String) throws -> UnsafeRawBufferPointer {
     try withAsset(path) { asset in
       var loan = pks_bytes()
-      try attempt { pks_asset_borrow(asset, &loan, $0) }
+      try attempt { pks_asset_borrow(&loan, asset, $0) }
       return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
     }
   }
@@ -138,8 +138,9 @@ final class IndexRun {
     try attempt { pks__run_frame_at(raw, index, &info, $0) }
     try attempt { pks__run_segment_at(raw, info.segment, &segment, $0) }
     return Frame(
-      segment: withUnsafeBytes(of: segment.id) { hex($0) }, offset: info.offset, storedLength: info.stored_length,
-      rawLength: info.raw_length, isRaw: info.codec == PKS__CODEC_RAW.rawValue)
+      segment: withUnsafeBytes(of: segment.id) { hex($0) }, offset: info.ref.offset,
+      storedLength: info.ref.stored_length,
+      rawLength: info.ref.raw_length, isRaw: info.ref.codec == PKS__CODEC_RAW.rawValue)
   }
 
   /// The records of files that are not empty, by path.

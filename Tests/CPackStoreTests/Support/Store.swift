@@ -119,7 +119,7 @@ final class Transaction {
         try globs.withUnsafeBufferPointer { globs in
           request.map_globs = globs.baseAddress
           request.map_glob_count = UInt32(globs.count)
-          try attempt { pks_txn_add_folder(raw, &request, &result, $0) }
+          try attempt { pks_txn_add_folder(&result, raw, &request, $0) }
         }
       }
     }
@@ -145,7 +145,7 @@ final class Transaction {
       request.pack = pack
       request.version = version
       adjust(&request)
-      try attempt { pks_txn_copy_version(raw, &request, &result, $0) }
+      try attempt { pks_txn_copy_version(&result, raw, &request, $0) }
     }
     return result
   }
@@ -256,7 +256,7 @@ final class Snapshot: @unchecked Sendable {
       return .file(bytes, executable: asset.executable)
     case PKS_LINK:
       var target = pks_bytes()
-      try attempt { pks_asset_link_target(&asset, &target, $0) }
+      try attempt { pks_asset_link_target(&target, &asset, $0) }
       return .link(String(decoding: UnsafeRawBufferPointer(start: target.bytes, count: target.count), as: UTF8.self))
     default: return .folder
     }
@@ -270,7 +270,7 @@ final class Snapshot: @unchecked Sendable {
     defer { pks_cursor_close(cursor) }
     var entry = pks_entry(), more = true
     while true {
-      try attempt { pks_cursor_next(cursor, &entry, &more, $0) }
+      try attempt { pks_cursor_next(&entry, &more, cursor, $0) }
       guard more else { return }
       try visit(&entry)
     }

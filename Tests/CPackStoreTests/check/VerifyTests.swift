@@ -167,6 +167,6 @@ func frames(of path: String, on disk: Disk) throws -> [Range<UInt64>] {
   return try (0..<segment!.pointee.frame_count).map { index in
     var frame = pks__frame()
     try attempt { pks__segment_frame(segment, index, &frame, $0) }
-    return frame.offset..<frame.offset + UInt64(frame.stored_length)
+    return frame.ref.offset..<frame.ref.offset + UInt64(frame.ref.stored_length)
   }
 }

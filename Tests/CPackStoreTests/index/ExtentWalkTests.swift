@@ -71,8 +71,8 @@ extension Core {
         starts = try lengths.map { length in
           defer { start += UInt64(length) }
           var frame = pks__run_frame_info()
-          frame.raw_length = length
-          frame.stored_length = length
+          frame.ref.raw_length = length
+          frame.ref.stored_length = length
           try attempt { pks__run_writer_add_frame(&writer, &frame, &number, $0) }
           return start
         }
@@ -173,7 +173,7 @@ extension Core {
           var piece = pks__extent_part(), more = false
           let result = try status { try attempt { pks__extent_walk_next(&walk, &piece, &more, $0) } }
           guard result == PKS_OK else { return result == PKS_CORRUPT }
-          guard more, piece.begin < piece.end, piece.end <= piece.frame.raw_length else { return false }
+          guard more, piece.begin < piece.end, piece.end <= piece.frame.ref.raw_length else { return false }
         }
         return false
       }

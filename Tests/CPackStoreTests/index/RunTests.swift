@@ -52,13 +52,14 @@ extension Core {
         }
         for index in 0..<300 as Range<UInt32> {
           var info = pks__run_frame_info(), number: UInt32 = 0
-          info.raw_length = 1 + UInt32(random.below(2_000))
-          info.offset = UInt64(index) * 5_000
-          info.codec = index % 2
-          info.stored_length = info.codec == PKS__CODEC_RAW.rawValue ? info.raw_length : 1 + info.raw_length / 2
+          info.ref.raw_length = 1 + UInt32(random.below(2_000))
+          info.ref.offset = UInt64(index) * 5_000
+          info.ref.codec = index % 2
+          info.ref.stored_length =
+            info.ref.codec == PKS__CODEC_RAW.rawValue ? info.ref.raw_length : 1 + info.ref.raw_length / 2
           info.segment = index % 3
-          info.sum = UInt64(index)
-          frameLengths.append(info.raw_length)
+          info.ref.sum = UInt64(index)
+          frameLengths.append(info.ref.raw_length)
           try attempt { pks__run_writer_add_frame(&writer, &info, &number, $0) }
           #expect(number == index)
         }
@@ -195,9 +196,9 @@ extension Core {
         var info = pks__run_frame_info()
         try attempt { pks__run_frame_at(&built.run, UInt32(index), &info, $0) }
         #expect(
-          info.raw_start == start && info.raw_length == length && info.sum == UInt64(index)
+          info.raw_start == start && info.ref.raw_length == length && info.ref.sum == UInt64(index)
             && info.segment == UInt32(index % 3))
-        #expect(info.offset == UInt64(index) * 5_000 && info.codec == UInt32(index % 2))
+        #expect(info.ref.offset == UInt64(index) * 5_000 && info.ref.codec == UInt32(index % 2))
         starts.append(start)
         start += UInt64(length)
       }

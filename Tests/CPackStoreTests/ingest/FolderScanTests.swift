@@ -232,7 +232,7 @@ extension Core {
       }
       let beyond = try status { try attempt { pks_asset_read(&asset, UInt64(bytes.count), &byte, 1, $0) } }
       #expect(beyond == PKS_INVALID_ARGUMENT, name)
-      let borrowed = try status { try attempt { pks_asset_borrow(&asset, &loan, $0) } }
+      let borrowed = try status { try attempt { pks_asset_borrow(&loan, &asset, $0) } }
       #expect(borrowed == (asset.contiguous || bytes.isEmpty ? PKS_OK : PKS_NOT_CONTIGUOUS), name)
       guard borrowed == PKS_OK else { return false }
       #expect(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count).elementsEqual(bytes), name)

@@ -47,7 +47,7 @@ extension Core {
       var asset = try find(snapshot, path), loan = pks_bytes()
       try path.withCString { text in
         asset.path = text
-        try attempt { pks_asset_borrow(&asset, &loan, $0) }
+        try attempt { pks_asset_borrow(&loan, &asset, $0) }
       }
       return UnsafeRawBufferPointer(start: loan.bytes, count: loan.count)
     }

@@ -96,7 +96,7 @@ extension Core {
       let snapshot = try Self.open(threads: 1), reads = Reads()
       var asset = try reads.find(snapshot, Array("noise".utf8CString)), loan = pks_bytes()
       #expect(asset.contiguous)
-      #expect(try Self.isQuiet { try attempt { pks_asset_borrow(&asset, &loan, $0) } })
+      #expect(try Self.isQuiet { try attempt { pks_asset_borrow(&loan, &asset, $0) } })
       #expect(loan.count == 500_000)
     }
   }

@@ -58,11 +58,11 @@ extension Core {
       for index in 0..<segment.pointee.frame_count {
         var frame = pks__frame(), chunks: [Chunk] = []
         try attempt { pks__segment_frame(segment, index, &frame, $0) }
-        let stored = try [UInt8](unsafeUninitializedCapacity: Int(frame.stored_length)) { buffer, count in
+        let stored = try [UInt8](unsafeUninitializedCapacity: Int(frame.ref.stored_length)) { buffer, count in
           try attempt {
-            pks__segment_read_stored(segment, frame.offset, frame.stored_length, frame.sum, buffer.baseAddress, $0)
+            pks__segment_read_stored(segment, &frame.ref, buffer.baseAddress, $0)
           }
-          count = Int(frame.stored_length)
+          count = Int(frame.ref.stored_length)
         }
         for row in frame.first_chunk..<(frame.first_chunk + frame.chunk_count) {
           var place = pks__chunk_place(), id: UnsafePointer<pks__id>?

@@ -36,7 +36,7 @@ extension Core {
         #expect(try Self.isForked { try aborted.prioritise("p", 3) })
         #expect(try Self.isForked { _ = try committed.commit() })
         var entry = pks_entry(), more = true
-        #expect(try Self.isForked { try attempt { pks_cursor_next(cursor, &entry, &more, $0) } })
+        #expect(try Self.isForked { try attempt { pks_cursor_next(&entry, &more, cursor, $0) } })
         pks_cursor_close(cursor)
         aborted.abort()
         #expect(sim_call_count(disk.raw, SIM_CALL_ANY) == before, "neither files nor locks")

@@ -227,7 +227,7 @@ extension Core {
       for name in ["n1", "n3", "n4"] {
         var asset = pks_asset(), loan = pks_bytes()
         try attempt { pks_snapshot_find(&asset, snapshot.raw, name, 2, .max, $0) }
-        try attempt { pks_asset_borrow(&asset, &loan, $0) }
+        try attempt { pks_asset_borrow(&loan, &asset, $0) }
         let first = disk.list("/store/segments").compactMap { disk.read("/store/segments/\($0)") }.compactMap { file in
           stride(from: 0, to: file.count - 4096, by: 4096).first { at in
             file[at..<at + 64].elementsEqual(UnsafeRawBufferPointer(start: loan.bytes, count: 64))

@@ -352,7 +352,7 @@ static void deliver(pks_store *store, const site *site) {
   }
   FUZZ_ASSERT(needed);
   status = take(delivery, site, &error);
-  if (!status) { status = pks_delivery_stage(delivery, NULL, &error); }
+  if (!status) { status = pks_delivery_stage(NULL, delivery, &error); }
   FUZZ_ASSERT(!status || status == PKS_CORRUPT || pks__is_other_format(status) || status == PKS_NO_SPACE);
   if (status) {
     pks_delivery_close(delivery, false);

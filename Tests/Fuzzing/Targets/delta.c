@@ -31,7 +31,7 @@ static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
   pks_delta_info info;
   pks_delta_request request = {.pack = "Example", .from = from, .to = to, .level = 1, .write = keep_nothing};
   FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
-  FUZZ_ASSERT(!pks_delta_build(snapshot, &request, &info, NULL));
+  FUZZ_ASSERT(!pks_delta_build(&info, snapshot, &request, NULL));
   pks_snapshot_close(snapshot);
   pks_store_close(store);
   return info;
@@ -44,7 +44,7 @@ static void map_files(sim_disk *disk) {
   pks_add_request request = {.pack = "Example", .folder = "/s", .map_globs = globs, .map_glob_count = 1};
   pks_add_result result;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  FUZZ_ASSERT(!pks_txn_add_folder(txn, &request, &result, NULL));
+  FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &request, NULL));
   FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
   pks_store_close(store);
 }
@@ -159,7 +159,7 @@ static void apply(sim_disk *disk, fuzz_file *file) {
   pks_delta_info info;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
   if (!pks_delta_inspect(&info, &request.delta, fuzz_sha256, &error)) { FUZZ_ASSERT(strlen(info.pack) > 0); }
-  if (pks_txn_apply_delta(txn, &request, &result, &error)) {
+  if (pks_txn_apply_delta(&result, txn, &request, &error)) {
     FUZZ_ASSERT(error.text && error.status);
     pks_txn_abort(txn);
   } else {
@@ -217,7 +217,7 @@ static void deliver(sim_disk *disk, fuzz_file *file) {
   delta.context = &steps;
   if (!pks_delivery_open(&delivery, &is_needed, txn, &version, NULL) && is_needed) {
     is_staged = !pks_delivery_use_delta(delivery, &delta, NULL) && fetch(delivery, file)
-      && !pks_delivery_stage(delivery, NULL, NULL);
+      && !pks_delivery_stage(NULL, delivery, NULL);
     pks_delivery_close(delivery, false);
   }
   if (is_staged) {

@@ -16,7 +16,7 @@ static void walk_pieces(pks__run *run, const pks__run_entry *entry, uint64_t fro
   for (unsigned i = 0; i < ROWS_MAX; i++) {
     status = pks__extent_walk_next(&walk, &piece, &more, &error);
     if (status || !more) { break; }
-    FUZZ_ASSERT(piece.begin < piece.end && piece.end <= piece.frame.raw_length && piece.index < run->frame_count);
+    FUZZ_ASSERT(piece.begin < piece.end && piece.end <= piece.frame.ref.raw_length && piece.index < run->frame_count);
     offset += piece.end - piece.begin;
     FUZZ_ASSERT(offset <= entry->size);
   }
@@ -59,12 +59,14 @@ static void use_frames(pks__run *run) {
   pks_error error;
   for (uint32_t i = 0; i < run->frame_count && i < ROWS_MAX; i++) {
     if (pks__run_frame_at(run, i, &frame, &error)) { continue; }
-    FUZZ_ASSERT(frame.raw_length > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX && frame.segment < run->segment_count);
+    FUZZ_ASSERT(
+      frame.ref.raw_length > 0 && frame.ref.raw_length <= PKS__FRAME_RAW_MAX && frame.segment < run->segment_count
+    );
     uint32_t found;
-    uint64_t position = frame.raw_start + frame.raw_length / 2;
+    uint64_t position = frame.raw_start + frame.ref.raw_length / 2;
     if (pks__run_frame_find(run, i / 2, position, &found, &error)) { continue; }
     FUZZ_ASSERT(!pks__run_frame_at(run, found, &frame, &error));
-    FUZZ_ASSERT(frame.raw_start <= position && position - frame.raw_start < frame.raw_length);
+    FUZZ_ASSERT(frame.raw_start <= position && position - frame.raw_start < frame.ref.raw_length);
   }
   for (uint32_t i = 0; i < run->segment_count && i < ROWS_MAX; i++) {
     pks__run_segment_info segment;

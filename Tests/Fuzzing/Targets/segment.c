@@ -10,29 +10,24 @@ static void read_frame(pks__segment *segment, pks__frame_reader *reader, uint32_
   pks_error error;
   if (pks__segment_frame(segment, index, &frame, &error)) { return; }
   FUZZ_ASSERT(
-    frame.chunk_count > 0 && frame.raw_length <= PKS__FRAME_RAW_MAX && frame.stored_length <= frame.raw_length
+    frame.chunk_count > 0 && frame.ref.raw_length <= PKS__FRAME_RAW_MAX
+    && frame.ref.stored_length <= frame.ref.raw_length
   );
-  pks__frame_source source = pks__frame_source_make(segment, &frame);
+  pks__frame_source source = {segment, frame.ref};
   const uint8_t *raw;
-  if (!pks__frame_decode(reader, &source, &raw, &error)) { (void)pks__checksum(raw, frame.raw_length); }
-  if (frame.raw_length <= 65536) {
-    uint8_t *out = malloc(frame.raw_length + 1u);
+  if (!pks__frame_decode(reader, &source, &raw, &error)) { (void)pks__checksum(raw, frame.ref.raw_length); }
+  if (frame.ref.raw_length <= 65536) {
+    uint8_t *out = malloc(frame.ref.raw_length + 1u);
     FUZZ_ASSERT(out);
-    if (!pks__frame_read(reader, &source, frame.raw_length / 2, frame.raw_length, out, &error)) {
-      (void)pks__checksum(out, frame.raw_length - frame.raw_length / 2);
+    if (!pks__frame_read(reader, &source, frame.ref.raw_length / 2, frame.ref.raw_length, out, &error)) {
+      (void)pks__checksum(out, frame.ref.raw_length - frame.ref.raw_length / 2);
     }
     free(out);
   }
-  pks__run_frame_info wanted = {
-    .offset = frame.offset,
-    .codec = frame.codec,
-    .stored_length = frame.stored_length,
-    .raw_length = frame.raw_length,
-    .sum = frame.sum,
-  };
+  pks__run_frame_info wanted = {.ref = frame.ref};
   uint32_t found = index / 2;
   if (!pks__segment_find_frame(segment, &wanted, &found, &same, &error)) {
-    FUZZ_ASSERT(found < segment->frame_count && same.offset == frame.offset && same.sum == frame.sum);
+    FUZZ_ASSERT(found < segment->frame_count && pks__frame_ref_equal(&same.ref, &frame.ref));
   }
 }
 

@@ -149,7 +149,7 @@ private final class CoreReader: AssetReader {
   func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     var asset = try find(path)
     var loan = pks_bytes()
-    try check { pks_asset_borrow(&asset, &loan, $0) }
+    try check { pks_asset_borrow(&loan, &asset, $0) }
     try body(UnsafeRawBufferPointer(start: loan.bytes, count: loan.count))
   }
 
@@ -196,7 +196,7 @@ private final class CoreReader: AssetReader {
     var entry = pks_entry()
     var more = false
     while true {
-      try check { pks_cursor_next(cursor, &entry, &more, $0) }
+      try check { pks_cursor_next(&entry, &more, cursor, $0) }
       guard more else { return }
       try body(&entry)
     }
