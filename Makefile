@@ -52,7 +52,7 @@ format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 	@Scripts/format-c --in-place
 
-lint:  ## Check the formatting of the sources, words and widths, and that the README shows the figures of the results.
+lint:  ## Check the formatting of the sources, words and widths, links, and that the documents show the figures of the results.
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@Scripts/format-c --check
 	@Scripts/tidy
@@ -64,7 +64,7 @@ compare: release
 	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-compare
 	@mkdir -p $(RAW)
 
-bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results and the README's figures.
+bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
 	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 2 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
