@@ -59,7 +59,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
   )
   var priority: Int32?
 
-  @Flag(help: "Take over a pack that came from elsewhere: its history goes, and versions begin with 1.")
+  @Flag(help: "Take over a pack that another publisher made: its history goes, and versions begin with 1.")
   var adopt = false
 
   @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")

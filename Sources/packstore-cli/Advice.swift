@@ -1,7 +1,7 @@
 import PackDelivery
 import PackStore
 
-// What a person at a terminal does about an error. The libraries speak of their API, which helps nobody here.
+// What a person at a terminal does about an error. The libraries speak of their API, which is no help here.
 
 extension PackStoreError {
   /// The command or option that helps.

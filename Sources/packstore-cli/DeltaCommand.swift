@@ -25,7 +25,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
     commandName: "delta",
     abstract: "Write one file that turns one version of a pack into another.",
     discussion: """
-      Whoever has the first version gets the second one with 'packstore apply', whatever else is in the store. Chunks that \
+      A store with the first version gets the second one by 'packstore apply', whatever else is in the store. Chunks that \
       the first version has anywhere are not in the file, nor are names and hashes that follow from them. Both versions \
       must be kept: 'packstore log' lists them. A site is a store, too.
 

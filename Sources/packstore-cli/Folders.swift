@@ -78,7 +78,7 @@ func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool =
   return failure
 }
 
-/// An empty folder where temporary files go. Whoever makes it removes it.
+/// An empty folder where temporary files go. Its maker removes it.
 struct TemporaryFolder {
   let path: String
 

@@ -33,7 +33,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Take a version that is lower than the one that was accepted last.")
   var downgrade = false
 
-  @Flag(help: "Take an archive that nobody signed.")
+  @Flag(help: "Take an archive that is not signed.")
   var allowUnsigned = false
 
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))

@@ -29,7 +29,7 @@ struct KeyOption: ParsableArguments {
   }
 }
 
-/// The file that was named, or where the key lies if nobody says otherwise.
+/// The file that was named, or where the key lies by default.
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {

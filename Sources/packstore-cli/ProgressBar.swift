@@ -1,4 +1,4 @@
-/// How far a long operation is: a bar where somebody watches, an occasional line where nobody does.
+/// How far a long operation is: a bar on a terminal, an occasional line elsewhere.
 
 import PackDelivery
 import PackStore

@@ -52,7 +52,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var grace: GraceOption
 
-  @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
+  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
   @OptionGroup var report: ReportOptions

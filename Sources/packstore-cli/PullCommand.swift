@@ -44,7 +44,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
   var maxAge: Duration?
 
-  @Flag(help: "Take a folder that nobody signed.")
+  @Flag(help: "Take a folder that is not signed.")
   var allowUnsigned = false
 
   @Option(

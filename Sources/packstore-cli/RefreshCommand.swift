@@ -20,7 +20,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var key: KeyOption
   @OptionGroup var expiry: ExpiryOptions
 
-  @Flag(help: "Fail at once when somebody else is publishing to the site, rather than wait.")
+  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
   @OptionGroup var report: ReportOptions
