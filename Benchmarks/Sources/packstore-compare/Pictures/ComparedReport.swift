@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A report of PackStore beside others, with what the README shows of it.
+/// A report of PackStore beside others, with what Docs/Figures.md shows of it.
 struct ComparedReport: Encodable {
   let report: Report
   let headlines: [Headline]
@@ -40,7 +40,7 @@ struct ComparedReport: Encodable {
   }
 }
 
-/// The file that the README's picture goes to.
+/// The file that the picture of Docs/Figures.md goes to.
 struct PictureFile: ParsableArguments {
   @Option(help: .init("Where a picture of the main results goes.", valueName: "file"))
   var svg: String?

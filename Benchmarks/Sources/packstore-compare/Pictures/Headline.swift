@@ -1,4 +1,4 @@
-/// A comparison as the README shows it, in its table and in its picture: those whose figures belong beside each other.
+/// A comparison as Docs/Figures.md shows it, in its table and in its picture: those whose figures belong beside each other.
 struct Headline: Codable {
   let title: String
   let unit: String
