@@ -41,13 +41,14 @@ struct Packstore: ParsableCommand {
 }
 
 extension Packstore {
+  static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
+
   /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
   fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments
     guard let word = words.first, !word.hasPrefix("-") else { return }
-    let names = configuration.subcommands.map { $0._commandName }
-    guard !names.contains(word), word != "help" else { return }
-    let nearest = nearestNames(to: word, among: names)
+    guard !commandNames.contains(word), word != "help" else { return }
+    let nearest = nearestNames(to: word, among: commandNames)
     var failure = Failure(
       .usage, "there is no command '\(escaped(word))'",
       remedy: nearest.isEmpty ? "'packstore help' lists them" : "did you mean \(alternatives(nearest))?")

@@ -1,0 +1,202 @@
+import Foundation
+import Testing
+
+@testable import packstore_cli
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Everything that `--json` prints is what `Docs/schemas` says, and everything that is said there is printed.
+@Suite struct JSONTests {
+  let playground = try! Playground()
+  let recorder = Recorder()
+
+  /// What was seen of each schema.
+  final class Recorder {
+    var seen: [String: Set<String>] = [:]
+  }
+
+  private static let folder =
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Docs/schemas")
+
+  private func schema(_ name: String) throws -> JSONSchema {
+    JSONSchema(root: try JSON(Data(contentsOf: Self.folder.appendingPathComponent("\(name).json"))))
+  }
+
+  /// What must be printed, but takes more than these tests arrange: other processes that read, a disk that is full, sites
+  /// that lost files.
+  private static let rare: [String: Set<String>] = [
+    "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
+    "error": ["needed_bytes", "holder"],
+    "publish": ["restored[].pack", "restored[].version", "lost[].pack", "lost[].version"],
+  ]
+
+  /// Runs a command and checks all that it prints.
+  ///
+  /// - Parameter isLines: standard output has one value on each line.
+  @discardableResult
+  private func run(_ arguments: String..., status: Int32 = 0, isLines: Bool = false) throws -> Run {
+    let run = try playground.packstore(arguments + ["--json"])
+    #expect(run.status == status, "\(arguments): \(run.errors)")
+    let values = try isLines ? run.lines.map { try JSON($0.utf8) } : run.bytes.isEmpty ? [] : [JSON(run.bytes)]
+    for value in values { try check(value, arguments[0], arguments) }
+    for line in run.errors.split(separator: "\n") {
+      let value = try JSON(line.utf8)
+      try check(value, value["level"]?.string ?? "error", arguments)
+    }
+    return run
+  }
+
+  private func check(_ value: JSON, _ name: String, _ arguments: [String]) throws {
+    let faults = try schema(name).faults(of: value, seen: &recorder.seen[name, default: []])
+    #expect(faults.isEmpty, "\(arguments)")
+  }
+
+  @Test func everyOutputHasItsSchema() throws {
+    try changes()
+    try inspection()
+    try sites()
+    try archivesAndDeltas()
+    try damage()
+    try failures()
+    let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".json") }
+    let names = files.map { String($0.dropLast(".json".count)) }
+    let commands = Packstore.commandNames.filter { $0 != "cat" }
+    #expect(Set(names) == Set(commands + ["error", "warning"]), "one schema for each command")
+    for name in names {
+      let missing = try schema(name).described().subtracting(recorder.seen[name] ?? [])
+        .subtracting(Self.rare[name] ?? [])
+      #expect(missing.isEmpty, "\(name).json describes what was never printed")
+    }
+  }
+
+  // MARK: - What is run
+
+  private func changes() throws {
+    try playground.write(noise(90_000), to: "folder/Videos/a.bin")
+    try playground.write(String(repeating: "text ", count: 9_000), to: "folder/text")
+    try playground.link("folder/link", to: "text")
+    try playground.link("folder/up", to: "/etc")
+    try playground.makeFolder("folder/empty")
+    _ = try playground.shell("mkfifo folder/pipe")
+    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--map", "*.none")
+    try playground.write("new", to: "folder/new")
+    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
+    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
+    try playground.write("other", to: "other/text")
+    try run("add", "store", "other", "--pack", "Q", "--priority", "1")
+    try run("pin", "store", "P@1")
+    try run("unpin", "store", "P")
+    try run("rollback", "store", "P")
+    try run("rollback", "store", "P@2")
+    try run("unpin", "store", "P")
+    try run("add", "store", "other", "--pack", "R")
+    try run("remove", "store", "R", "--keep-history")
+    try run("remove", "store", "R")
+  }
+
+  private func inspection() throws {
+    try run("ls", "store", isLines: true)
+    try run("ls", "store", "-R", isLines: true)
+    try run("stat", "store")
+    try run("log", "store")
+    try run("conflicts", "store", isLines: true)
+    try run("diff", "store", "P@1", "P")
+    _ = try playground.shell("mkdir moved && cp -R folder/Videos moved/Films && echo changed > moved/text")
+    try run("diff", "folder", "moved")
+    try run("verify", "store")
+    try run("verify", "store", "--deep")
+    try run("repair", "store")
+    try run("extract", "store", "out")
+    let cat = try playground.packstore("cat", "store", "new", "--json")
+    #expect(cat.output == "new" && cat.errors.isEmpty, "the bytes as they are")
+  }
+
+  private func sites() throws {
+    try run("keygen", "key")
+    try run("publish", "store", "site", "P@1", "Q", "--key", "key", "--expires", "9")
+    try run("pull", "device", "site", "--dry-run")
+    try run("pull", "device", "site")
+    try run("publish", "store", "site", "P", "--key", "key", "--keep", "2")
+    try run("pull", "device", "site")
+    try run("add", "device", "other", "--pack", "Local", "--priority", "3")
+    for command in ["ls", "conflicts"] { try run(command, "device", isLines: true) }
+    for command in ["stat", "log", "trust"] { try run(command, "device") }
+    try playground.write("newer", to: "folder/new")
+    try run("add", "store", "folder", "--pack", "P")
+    try run("publish", "store", "site", "P", "--key", "key", "--keep", "1", "--deltas", "0")
+    try run("refresh", "site", "--key", "key")
+    try run("unpublish", "site", "Q", "--key", "key")
+    try run("repair", "site", "--key", "key")
+    try run("remove", "device", "P", "--keep-history")
+    try run("trust", "device")
+  }
+
+  private func archivesAndDeltas() throws {
+    try run("package", "store", "P", "-o", "P.pack", "--key", "key")
+    try run("import", "imported", "P.pack")
+    try run("delta", "store", "P@previous", "P", "-o", "P.delta", "--key", "key")
+    try run("delta", "store", "P@2", "@3", "-o", "unsigned.delta", "--unsigned")
+    try run("package", "store", "P@2", "-o", "P-2.pack", "--key", "key")
+    try run("import", "applied", "P-2.pack")
+    try run("apply", "applied", "P.delta")
+    try run("import", "applied", "P.pack")
+  }
+
+  private func damage() throws {
+    _ = try playground.shell("cp -R store whole")
+    for segment in playground.tree("store/segments") {
+      var bytes = try playground.read("store/segments/\(segment)")
+      guard bytes.count > 80_000 else { continue }
+      bytes[45_000] ^= 1
+      try playground.write(bytes, to: "store/segments/\(segment)")
+    }
+    try run("verify", "store", status: 7)
+    try run("extract", "store", "out2", status: 7)
+    try run("cat", "store", "Videos/a.bin", status: 7)
+    try run("repair", "store", "--dry-run", status: 7)
+    _ = try playground.shell("cp -R store healed")
+    try run("repair", "healed", "--from", "whole")
+    try run("repair", "store", status: 7)
+    try playground.remove("site/root")
+    try run("repair", "site", "--key", "key", "--product", "default", "--no-expires")
+  }
+
+  private func failures() throws {
+    try run("ls", "store", "Video", status: 1, isLines: true)
+    try run("log", "store", "Pp", status: 1)
+    try run("pin", "store", "P@99", status: 1)
+    try run("ls", "nowhere", status: 1)
+    try run("frobnicate", status: 2)
+    try run("add", "store", "folder", "--pack", "Z", "--links", "refuse", status: 1)
+    try run("pull", "device", "http://127.0.0.1:1/site", "--answer-limit", "1", status: 3)
+    try run("publish", "store", "site2", "--key", "key2")
+  }
+
+  // MARK: - The checker itself
+
+  @Test func theCheckerFindsFaults() throws {
+    let schema = try schema("pin")
+    func faults(_ text: String) throws -> Int {
+      var seen: Set<String> = []
+      return schema.faults(of: try JSON(text.utf8), seen: &seen).count
+    }
+    #expect(try faults(#"{"pack":"P","held":true,"pinned":[1]}"#) == 0)
+    #expect(try faults(#"{"pack":"P","held":true}"#) == 1, "missing")
+    #expect(try faults(#"{"pack":"P","held":1,"pinned":[]}"#) == 1, "of another type")
+    #expect(try faults(#"{"pack":"P","held":true,"pinned":[0]}"#) == 1, "too low")
+    #expect(try faults(#"{"pack":"/","held":true,"pinned":[]}"#) == 1, "no such name")
+    #expect(try faults(#"{"pack":"P","held":true,"pinned":[],"more":1}"#) == 1, "not described")
+    #expect(try faults(#"[]"#) == 1)
+    var seen: Set<String> = []
+    let strange = JSONSchema(root: .object(["maximum": .integer(1)]))
+    #expect(strange.faults(of: .integer(2), seen: &seen).count == 1, "a keyword that is not known")
+    let choice = JSONSchema(root: .object(["enum": .array([.string("a")])]))
+    #expect(choice.faults(of: .string("b"), seen: &seen).count == 1)
+  }
+}
