@@ -44,6 +44,11 @@ extension DeliveryError {
   }
 }
 
+/// A URL as it may be shown, and end in a log: without a user's name and password.
+package func withoutUser(_ url: String) -> String {
+  url.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1)
+}
+
 extension DeliveryError {
   /// The kind of an error. More may come.
   public struct Code: Hashable, Sendable {

@@ -70,7 +70,7 @@ extension Store.InstallNotice.Kind {
     case .skipped: "is neither file, folder nor link and was left out"
     case .ownStore: "is the store that is written and was left out"
     case .unreadable: "cannot be read"
-    case .unusedPattern: "means no file of the folder"
+    case .unusedPattern: "matches no file of the folder"
     }
   }
 }
@@ -80,6 +80,9 @@ extension Store.InstallNotice: CustomStringConvertible {
   public var description: String {
     if kind == .linkLoop && systemError == .tooManySymbolicLinkLevels {
       return "'\(path)' is a symbolic link that leads in a circle"
+    }
+    if kind == .badName && systemError == .illegalByteSequence {
+      return "'\(path)' is not valid UTF-8, as names must be: rename it, or leave it out"
     }
     return "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "")
   }

@@ -73,7 +73,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
-  var subject: Failure.Facts { .init(store: store.store, site: site, pack: packs.count == 1 ? packs[0] : nil) }
+  var subject: Failure.Facts {
+    .init(store: store.store, site: withoutUser(site), pack: packs.count == 1 ? packs[0] : nil)
+  }
 
   func run() async throws {
     let place = try PlaceForPull(store.store, dryRun: dryRun)

@@ -92,6 +92,10 @@ import Testing
     try fail("ls", "store", "--frobnicate", status: .usage, code: "usage")
     try fail("cat", "store", "/a", status: .usage, code: "invalid_argument")
     try fail("pull", "device", "gopher://example.org/", status: .usage, code: "invalid_location")
+    for site in ["http://me:secret@127.0.0.1/", "ftp://me:secret@127.0.0.1/"] {
+      let run = try playground.packstore("pull", "device", site, "--json")
+      #expect(run.status == 2 && !run.errors.contains("secret"), "\(run.errors)")
+    }
     // What comes after '--' is a name, and no option.
     let name = try playground.packstore("cat", "store", "--", "--json")
     #expect(name.status == 1 && name.errors.hasPrefix("packstore: "))

@@ -10,16 +10,17 @@
 
     /// - Throws: `invalidLocation`.
     init(_ text: String) throws {
+      let shown = withoutUser(text)
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
-        throw DeliveryError(.invalidLocation, "'\(text)' is not a URL", at: text)
+        throw DeliveryError(.invalidLocation, "'\(shown)' is not a URL", at: shown)
       }
       guard scheme == "http" || scheme == "https" else {
-        throw DeliveryError(.invalidLocation, "'\(text)' cannot be fetched: only http and https can", at: text)
+        throw DeliveryError(.invalidLocation, "'\(shown)' cannot be fetched: only http and https can", at: shown)
       }
       guard url.user == nil, url.password == nil else {
         throw DeliveryError(
           .invalidLocation, "a URL with a user's name or password is refused",
-          at: text.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1))
+          at: shown)
       }
       guard let host = url.host, !host.isEmpty else {
         throw DeliveryError(.invalidLocation, "the URL '\(text)' has no host", at: text)

@@ -103,6 +103,7 @@ private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.environment = options.environment ?? processEnvironment()
     return try HTTPSource(site, options: http)
   #else
-    throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(site)'", at: site)
+    let shown = withoutUser(site)
+    throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(shown)'", at: shown)
   #endif
 }
