@@ -36,12 +36,13 @@ extension Snapshot {
 
   /// The deepest folder on the way to a path, and the name that is missing there.
   private func nearestFolder(of path: String, _ pack: PackID?) -> (folder: String, missing: String) {
-    var parts = path.split(separator: "/")
-    var missing = parts.popLast().map(String.init) ?? ""
+    // Bytes: a slash and an accent behind it are one character of Swift.
+    var parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    var missing = parts.popLast() ?? ""
     while !parts.isEmpty {
       let folder = parts.joined(separator: "/")
       if (try? asset(folder, pack: pack).kind) == .folder { return (folder, missing) }
-      missing = String(parts.removeLast())
+      missing = parts.removeLast()
     }
     return ("", missing)
   }
@@ -50,7 +51,8 @@ extension Snapshot {
     var names: [String] = []
     var cursor = try cursor(in: folder, pack: pack)
     while names.count < searchedNameLimit, let asset = try cursor.next() {
-      names.append(String(asset.path.dropFirst(folder.isEmpty ? 0 : folder.count + 1)))
+      names.append(
+        String(decoding: asset.path.utf8.dropFirst(folder.isEmpty ? 0 : folder.utf8.count + 1), as: UTF8.self))
     }
     return names
   }

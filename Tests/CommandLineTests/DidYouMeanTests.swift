@@ -83,6 +83,14 @@ import Testing
     }
   }
 
+  /// To Swift the slash and the accent are one character.
+  @Test func namesThatBeginWithAnAccent() throws {
+    try playground.write("x", to: "accents/d/\u{301}name")
+    try playground.packstore("add", "store", "accents", "--pack", "Accents", "-q")
+    let run = try playground.packstore("cat", "store", "d/\u{301}nam", "--json")
+    #expect(try JSON(run.errors.utf8)["suggestions"]?.array?.map(\.string) == ["d/\u{301}name"], "\(run.errors)")
+  }
+
   @Test func pathsOfOtherPacks() throws {
     try expect(
       ["cat", "store", "Level.bin", "--pack", "Tutorial"],
