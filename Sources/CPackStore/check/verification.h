@@ -11,9 +11,9 @@
 ///   6. versions: catalogs against layouts; deep: chunk by chunk, and against the index `verify_versions.c`
 ///
 /// Runs and segments are opened again here and not taken from the snapshot: its bitmaps remember pages that were good
-/// when
-/// they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the snapshot's, which are the
-/// same files; they are left out where a file is not as long as it was, as touching its mapping could raise SIGBUS.
+/// when they were first touched, and its mappings the lengths that files had. Levels 4 to 6 use the snapshot's, which
+/// are the same files; they are left out where a file is not as long as it was, as touching its mapping could raise
+/// SIGBUS.
 ///
 /// Faults of frames are held back until levels 5 and 6 have found the assets that lie there; what is left is told at the
 /// end. A segment that is gone is a fault only if something needs it: runs go on naming the segments of versions that

@@ -1,6 +1,5 @@
-/// Verification, level 5: the merged namespace, which assets faults of frames damage; and an entry of a catalog
-/// against the
-/// index. See `verification.h`.
+/// Verification, level 5: the merged namespace, which assets faults of frames damage; and an entry of a catalog against
+/// the index. See `verification.h`.
 #include "check/verify_names.h"
 
 #include <string.h>

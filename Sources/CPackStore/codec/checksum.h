@@ -1,6 +1,5 @@
-/// XXH3: guards against rot. It is never proof of identity, and places nothing in tables: with the bytes one can
-/// choose the
-/// sum. Only its files and `path_hash.c` include `xxhash.h`.
+/// XXH3: guards against rot. It is never proof of identity, and places nothing in tables: with the bytes one can choose
+/// the sum. Only its files and `path_hash.c` include `xxhash.h`.
 #ifndef PKS_CODEC_CHECKSUM_H
 #define PKS_CODEC_CHECKSUM_H
 

@@ -199,8 +199,7 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
 }
 
 /// Takes back the file of a generation that is not going to be: from now on nothing adopts it (`control_recovery.h`).
-/// Comes before
-/// anything else that a failed commit does.
+/// Comes before anything else that a failed commit does.
 static void withdraw_generation(commit *commit) {
   const pks_vfs *vfs = commit->store->vfs;
   char path[PKS__INDEX_NAME];
@@ -211,8 +210,7 @@ static void withdraw_generation(commit *commit) {
 }
 
 /// Syncs the segments that a snapshot names, or writes them again when syncs prove nothing. Runs list segments beyond
-/// their
-/// collection: those are not missed.
+/// their collection: those are not missed.
 static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool in_doubt, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < snapshot->run_count; i++) {

@@ -10,8 +10,7 @@
 #include "store/state.h"
 
 /// A staged run that stands for runs [first_run, first_run + run_count) of a snapshot. Nothing was joined when
-/// `run_count`
-/// is 0.
+/// `run_count` is 0.
 typedef struct pks__compacted_run {
   uint32_t first_run;
   uint32_t run_count;

@@ -3,8 +3,7 @@
 /// Live are: the current generation, the one in the slot that the coming commit leaves alone, every generation that
 /// is pinned, the versions that are about to be committed, and segments that the transaction names. Their files in
 /// `index/` stay, and so do the segments that the layouts of their packs' kept versions name; all else in `index/` and
-/// `segments/` goes. A segment
-/// stays whole while any kept version needs any of it.
+/// `segments/` goes. A segment stays whole while any kept version needs any of it.
 ///
 /// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
 /// middle (`staging.h`), or when a version or pack was dropped since this was last done completely.

@@ -35,15 +35,14 @@ pks_status pks__provenance_judge(
 );
 
 /// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor. A
-/// repair that
-/// lost assets stores the rest under such a number, and what the origin publishes under it later takes its place.
+/// repair that lost assets stores the rest under such a number, and what the origin publishes under it later takes its
+/// place.
 bool pks__provenance_is_unstated(
   const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in
 );
 
-/// Carries out a verdict on pack number `index` of `to`, of which `version` has just become current: origin, floor,
-/// and with
-/// an adoption the end of its history. Ranks move.
+/// Carries out a verdict on pack number `index` of `to`, of which `version` has just become current: origin, floor, and
+/// with an adoption the end of its history. Ranks move.
 pks_status pks__provenance_settle(
   const pks_provenance *by, const pks__verdict *verdict, pks__generation *to, uint32_t index, pks_error *error
 );

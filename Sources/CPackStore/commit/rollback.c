@@ -1,9 +1,8 @@
 /// Going back to a kept version.
 ///
 /// The version's catalog is ingested again: all of its chunks are there, so nothing but a layout and a run come of it.
-/// The
-/// run has records of what differs between the version that was current and the one that is now. A new layout is needed
-/// because records that stay may refer to other copies of chunks than the old one names.
+/// The run has records of what differs between the version that was current and the one that is now. A new layout is
+/// needed because records that stay may refer to other copies of chunks than the old one names.
 #include <stdio.h>
 
 #include "commit/transaction.h"

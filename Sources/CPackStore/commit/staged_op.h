@@ -53,9 +53,8 @@ static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
 /// OTHER_ORIGIN, DOWNGRADE and STALE when the change's provenance does not allow it (`provenance.h`).
 pks_status pks__staged_op_apply(const pks__staged_op *change, pks__generation *to, uint32_t keep, pks_error *error);
 
-/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place,
-/// with the
-/// same numbers taken. A pack that was removed with its history kept is one, too.
+/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place, with
+/// the same numbers taken. A pack that was removed with its history kept is one, too.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
 
 #endif

@@ -2,28 +2,24 @@
 ///
 /// A durable commit on an atomic generation vouches for all that generation needs. What the last durable generation needs
 /// is durable; the rest was never synced, and is synced now. When a sync of a file or of its folder fails, the kernel
-/// takes
-/// for clean what was lost, so that a later sync would succeed and prove nothing. So a commit that fails from here on
-/// marks
-/// the generation as *in doubt* (`control.h`), and from then on a durable commit does not sync its files but writes them
-/// again, from what reads say, and renames the copies over them. (Should the kernel have dropped pages that it took for
-/// clean, reads say what every reader sees: damage that checksums find.)
+/// takes for clean what was lost, so that a later sync would succeed and prove nothing. So a commit that fails from
+/// here on marks the generation as *in doubt* (`control.h`), and from then on a durable commit does not sync its files
+/// but writes them again, from what reads say, and renames the copies over them. (Should the kernel have dropped pages
+/// that it took for clean, reads say what every reader sees: damage that checksums find.)
 #ifndef PKS_COMMIT_SYNC_BACKLOG_H
 #define PKS_COMMIT_SYNC_BACKLOG_H
 
 #include "ingest/staging.h"
 
 /// Makes durable what `current`, the generation of `control`'s current slot, needs: files, and names in `segments/`;
-/// those
-/// in `index/` become durable with the commit's own. The writer's lock is held. After a failure everything reads as it
-/// did. Errors: IO_ERROR, NO_SPACE, CORRUPT, OUT_OF_MEMORY.
+/// those in `index/` become durable with the commit's own. The writer's lock is held. After a failure everything reads
+/// as it did. Errors: IO_ERROR, NO_SPACE, CORRUPT, OUT_OF_MEMORY.
 pks_status pks__sync_backlog(
   pks__staging *staging, const pks__control *control, pks_snapshot *current, pks_error *error
 );
 
 /// Copies a file of the store, `path`, to a new one, syncs that and renames it over the old one: a process that has
-/// that open or
-/// mapped keeps it. With `may_be_gone` a file that is not there is not missed.
+/// that open or mapped keeps it. With `may_be_gone` a file that is not there is not missed.
 pks_status pks__rewrite_file(pks__staging *staging, const char *path, bool may_be_gone, pks_error *error);
 
 #endif

@@ -246,9 +246,8 @@ static const pks__pack_state *find_state(const pks__generation *generation, cons
 }
 
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says
-/// that
-/// they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack that is
-/// taken over do not count.
+/// that they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack
+/// that is taken over do not count.
 static pks_status check_number(
   const pks__generation *generation, const pks_add_request *request, bool adopts, pks_error *error
 ) {

@@ -15,8 +15,7 @@
 ///   5  The control slot that may be lost is written and synced: the switch.
 ///   6  The lock is released.
 /// A failure before 5 leaves the old generation; files already moved go with the next commit's collection. From 5 on
-/// nothing is
-/// undone: a slot whose sync failed may or may not last, and both outcomes are whole.
+/// nothing is undone: a slot whose sync failed may or may not last, and both outcomes are whole.
 ///
 /// With PKS_ATOMIC nothing is synced, and the slot says that it counts only until the machine starts again. A later
 /// durable commit vouches for all that such commits left (`sync_backlog.h`).

@@ -75,8 +75,7 @@ pks_status pks__delta_put_header(
 /// Reads how long a header is from its first 16 bytes. Errors: CORRUPT (no delta), NEWER_FORMAT.
 pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error);
 /// Reads a whole header, `bytes` of length `*length` as above. `*blocks` are in `bytes`. Everything is checked against
-/// the
-/// limits, and the blocks' sizes against each other. `name` is for messages.
+/// the limits, and the blocks' sizes against each other. `name` is for messages.
 pks_status pks__delta_read_header(
   const uint8_t *bytes, uint32_t length, const char *name, pks__delta_header *out, const pks__delta_block **blocks,
   pks_error *error

@@ -1,8 +1,7 @@
 /// Building a delta: plan, index, groups on all threads, header.
 ///
 /// Groups are written in order, whichever thread encodes them. The header is as long as the plan says, and comes last,
-/// for
-/// it has the digests of what lies behind it.
+/// for it has the digests of what lies behind it.
 #include <string.h>
 
 #include "base/memory.h"
@@ -181,9 +180,8 @@ static pks_status write_group(builder *builder, pks_error *error) {
   return status ? status : report(builder, group->group->position + group->group->length, error);
 }
 
-/// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B
-/// has no
-/// more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
+/// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B has
+/// no more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
 /// beside.
 static pks_status choose_spans(builder *builder, pks_error *error) {
   enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };

@@ -31,9 +31,8 @@ static inline size_t pks__group_stored_max(uint32_t raw_length) {
   return (size_t)raw_length + PKS__DELTA_GROUP_FIXED + 2;
 }
 
-/// Reads and encodes a group. A function of plan, group, effort and libzstd's version. `*prefix_length` is that of
-/// what was
-/// chosen. Errors: CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// Reads and encodes a group. A function of plan, group, effort and libzstd's version. `*prefix_length` is that of what
+/// was chosen. Errors: CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__group_encode(
   pks__group_encoder *encoder, const pks__planned_group *group, uint8_t *out, size_t *stored_length,
   uint32_t *prefix_length, pks_error *error

@@ -3,8 +3,7 @@
 /// An *anchor* is a place where the Gear hash of the last 32 bytes is below a threshold: chosen by content, so that the
 /// same bytes have the same anchors wherever they are. The index has one position for the 32 bytes before each anchor of
 /// A; a look-up for an anchor of B finds where they may have been. The more of A, the sparser the anchors: the index
-/// stays
-/// below a size, in scratch memory. What is found is a hint: 44 bits of a hash vouch for it.
+/// stays below a size, in scratch memory. What is found is a hint: 44 bits of a hash vouch for it.
 #ifndef PKS_DELTA_DELTA_INDEX_H
 #define PKS_DELTA_DELTA_INDEX_H
 

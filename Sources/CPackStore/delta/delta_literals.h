@@ -1,8 +1,7 @@
 /// The new bytes of a delta: groups are decoded ahead on all threads, cut and hashed, and consumed in order.
 ///
 /// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function
-/// of how
-/// large the header says they are.
+/// of how large the header says they are.
 #ifndef PKS_DELTA_DELTA_LITERALS_H
 #define PKS_DELTA_DELTA_LITERALS_H
 

@@ -1,9 +1,8 @@
 /// What a delta has to say: version B described by what version A has, and the bytes that A lacks.
 ///
 /// Chunks of B are looked for in A by id, wherever they were: what was renamed, moved or put together costs nothing.
-/// What is
-/// new is noted with the place in A where something else was instead, which is where the encoder looks first for what it
-/// resembles.
+/// What is new is noted with the place in A where something else was instead, which is where the encoder looks first
+/// for what it resembles.
 #ifndef PKS_DELTA_DELTA_PLAN_H
 #define PKS_DELTA_DELTA_PLAN_H
 
@@ -41,8 +40,7 @@ typedef struct pks__delta_plan {
 } pks__delta_plan;
 
 /// Compares two versions of `snapshot`. `home` may be NULL. To be closed, also after an error. Time is linear in
-/// entries and
-/// chunks. Errors: CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+/// entries and chunks. Errors: CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__delta_plan_make(
   pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *from, const pks__version *to,
   pks__scratch_folder *home, pks_error *error

@@ -3,11 +3,9 @@
 /// What a group resembles is known from two sides: what A had between the chunks that surround the new ones, the
 /// *replaced*
 /// ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far* range. Of
-/// the
-/// far ones only those count that are not in what was replaced as well: the receiver reads and decodes all of
-/// a frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are
-/// two ways to fill
-/// it, of which the encoder tries both:
+/// the far ones only those count that are not in what was replaced as well: the receiver reads and decodes all of a
+/// frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two
+/// ways to fill it, of which the encoder tries both:
 ///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
 ///   narrow  little around what was replaced, and as many far ranges as there is room for
 #ifndef PKS_DELTA_DELTA_PREFIX_H
@@ -40,8 +38,7 @@ pks_status pks__prefix_chooser_begin(
   pks_error *error
 );
 /// Finds far ranges for the group, of which `bytes` are the new bytes; `known` is an index of what the pieces hold. Of
-/// the
-/// ranges at most `most` are considered.
+/// the ranges at most `most` are considered.
 pks_status pks__prefix_chooser_search(
   pks__prefix_chooser *chooser, const pks__delta_index *index, const pks__delta_index *known, const uint8_t *bytes,
   uint32_t length, uint32_t most, pks_error *error

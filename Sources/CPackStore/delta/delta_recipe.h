@@ -16,8 +16,7 @@ typedef struct pks__delta_recipe {
 } pks__delta_recipe;
 
 /// Reads `bytes`, into an empty listing. To be closed, also after an error. `name` is for messages. Time is linear in
-/// what
-/// comes out. Errors: CORRUPT, NO_SPACE, OUT_OF_MEMORY.
+/// what comes out. Errors: CORRUPT, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks__delta_recipe_read(
   pks__delta_recipe *out, const pks__scratch *bytes, const pks__delta_header *header, const pks__version_list *from,
   pks__entry_list *listing, pks__scratch_folder *home, const char *name, pks_error *error

@@ -1,13 +1,11 @@
 /// Maps from 64-bit keys to 32-bit values in scratch memory.
 ///
-/// Open addressing with linear probing, at most 3/4 full. What a site or a pack names chooses many of the keys, so
-/// that the
-/// position of a key is its hash under a secret (`keyed_hash.h`), and what is longer than 64 bits becomes a key as a hash
-/// of all its bytes under the same secret: no choice of names makes a probe long.
+/// Open addressing with linear probing, at most 3/4 full. What a site or a pack names chooses many of the keys, so that
+/// the position of a key is its hash under a secret (`keyed_hash.h`), and what is longer than 64 bits becomes a key as
+/// a hash of all its bytes under the same secret: no choice of names makes a probe long.
 ///
 /// A key may have several values, and putting in one more takes as long as there are. A caller looks first whether the
-/// key
-/// is known, or bounds how many values it gives one key.
+/// key is known, or bounds how many values it gives one key.
 #ifndef PKS_FORMAT_HASH_MAP_H
 #define PKS_FORMAT_HASH_MAP_H
 

@@ -78,8 +78,7 @@ typedef struct pks_diff_totals {
 } pks_diff_totals;
 
 /// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per
-/// difference, in order of paths but
-/// with moves last; false cancels.
+/// difference, in order of paths but with moves last; false cancels.
 PKS_MUST_CHECK pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
   bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
@@ -117,8 +116,8 @@ typedef struct pks_verify_totals {
 /// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
 /// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
 /// `progress` may be NULL; false cancels. Both are called on the caller's thread. What a fault damages is found by a
-/// second
-/// walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults it found.
+/// second walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults
+/// it found.
 PKS_MUST_CHECK pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
@@ -165,9 +164,8 @@ typedef struct pks_repair_request {
 
 typedef struct pks_repair_totals {
   bool was_whole;  ///< there was nothing to do, and nothing was written
-  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged,
-  /// that is
-  /// all there was to do, and no new generation is made
+  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged, that
+  /// is all there was to do, and no new generation is made
   uint64_t mended_copy_count;
   bool has_lost;  ///< assets, versions or packs
   bool
@@ -188,8 +186,7 @@ typedef struct pks_repair_totals {
 /// checked by SHA-256.
 ///
 /// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as
-/// far as
-/// its files are there.
+/// far as its files are there.
 ///
 /// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
 /// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that
@@ -204,8 +201,7 @@ typedef struct pks_repair_totals {
 /// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. Returns OK when the
 /// store is usable afterwards, be something lost or not: `totals` says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a
 /// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor
-/// cannot be
-/// opened): the store is as it was.
+/// cannot be opened): the store is as it was.
 PKS_MUST_CHECK pks_status pks_store_repair(
   const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,
   pks_error *error

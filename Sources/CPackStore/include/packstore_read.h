@@ -50,11 +50,10 @@ PKS_MUST_CHECK pks_status
 pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
 /// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation
-/// that
-/// can be found, which need not be the newest there was, and takes no commits, which would make the loss final, until it
-/// was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or nothing that
-/// could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit mends it. Other
-/// errors: IO_ERROR, OUT_OF_MEMORY.
+/// that can be found, which need not be the newest there was, and takes no commits, which would make the loss final,
+/// until it was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or
+/// nothing that could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit
+/// mends it. Other errors: IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *error);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.

@@ -58,13 +58,10 @@ typedef struct pks_delivery pks_delivery;
 /// counts as delivered. Relative to what the transaction sees now. A kept version that is not current becomes so again,
 /// without being held; nothing is wanted for it. `*needed` false: the transaction shows this very version as the pack's
 /// current one, and `*out` is NULL. A delivery belongs to one thread at a time, the one of its transaction. It ends
-/// before
-/// its transaction does, unless it was staged. If the pack is taken over from another origin and has this very content,
-/// that is staged at once, and `*needed` is false. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE, HELD,
-/// EXISTS (the number is that of other
-/// content), BUSY (another process is at the same version: wait, and begin a new transaction), IO_ERROR, NO_SPACE,
-/// OUT_OF_MEMORY,
-/// CORRUPT.
+/// before its transaction does, unless it was staged. If the pack is taken over from another origin and has this very
+/// content, that is staged at once, and `*needed` is false. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE,
+/// HELD, EXISTS (the number is that of other content), BUSY (another process is at the same version: wait, and begin a
+/// new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_delivery_open(
   pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
 );
@@ -97,8 +94,8 @@ PKS_MUST_CHECK pks_status pks_delivery_next(pks_delivery *delivery, pks_want *wa
 /// CORRUPT with `*is_final` false: these are not the bytes that the signed manifest leads to; the want stays outstanding,
 /// and others may be given. Any other error is final: the delivery is good for nothing but `pks_delivery_close`. CORRUPT
 /// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on
-/// where
-/// this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was wanted.
+/// where this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was
+/// wanted.
 PKS_MUST_CHECK pks_status
 pks_delivery_give(pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error);
 
@@ -127,17 +124,15 @@ typedef struct pks_delivery_delta {
 /// forgotten, what was given is kept. From then on all wants are of the delta's file, in order: `segment` is 0 and means
 /// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it, or this,
 /// says CORRUPT, NEWER_FORMAT, PURGED, NOT_FOUND or NO_SPACE, another delivery may still bring the version frame by
-/// frame. To be called once at most, before
-/// `pks_delivery_stage`, and not for a kept version, which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not
-/// final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
+/// frame. To be called once at most, before `pks_delivery_stage`, and not for a kept version, which takes no bytes at
+/// all. Errors: INVALID_ARGUMENT, which is not final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status
 pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
 
 /// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
 /// delta brought. Whatever it returns, the delivery is then good for nothing but `pks_delivery_close`; what came is kept
 /// until that discards it. Errors: INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the
-/// pack
-/// since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
+/// pack since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
 /// `pks_txn_apply_delta`.
 PKS_MUST_CHECK pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pks_error *error);
 
@@ -151,8 +146,7 @@ void pks_delivery_close(pks_delivery *delivery, bool discard);
 typedef struct pks_delta_source {
   void *context;
   /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the
-  /// caller's
-  /// thread alone
+  /// caller's thread alone
   int (*read)(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got);
   const char *name;  ///< for messages; NULL: "delta"
 } pks_delta_source;
@@ -192,14 +186,11 @@ typedef struct pks_apply_request {
 /// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
 /// version that the delta begins with must be kept here; of its chunks nothing is stored again, nor read unless the delta
 /// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header
-/// need
-/// not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
-/// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning.
-/// On an
-/// error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it begins
-/// with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR,
-/// OUT_OF_MEMORY, CORRUPT,
-/// NEWER_FORMAT, PURGED.
+/// need not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
+/// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On
+/// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it
+/// begins with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
 PKS_MUST_CHECK pks_status
 pks_txn_apply_delta(pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error);
 

@@ -21,10 +21,8 @@ typedef struct pks_txn_options {
   bool no_wait;            ///< PKS_BUSY at commit, rather than waiting, when another writer holds the lock
   uint32_t keep_versions;  ///< versions kept per pack this transaction adds to, the new one included; 0: 2
   /// Part of a publication: the caller holds the site's lock, describes in the site's root what it commits, and names
-  /// with
-  /// `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for good. A
-  /// store
-  /// that is marked takes no other commits: PKS_IS_SITE.
+  /// with `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for
+  /// good. A store that is marked takes no other commits: PKS_IS_SITE.
   bool publication;
 } pks_txn_options;
 

@@ -1,8 +1,7 @@
 /// The hash that finds paths in the index, under the path key of a store.
 ///
 /// Every store has a random path key, so that the author of a pack cannot tell which paths share a bucket. Paths up to
-/// 240
-/// bytes are hashed with XXH3-64 and a secret of 192 bytes that follows from the key; longer ones with SipHash-1-3.
+/// 240 bytes are hashed with XXH3-64 and a secret of 192 bytes that follows from the key; longer ones with SipHash-1-3.
 /// FORMAT.md has the derivation, `Docs/Decisions` the reason. One hash of a path serves all runs of a store.
 #ifndef PKS_INDEX_PATH_HASH_H
 #define PKS_INDEX_PATH_HASH_H

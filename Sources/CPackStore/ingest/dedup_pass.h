@@ -1,6 +1,5 @@
 /// First pass of an ingest, whatever it takes its assets from: look chunks up, store new ones, write the catalog, and
-/// keep
-/// where the chunks of each asset are.
+/// keep where the chunks of each asset are.
 ///
 /// Assets come one after another in order of paths, and the chunks of each in order. Bytes come with the chunk, or are
 /// fetched if it turns out that they must be stored. One thread at a time.

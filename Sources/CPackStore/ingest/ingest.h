@@ -3,8 +3,7 @@
 /// Two passes. The first (`dedup_pass.h`) goes through the assets in order of paths, looks every chunk up, hands new ones
 /// to the frame pipeline, writes the catalog, and keeps for each asset where its chunks are (as references, in scratch
 /// memory). The second (`layout_pass.c`), when every frame has its place, turns references into extents, writes the
-/// layout
-/// and builds the index run.
+/// layout and builds the index run.
 ///
 /// The assets come from a folder (`ingest_folder.c`): its files are read and hashed on all threads, and consumed in
 /// order.

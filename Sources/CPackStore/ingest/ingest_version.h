@@ -26,8 +26,7 @@ typedef struct pks__version_request {
 
 /// First pass over a catalog, in two steps: what takes chunks and pages is opened, and may be given chunks that the base
 /// does not have; then the catalog is walked. The result of the first is to be closed, also after an error.
-/// `thread_count`
-/// is at most the store's.
+/// `thread_count` is at most the store's.
 pks_status pks__ingest_version_open(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
   uint32_t thread_count, bool sync, pks_error *error

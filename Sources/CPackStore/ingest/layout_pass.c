@@ -199,8 +199,7 @@ static pks_status record_extent(pks_snapshot *base, const pks__hit *hit, pks__la
 
 /// The layout's entry for an asset whose record stays. A map asset stays one without being asked for again, so the layout
 /// says of it what the record says, and not where else its chunks were found. (A segment that cannot be read any more
-/// says
-/// nothing.)
+/// says nothing.)
 static pks_status keep_asset(assembler *assembler, const char *path, size_t length, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
   pks__hit hit;

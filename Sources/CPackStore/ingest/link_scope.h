@@ -9,8 +9,7 @@
 #include "platform/vfs.h"
 
 /// Follows the path of a link, relative to `root`, step by step. Returns 0 or an errno: ELOOP when it does not end,
-/// ENOENT
-/// when it ends nowhere, ENAMETOOLONG. `*leads_out` is set with 0 alone.
+/// ENOENT when it ends nowhere, ENAMETOOLONG. `*leads_out` is set with 0 alone.
 int pks__link_leads_out(const pks_vfs *vfs, pks_vfs_file root, const char *path, bool *leads_out);
 
 #endif

@@ -3,8 +3,7 @@
 /// Bytes are written when a block of the file is full, all of it at once, and several where that many are appended. The
 /// kernel keeps aligned pieces in its cache as large as they were written, and large ones are faster to map, and to copy
 /// from, ever after: what was written in 512 KiB is mapped and touched 1.7 times as fast as what came in pieces that
-/// begin
-/// anywhere. (Who flushes in between, as deliveries do, has less of that.)
+/// begin anywhere. (Who flushes in between, as deliveries do, has less of that.)
 ///
 /// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing
 /// retries on that descriptor, because a second sync that succeeds would prove nothing.

@@ -1,8 +1,6 @@
 /// The seam, `packstore_vfs.h`, as the core calls it. Nothing but `vfs_posix.c`, `memory.c` and `threads.c` imports a
-/// system
-/// call, which `Scripts/check-seam` sees by the symbols of each object file. Tests put a simulated disk behind it that
-/// loses,
-/// tears and reorders what was not synced.
+/// system call, which `Scripts/check-seam` sees by the symbols of each object file. Tests put a simulated disk behind
+/// it that loses, tears and reorders what was not synced.
 #ifndef PKS_PLATFORM_VFS_H
 #define PKS_PLATFORM_VFS_H
 

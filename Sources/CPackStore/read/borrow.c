@@ -34,8 +34,7 @@ static pks_status check_piece(
 // MARK: - On several threads
 
 /// Checks a file slice by slice, on any number of threads. What fails is not told: it stays unchecked, and is met
-/// again. Nothing
-/// is begun after it.
+/// again. Nothing is begun after it.
 typedef struct checking {
   pks__effort effort;
   pks_snapshot *snapshot;

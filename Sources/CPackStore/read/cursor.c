@@ -2,8 +2,7 @@
 ///
 /// A cursor steps through the merged groups below its folder. For each group it says who wins, taking files that stand
 /// where others need folders into account (`namespace.h`). Children are found by skipping: after an implied folder the
-/// walk
-/// seeks to the first path behind it.
+/// walk seeks to the first path behind it.
 #include "base/memory.h"
 #include "read/namespace.h"
 

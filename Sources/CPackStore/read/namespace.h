@@ -32,8 +32,7 @@ pks_status pks__namespace_hidden_by_folder(
 pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit, const char *path, size_t length);
 
 /// The record behind an asset again. The asset is a file or link of this snapshot. FORKED in a forked child: each call
-/// that
-/// takes an asset begins here.
+/// that takes an asset begins here.
 pks_status pks__namespace_record(const pks_asset *asset, pks__hit *out, pks_error *error);
 
 /// The record behind a file. WRONG_KIND for anything else.

@@ -1,10 +1,9 @@
 /// Reading assets: from a record's pieces to bytes in the caller's memory.
 ///
 /// A read goes in *batches*: a few pieces that follow each other, about one frame's worth. Each thread that works on a
-/// read
-/// claims the next batch by moving the read's cursor, brings its bytes to their place, and claims again. So a large read
-/// is shared with as many threads as are idle, without a plan, an allocation or a lock; a small one is a batch or two on
-/// the caller's thread.
+/// read claims the next batch by moving the read's cursor, brings its bytes to their place, and claims again. So a
+/// large read is shared with as many threads as are idle, without a plan, an allocation or a lock; a small one is a
+/// batch or two on the caller's thread.
 ///
 /// A raw frame is checked whenever all of it is read, and once per process when parts of it are; a compressed one
 /// whenever it is decoded.

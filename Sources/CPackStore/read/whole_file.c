@@ -85,8 +85,7 @@ static pks_status materialise(const pks_asset *asset, const pks__id *key, pks_vf
 }
 
 /// The asset as a file of the cache, which the caller closes; made when it is not there. PKS_VFS_NO_FILE when it is
-/// smaller
-/// than `minimum` > 0, or when the cache will not have it.
+/// smaller than `minimum` > 0, or when the cache will not have it.
 static pks_status cached_file(
   const pks_asset *asset, const pks__hit *hit, uint64_t minimum, pks_vfs_file *file, pks_error *error
 ) {
@@ -180,8 +179,7 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
 }
 
 /// Decodes the asset into an empty file. Written, not mapped: a process that is forked meanwhile would hold the
-/// mapping, and
-/// what others may write to cannot be sealed.
+/// mapping, and what others may write to cannot be sealed.
 static pks_status fill_file(const pks_asset *asset, pks_vfs_file file, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   if (asset->size == 0) { return PKS_OK; }

@@ -224,8 +224,7 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
 // MARK: - Guessing
 
 /// Puts a version among those of a pack, the highest number first. Layouts that are no longer needed may lie about, as
-/// many
-/// as there are segments: what is above the limit takes no time.
+/// many as there are segments: what is above the limit takes no time.
 static pks_status insert_version(pks__pack_state *pack, const pks__version *version, pks_error *error) {
   enum { KEEP = PKS__VERSIONS_MAX };
   uint32_t at = 0, kept = pack->version_count < KEEP ? pack->version_count : KEEP - 1;

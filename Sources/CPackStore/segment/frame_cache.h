@@ -1,8 +1,7 @@
 /// Frames in decoded form that several threads read at a time: neighbours in what they do want the same ones.
 ///
 /// Of a few frames the ones used last are remembered. No thread waits for another's decoding: two who want a frame at
-/// once
-/// decode it twice.
+/// once decode it twice.
 #ifndef PKS_SEGMENT_FRAME_CACHE_H
 #define PKS_SEGMENT_FRAME_CACHE_H
 

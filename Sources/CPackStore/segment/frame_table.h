@@ -1,9 +1,8 @@
 /// Frame tables: what a client that does not have a segment must know to fetch frames of it.
 ///
-/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame
-/// lies, how
-/// long it is, stored and raw, and what the SHA-256 of its stored bytes is, so that a frame is known to be the right one
-/// before it is decoded. Of metadata segments it also says which page each frame holds.
+/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame lies,
+/// how long it is, stored and raw, and what the SHA-256 of its stored bytes is, so that a frame is known to be the
+/// right one before it is decoded. Of metadata segments it also says which page each frame holds.
 ///
 ///      0  8 bytes  "PKSFRAM0"
 ///      8  le32     version 0

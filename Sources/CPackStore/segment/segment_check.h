@@ -33,8 +33,7 @@ pks_status pks__segment_checker_open(pks__segment_checker *inspector, pks_error 
 void pks__segment_checker_close(pks__segment_checker *inspector);  ///< a zeroed one is fine
 
 /// Whether a failure says that bytes of the store are gone or not what they were. That a file may not be read, or that
-/// this
-/// process lacks something, says no such thing.
+/// this process lacks something, says no such thing.
 bool pks__error_is_damage(const pks_error *error);
 
 /// Checks every page of a table, and tells each that is bad.

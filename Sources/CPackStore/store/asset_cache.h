@@ -59,8 +59,8 @@ enum { PKS__CACHE_BLOCK = 1024 * 1024 };
 /// Takes the lock, makes room and the file. False when that cannot be had now: busy, over budget, no room, no folder.
 bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out);
 /// Appends bytes and sums them: whole blocks, but for what ends the file. Written, not mapped: the kernel keeps what
-/// comes
-/// in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the entry.
+/// comes in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the
+/// entry.
 bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, size_t byte_count);
 /// Gives the file, which is full, its name, and gives the lock back. As `pks__asset_cache_find`, for the new file.
 pks_vfs_file pks__asset_cache_finish(pks__asset_cache_entry *entry);

@@ -4,8 +4,7 @@
 
 /// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
 /// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored again. Pages
-/// are
-/// looked for in order to be read, which says what is wrong with them.
+/// are looked for in order to be read, which says what is wrong with them.
 static pks_status confirm(
   pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed,
   pks_error *error

@@ -26,8 +26,7 @@
 ///   what the slot is; if both count the higher generation, and of one generation the weaker promise.
 ///
 /// Only a lost slot can hide a commit, or a hurt one whose other copy is of a commit before. Generations' files say
-/// what it
-/// was (`control_recovery.h`). A writer mends the file first: all four copies are whole before a commit begins.
+/// what it was (`control_recovery.h`). A writer mends the file first: all four copies are whole before a commit begins.
 ///
 /// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files
 /// may be incomplete.
@@ -85,9 +84,9 @@ typedef struct pks__control {
 } pks__control;
 
 /// Reads the file, a few times if a copy is damaged, as a commit may be writing it; `boot_id` is the machine's now.
-/// CORRUPT
-/// when no slot counts, and then too `*out` has what there is; NEWER_FORMAT or OTHER_DRAFT when it is of another format,
-/// NOT_A_STORE when it is no control file at all. What damage hides is not looked for: see `pks__store_read_control`.
+/// CORRUPT when no slot counts, and then too `*out` has what there is; NEWER_FORMAT or OTHER_DRAFT when it is of
+/// another format, NOT_A_STORE when it is no control file at all. What damage hides is not looked for: see
+/// `pks__store_read_control`.
 pks_status pks__control_read(
   const pks_vfs *vfs, pks_vfs_file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
 );
@@ -104,9 +103,8 @@ bool pks__control_may_hide(const pks__control *control, size_t slot);
 
 /// Whether any copy is not what it should be.
 bool pks__control_needs_mending(const pks__control *control);
-/// Writes every copy that is not what it should be, and syncs if `sync`. Both slots are known. Nothing else is
-/// touched, so
-/// whatever becomes of it, what was known stays known.
+/// Writes every copy that is not what it should be, and syncs if `sync`. Both slots are known. Nothing else is touched,
+/// so whatever becomes of it, what was known stays known.
 pks_status pks__control_mend(
   const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, bool sync, pks_error *error
 );

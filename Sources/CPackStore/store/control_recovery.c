@@ -66,8 +66,7 @@ static pks_status judge(
 }
 
 /// Looks for the successor of the intact slot, which is durable: from the highest number down, as atomic commits in
-/// between
-/// may have been collected.
+/// between may have been collected.
 static pks_status find_successor(
   pks_store *store, const pks__control_slot *intact, pks__control_slot *out, bool *found, bool *is_sure,
   pks_error *error

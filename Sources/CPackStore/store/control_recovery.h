@@ -24,9 +24,8 @@
 ///     have been.
 ///
 /// A slot with one damaged copy whose other copy says something older than the intact slot may have lost the new
-/// content of
-/// the damaged one, if a crash kept the other from being written. There, too, what succeeds is adopted; but when there is
-/// nothing, then nothing was hidden: that commit was never confirmed.
+/// content of the damaged one, if a crash kept the other from being written. There, too, what succeeds is adopted; but
+/// when there is nothing, then nothing was hidden: that commit was never confirmed.
 ///
 /// What cannot be adopted may be a commit that was confirmed and is lost. Such a store opens at the intact slot's
 /// generation, `pks_store_check_control` says so, and writing is refused until a repair has settled it: the next commit

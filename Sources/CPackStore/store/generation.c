@@ -132,8 +132,7 @@ static bool wins(const pks__pack_state *a, const pks__pack_state *b) {
 }
 
 /// Shell sort with Knuth's gaps: linear where all but one are in order already, as they mostly are, and not quadratic
-/// where
-/// 65,535 packs come in the worst order.
+/// where 65,535 packs come in the worst order.
 void pks__generation_sort(pks__generation *generation) {
   pks__pack_state *packs = generation->packs;
   uint32_t gap = 1;

@@ -6,9 +6,8 @@
 ///
 /// In memory packs stand in the order in which they win: by the order of their origins (`origin.h`), then by priority,
 /// highest first, then first installed first; a pack's index is its rank. A pack's *number* is given once and never
-/// used again, so that records of a removed pack
-/// stay dead if one of the same name comes back. Packs that were removed but keep their history stand apart: they have
-/// versions and no assets.
+/// used again, so that records of a removed pack stay dead if one of the same name comes back. Packs that were removed
+/// but keep their history stand apart: they have versions and no assets.
 ///
 /// Kept versions of a pack stand in the order in which they were current, the last first. A new version drops those
 /// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until a user

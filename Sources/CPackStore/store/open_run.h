@@ -6,8 +6,7 @@
 
 /// The run of that name: one that a live snapshot has open, or opened now from `index/`, or from the folder `staging`
 /// (PKS_VFS_NO_FILE: none) of a transaction that has not moved it there yet. With a reference for the caller. CORRUPT
-/// when it
-/// is not the run that `ref` names.
+/// when it is not the run that `ref` names.
 pks_status pks__open_run_take(
   pks_store *store, const pks__run_ref *ref, pks_vfs_file staging, pks__open_run **out, pks_error *error
 );

@@ -15,9 +15,8 @@ static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
   return NULL;
 }
 
-/// A segment that was stored again because the one of that name is damaged takes its place: who has the other open
-/// goes on
-/// with it. The mutex is held.
+/// A segment that was stored again because the one of that name is damaged takes its place: who has the other open goes
+/// on with it. The mutex is held.
 static void forget_damaged(pks_store *store, const pks__segment_id *id) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
     pks__segment *known = store->segments[i].segment;

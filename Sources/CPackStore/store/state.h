@@ -16,8 +16,7 @@
 ///      held and did not bring along. Every public call asks `pks__store_is_ours` first, those that close too.
 ///
 /// Threads: `mutex` guards the list of snapshots and everything reference-counted. It is never held across a read of
-/// asset
-/// data.
+/// asset data.
 #ifndef PKS_STORE_STATE_H
 #define PKS_STORE_STATE_H
 

@@ -104,8 +104,7 @@ static pks_status write_file(
 }
 
 /// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so
-/// names
-/// are made again. The root is synced before, or a control file that was taken back could come back without them.
+/// names are made again. The root is synced before, or a control file that was taken back could come back without them.
 static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   char generation[PKS__INDEX_NAME];

@@ -2,9 +2,8 @@
 ///
 /// Every commit writes a slot of `CONTROL`, and in it a generation number above all that were there. Where a mapping
 /// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are
-/// hints: nothing is
-/// believed but that numbers which did not change mean a file that did not change. Whatever else they say, the control
-/// file is read and checked.
+/// hints: nothing is believed but that numbers which did not change mean a file that did not change. Whatever else they
+/// say, the control file is read and checked.
 ///
 /// Settled is a number G when a checked reading of the file found G to be the current generation and neither slot with a
 /// higher number in it. From there each commit leads to a slot with a higher one, and no slot comes to hold G that did

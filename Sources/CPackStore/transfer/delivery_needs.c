@@ -46,8 +46,7 @@ typedef struct scan {
 } scan;
 
 /// Whether no file, link or empty folder stands where the path needs a folder. Paths that begin like another one come
-/// right
-/// after it, so that those which begin this one are among those that begin the last.
+/// right after it, so that those which begin this one are among those that begin the last.
 static pks_status check_folders(scan *scan, const pks__catalog_entry *entry, pks_error *error) {
   const char *path = entry->path;
   uint64_t kept = 0;
@@ -519,9 +518,8 @@ static pks_status list_all_chunks(pks_delivery *delivery, uint64_t index, const 
 }
 
 /// A map asset of which nearly all is new comes as a whole, known chunks and repeated ones included: then it lies as a
-/// map
-/// asset must as soon as it is there, and need not be written twice. One of which a part came already goes on where that
-/// ends, or else only what is missing of it comes.
+/// map asset must as soon as it is there, and need not be written twice. One of which a part came already goes on where
+/// that ends, or else only what is missing of it comes.
 static pks_status complete_mapped(pks_delivery *delivery, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&delivery->files, pks__needy_file); i++) {
@@ -655,8 +653,7 @@ static pks_status plan_frame(
 }
 
 /// Bytes that will be written: frames that are kept as they are, chunks of others, and map assets that are laid out
-/// afresh
-/// for sure.
+/// afresh for sure.
 static uint64_t room_needed(const pks_delivery *delivery) {
   uint64_t bytes = 0, chunks = 0;
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&delivery->plan, pks__planned_frame); i++) {

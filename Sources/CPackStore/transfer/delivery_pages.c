@@ -69,8 +69,7 @@ pks__page_source pks__delivery_pages(pks_delivery *delivery) {
 // MARK: - Looking into pages
 
 /// Whether the page was met in this role before; it is from now on. Not asked of layouts, in which each file is met
-/// once a
-/// level.
+/// once a level.
 static pks_status was_seen(pks_delivery *delivery, const pks__page_task *task, bool *seen, pks_error *error) {
   *seen = false;
   if (task->role == PKS__ROLE_LAYOUT || task->role == PKS__ROLE_ROOT) { return PKS_OK; }

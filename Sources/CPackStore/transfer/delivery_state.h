@@ -1,8 +1,7 @@
 /// Deliveries: a version of a pack received from another store, frame by frame.
 ///
 /// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them,
-/// and
-/// keeps them. At its end it is an ingest of a known catalog, all of whose chunks are there (`ingest_version.c`).
+/// and keeps them. At its end it is an ingest of a known catalog, all of whose chunks are there (`ingest_version.c`).
 ///
 /// Definitions
 ///   site        where the version comes from: segments, of which a signed manifest names id, length, and the SHA-256

@@ -60,8 +60,7 @@ pks_status pks__transfer_staging_get_blob(
 );
 
 /// Lets the ingest's frames go to the folder, and takes up those that are there: segments, places, chunks. Nothing may
-/// have
-/// been added to it before. Every frame is read and its sum checked.
+/// have been added to it before. Every frame is read and its sum checked.
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error);
 /// Notes a frame that was written. It is journaled once its segment's buffer is flushed.
 pks_status pks__transfer_staging_note_frame(
