@@ -100,6 +100,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(

@@ -284,7 +284,7 @@ extension SiteFolder {
       return nil
     }
     guard signed.publicKey == key.publicKey else {
-      let reason = signed.publicKey.map { "the site is signed by another key, \($0)," } ?? "the site is not signed"
+      let reason = signed.publicKey.map { "the site is signed by another key, \($0)" } ?? "the site is not signed"
       var error = PackStoreError(.untrusted, reason, file: path.string)
       error.specificRemedy = "use the key that signed it: its clients would refuse any other"
       throw error

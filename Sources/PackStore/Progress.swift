@@ -30,7 +30,7 @@ extension Store.RepairProgress: Store.Progress {
 /// misses reports and delays nothing. It ends with the call. One task goes through it.
 ///
 /// The call is cancelled by ``cancel()``, with a task that waits for ``value``, with a task that goes through the
-/// sequence, and when the last reference to this is gone.
+/// sequence, and when the last reference to this is gone, iterators included.
 public final class ProgressTask<Report: Store.Progress, Success: Sendable>: AsyncSequence, Sendable {
   private let task: Task<Success, any Error>
   private let reports: AsyncStream<Report>
@@ -64,5 +64,19 @@ public final class ProgressTask<Report: Store.Progress, Success: Sendable>: Asyn
     }
   }
 
-  public func makeAsyncIterator() -> AsyncStream<Report>.AsyncIterator { reports.makeAsyncIterator() }
+  /// The newest report, again and again. The call goes on as long as it is asked.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate var reports: AsyncStream<Report>.AsyncIterator
+    fileprivate let owner: ProgressTask
+
+    public mutating func next() async -> Report? { await reports.next() }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Report? {
+      await reports.next(isolation: actor)
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(reports: reports.makeAsyncIterator(), owner: self)
+  }
 }

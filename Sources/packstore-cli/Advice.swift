@@ -8,7 +8,8 @@ extension PackStoreError {
   var advice: String? {
     switch topic {
     case .damagedRoot: "run 'packstore repair SITE' with the key that signed it"
-    case .lostRoot: "name its product with --product, and say with --expires or --no-expires how long it counts"
+    case .lostRoot:
+      "run 'packstore publish', naming its product with --product and saying with --expires or --no-expires how long it counts"
     case nil: specificRemedy ?? commandAdvice ?? (code == .refused ? nil : remedy)
     }
   }

@@ -59,10 +59,14 @@ extension Failure {
   }
 
   init(_ error: DeliveryError) {
-    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
+    let isURL = error.location?.contains("://") == true
+    // A file of this machine does not mend itself: the file of trusted keys, an archive, a site in a folder.
+    let isLocalDamage = error.code == .corrupt && error.location != nil && !isURL
+    self.init(
+      isLocalDamage ? .corrupt : FailureCode(error.code), escaped(error.finding),
+      remedy: error.advice.map { escaped($0) })
     facts.pack = error.pack
     facts.suggestions = error.suggestions
-    let isURL = error.location?.contains("://") == true
     facts.url = isURL ? error.location : nil
     facts.path = isURL ? nil : error.location
     facts.offset = error.offset
@@ -81,14 +85,15 @@ extension Failure {
 }
 
 extension PackStoreError {
-  /// Whether ``file`` is the name of a pack.
+  /// Whether ``file`` is the name of a pack. A conflict may also be about the store's control file.
   fileprivate var isAboutPack: Bool {
-    code == .held || code == .otherOrigin || code == .downgrade || code == .conflict
+    code == .held || code == .otherOrigin || code == .downgrade || (code == .conflict && file != "CONTROL")
   }
 
   /// ``file``, or of a read that failed the asset, which comes behind the store's file.
   fileprivate var concernedPath: String? {
-    guard let file, let separator = file.firstRange(of: ", asset ") else { return file }
+    let isRead = code == .corrupt || code == .ioError || code == .purged
+    guard let file, isRead, let separator = file.firstRange(of: ", asset ") else { return file }
     return String(file[separator.upperBound...])
   }
 }

@@ -60,24 +60,6 @@ enum FailureCode: String, CaseIterable, Encodable {
 }
 
 extension FailureCode {
-  var exitStatus: ProgramStatus {
-    switch self {
-    case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
-      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .purged, .inUse,
-      .noPack, .noHTTP:
-      .failed
-    case .usage, .invalidArgument, .invalidLocation: .usage
-    case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network
-    case .otherOrigin, .downgrade, .stale, .untrusted, .notSigned, .badSignature, .otherKey, .forkedRoot,
-      .fromTheFuture, .tooOld, .expired, .noKey:
-      .trust
-    case .noSpace: .space
-    case .busy, .conflict: .busy
-    case .corrupt, .dataLost, .siteCorrupt: .damage
-    case .cancelled: .cancelled
-    }
-  }
-
   /// Whether the same command may succeed later although its user changes nothing.
   var canRetry: Bool {
     switch self {

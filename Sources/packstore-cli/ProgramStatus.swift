@@ -18,3 +18,23 @@ enum ProgramStatus: Int32, CaseIterable {
   /// Ctrl-C or SIGTERM.
   case cancelled = 130
 }
+
+extension FailureCode {
+  var exitStatus: ProgramStatus {
+    switch self {
+    case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
+      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .purged, .inUse,
+      .noPack, .noHTTP:
+      .failed
+    case .usage, .invalidArgument, .invalidLocation: .usage
+    case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network
+    case .otherOrigin, .downgrade, .stale, .untrusted, .notSigned, .badSignature, .otherKey, .forkedRoot,
+      .fromTheFuture, .tooOld, .expired, .noKey:
+      .trust
+    case .noSpace: .space
+    case .busy, .conflict: .busy
+    case .corrupt, .dataLost, .siteCorrupt: .damage
+    case .cancelled: .cancelled
+    }
+  }
+}

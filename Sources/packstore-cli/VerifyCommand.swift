@@ -48,9 +48,9 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
   private func open() throws -> Store {
     do {
       return try store.openForReading()
-    } catch let error as PackStoreError where error.code == .corrupt || error.code == .ioError {
+    } catch let error as PackStoreError where error.code == .corrupt || error.systemError == .ioError {
       var failure = Failure(error)
-      failure.code = .corrupt  // what cannot be read is as good as lost
+      failure.code = .corrupt  // what the disk cannot read is as good as lost; what this user may not read is not
       failure.remedy = repairAdvice(for: escaped(store.store))
       throw failure
     }

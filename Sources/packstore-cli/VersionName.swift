@@ -71,6 +71,10 @@ struct VersionName: Sendable {
 
   /// For a publisher. The current version stays what it is when the publication reads it.
   func publishedPack(in snapshot: Snapshot) throws -> Site.PublishedPack {
+    // One that was removed has versions, too, as long as its history is kept.
+    guard snapshot.packs.contains(where: { $0.id == pack }) else {
+      throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id))
+    }
     let version = try find(in: snapshot)
     return Site.PublishedPack(pack, version: which == nil || which == .current ? nil : version.number)
   }

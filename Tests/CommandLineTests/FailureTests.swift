@@ -181,6 +181,45 @@ import Testing
     #expect(playground.tree("out") == ["b"])
   }
 
+  /// What is damaged on this machine stays so, however often a command is tried.
+  @Test func localDamageIsNoReasonToTryAgain() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.packstore("pull", "device", "site", "-q")
+    try playground.write("no such file of keys", to: "device/trust")
+    let trust = try fail("pull", "device", "site", status: .damage, code: "corrupt")
+    #expect(trust["retry"] as? Bool == false && (trust["path"] as? String)?.hasSuffix("trust") == true)
+    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    try playground.write(playground.read("P.pack").dropLast(50_000), to: "P.pack")
+    let archive = try fail("import", "other", "P.pack", status: .damage, code: "corrupt")
+    #expect(archive["retry"] as? Bool == false)
+  }
+
+  /// A store that this process cannot read may be sound.
+  @Test func whatCannotBeOpenedIsNotDamaged() throws {
+    try playground.remove("store/CONTROL")
+    try playground.makeFolder("store/CONTROL")
+    let run = try playground.packstore("verify", "store")
+    #expect(run.status != 7, "\(run.errors)")
+  }
+
+  /// Neither a key nor a site is made for a pack that is not there, also when its history is.
+  @Test func publishingARemovedPackMakesNothing() throws {
+    try playground.packstore("remove", "store", "P", "--keep-history", "-q")
+    for pack in ["P", "P@1"] {
+      try fail("publish", "store", "site", pack, "--key", "key", status: .failed, code: "not_found")
+      try fail("package", "store", pack, "-o", "P.pack", "--key", "key", status: .failed, code: "not_found")
+    }
+    for name in ["site", "key", "P.pack"] { #expect(!pathExists(FilePath("\(playground.path)/\(name)")), "\(name)") }
+  }
+
+  /// Options that are named in an error are options of the command that is named.
+  @Test func aLostRootLeadsToPublish() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.remove("site/root")
+    let run = try playground.packstore("unpublish", "site", "P", "--key", "key")
+    #expect(run.status != 0 && run.errors.contains("packstore publish"), "\(run.errors)")
+  }
+
   // MARK: - What is said elsewhere
 
   @Test func warningsAreObjects() throws {

@@ -32,9 +32,7 @@ static pks_status find_from(
   }
   char version[PKS__PACK_NAME_MAX + 32];
   (void)snprintf(version, sizeof version, "%s@%llu", header->pack, (unsigned long long)header->from_number);
-  return pks__fail(
-    error, PKS_NOT_FOUND, "the version that the delta begins with is not kept here", version, PKS_NO_OFFSET
-  );
+  return pks__fail(error, PKS_NOT_FOUND, "not kept here, but needed to apply this delta", version, PKS_NO_OFFSET);
 }
 
 static pks_status check_digest(const pks__delta_file *file, const uint8_t *wanted, pks_error *error) {

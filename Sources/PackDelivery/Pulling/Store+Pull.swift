@@ -72,7 +72,10 @@ extension Store {
 /// The folder of a `file:` URL.
 private func path(ofFileURL text: String) throws -> String {
   guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
-  else { throw DeliveryError(.invalidLocation, "'\(text)' is not the URL of a folder on this machine", at: text) }
+  else {
+    let shown = withoutUser(text)
+    throw DeliveryError(.invalidLocation, "'\(shown)' is not the URL of a folder on this machine", at: shown)
+  }
   return url.path
 }
 

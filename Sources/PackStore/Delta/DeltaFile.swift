@@ -37,7 +37,7 @@ public final class DeltaFile: Sendable {
       case .key(let key): signer == key
       }
     guard !isTrusted else { return }
-    let reason = signer.map { "the delta is signed by another key, \($0)," } ?? "the delta is not signed"
+    let reason = signer.map { "the delta is signed by another key, \($0)" } ?? "the delta is not signed"
     var error = PackStoreError(.untrusted, reason, file: path.string)
     error.specificRemedy = signer == nil ? "get it from its publisher" : "ask the publisher whose key that is"
     throw error
