@@ -14,7 +14,7 @@ struct DynamicLibrary: @unchecked Sendable {
     self.name = name
   }
 
-  /// The function `symbol`. `type` is its type, `@convention(c)`: nobody checks that it is.
+  /// The function `symbol`. `type` is its type, `@convention(c)`: nothing checks that it is.
   func function<Function>(_ symbol: String, as type: Function.Type = Function.self) throws -> Function {
     guard let address = dlsym(handle, symbol) else { throw Unavailable("\(name) has no \(symbol)") }
     return unsafeBitCast(address, to: type)

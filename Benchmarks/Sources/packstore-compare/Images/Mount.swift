@@ -34,7 +34,7 @@ final class Mount: Sendable {
   func unmount(_ folder: String) {
     folders.withLock { folders in
       guard folders.remove(folder) != nil else { return }
-      // Somebody may still read, when the benchmark is interrupted: then it goes away after them.
+      // A process may still read when the benchmark is interrupted: then it goes away after that.
       if umount2(folder, 0) != 0 { umount2(folder, CInt(MNT_DETACH)) }
     }
   }

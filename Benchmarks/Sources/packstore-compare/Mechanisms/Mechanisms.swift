@@ -115,7 +115,7 @@ private struct Trials {
     let comparison = Comparison(
       title: "Reading into fresh memory",
       explanation:
-        "Every asset into memory that nobody has touched, in pages as the system gives them, or asked for in huge ones.",
+        "Every asset into memory that was not touched before, in pages as the system gives them, or asked for in huge ones.",
       quantity: .throughput)
     let turns = [false, true].map { huge in
       Turn(name: huge ? "huge pages" : "pages", isLimit: !huge) {

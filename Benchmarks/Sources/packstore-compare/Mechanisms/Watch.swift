@@ -62,7 +62,7 @@ struct Watch: Workload {
 
   private func compare(_ session: Session, _ title: String, _ turns: [Turn]) -> Comparison {
     var comparison = Comparison(
-      title: title, explanation: "\(grouped(count)) times on one thread, of a store that nobody writes to.",
+      title: title, explanation: "\(grouped(count)) times on one thread, of a store that nothing writes to.",
       quantity: .timePerOperation)
     comparison.limit = turns.first { $0.isLimit }?.name
     comparison.take(turns, session.repetitions)
@@ -78,7 +78,7 @@ private final class WatchedStore {
   init(_ path: String, isMapped: Bool) throws {
     let file = path + "/CONTROL"
     control = open(file, O_RDONLY | O_CLOEXEC)
-    // A file that anybody may write to is not mapped.
+    // A file that every user may write to is not mapped.
     if !isMapped { chmod(file, 0o666) }
     defer { if !isMapped { chmod(file, 0o644) } }
     var store: OpaquePointer?

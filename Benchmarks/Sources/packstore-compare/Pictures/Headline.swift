@@ -43,7 +43,7 @@ extension Headline {
   }
 }
 
-/// What a headline asks, and whom.
+/// What a headline asks, and of which participants.
 private struct Question {
   let title: String
   /// The comparison's heading.

@@ -34,7 +34,7 @@ struct CommandLineTool: Contestant {
   }
 }
 
-/// There is nothing to open: a process opens everything anew.
+/// There is nothing to open: each process opens everything again.
 private final class CommandLineReader: AssetReader {
   private let extract: (String) throws -> Void
 

@@ -14,7 +14,7 @@ struct Program: Sendable {
     self.name = name
     let own = Bundle.main.executableURL.map { [$0.resolvingSymlinksInPath().deletingLastPathComponent().path] } ?? []
     let onPath = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-    // Where the PATH of somebody who is not root may not lead.
+    // Where the PATH of a user other than root may not lead.
     let folders = own + onPath + ["/usr/sbin", "/sbin"]
     path = folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
   }
@@ -82,8 +82,8 @@ struct Program: Sendable {
     return (output, ProgramUsage(seconds: seconds, resources, watched))
   }
 
-  /// Ends what runs, and lets nothing begin any more: nobody writes to folders that are about to be removed, or mounts
-  /// anew what was unmounted.
+  /// Ends what runs, and lets nothing begin any more: nothing writes to folders that are about to be removed, or mounts
+  /// again what was unmounted.
   static func endAll() {
     running.withLock { running in
       for process in running.processes { kill(process, SIGKILL) }
@@ -168,7 +168,7 @@ extension Program {
     let watch = isWatched ? ProgramMemoryWatch(process) : nil
     let deadline = limit.map { Deadline(process, after: $0) }
     let result = Result { try body(ends[0]) }
-    // Else a program that has more to say would wait for somebody to listen.
+    // Else a program that has more to say would wait for a reader.
     close(ends[0])
     ends[0] = -1
     let (status, resources, watched) = Self.wait(for: process, watch)
@@ -208,7 +208,7 @@ extension Program {
   private static func wait(
     for process: pid_t, _ watch: ProgramMemoryWatch?
   ) -> (status: CInt, resources: rusage, watched: ProgramUsage.Watched) {
-    // The number is the process's own until it has been waited for: only then may it leave the list, and nobody look at it.
+    // The number is the process's own until it has been waited for: only then may it leave the list, and until then no signal goes to another process.
     var info = siginfo_t()
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     let watched = ProgramUsage.Watched(

@@ -75,7 +75,7 @@ final class UpdateTrial {
   }
 }
 
-/// Above so many bytes of either version somebody is not tried, and why.
+/// Above so many bytes of either version a participant is not tried, and why.
 struct SizeLimit {
   let byteCount: Int
   let reason: String

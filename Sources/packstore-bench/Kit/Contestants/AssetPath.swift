@@ -10,7 +10,7 @@ struct AssetPath {
   let string: String
 }
 
-/// Paths in the order in which they are asked for, their bytes back to back in memory in that order: whoever asks has
+/// Paths in the order in which they are asked for, their bytes back to back in memory in that order: the caller has
 /// the path at hand, so reading it should not cost a cache miss. Never changes, so that any thread may use it.
 final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
   let startIndex = 0

@@ -15,7 +15,7 @@ protocol Contestant: Sendable {
   var name: String { get }
 
   /// How it is set up, in one line without paths: version, level, block size, how it is mounted,
-  /// whether it compresses, checks and syncs: whoever compares must know what was not done.
+  /// whether it compresses, checks and syncs: a reader of the comparison must know what was not done.
   var note: String { get }
 
   /// Why it cannot take part on this machine (`mksquashfs is not installed`), or nil. It is then left out, and the

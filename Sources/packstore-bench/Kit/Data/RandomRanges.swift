@@ -25,7 +25,7 @@ struct RandomRanges {
     }
   }
 
-  /// One range in the first half of every `stretch` bytes of each asset, in random order: so far apart that nobody finds
+  /// One range in the first half of every `stretch` bytes of each asset, in random order: so far apart that no contestant finds
   /// one decoded because its neighbour was read.
   init(_ dataSet: DataSet, length: Int, oneIn stretch: Int, seed: UInt64) {
     precondition(length <= stretch / 2)

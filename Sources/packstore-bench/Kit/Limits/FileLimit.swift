@@ -61,7 +61,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     try readFully(files[asset], at: offset, into: memory, dataSet.paths[asset])
   }
 
-  /// Maps every file anew and touches each cache line.
+  /// Maps every file again and touches each cache line.
   func mapAndTouch() throws -> Int {
     for path in dataSet.paths { Sink.shared.take(try MappedFile(path, in: folder).withBytes(touchEveryLine)) }
     return dataSet.byteCount

@@ -12,7 +12,7 @@ final class FrameLimit: Sendable {
     encoded = try EncodedFrames(frames)
   }
 
-  /// Where each frame's raw bytes go: one after another, beginning anew where the memory ends.
+  /// Where each frame's raw bytes go: one after another, from its beginning again where the memory ends.
   private func places(in room: Int) -> [Int] {
     var next = 0
     return frames.frames.map { frame in

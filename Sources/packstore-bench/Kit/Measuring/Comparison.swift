@@ -1,7 +1,7 @@
 /// One question, answered by several participants who took turns.
 struct Comparison: Codable {
   let title: String
-  /// What is measured and how, for whoever reads the report.
+  /// What is measured and how, for the reader of the report.
   let explanation: String
   let quantity: Quantity
   /// For the same question asked at several sizes: which series this belongs to, and the size.

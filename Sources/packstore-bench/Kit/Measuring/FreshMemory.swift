@@ -1,6 +1,6 @@
 import Foundation
 
-/// Memory that no page has been touched of yet: whoever writes to it first pays for the page faults. Given back when it
+/// Memory that no page has been touched of yet: the first writer pays for the page faults. Given back when it
 /// goes.
 final class FreshMemory {
   let bytes: UnsafeMutableRawBufferPointer

@@ -12,7 +12,7 @@ enum ReaderWork {
   var title: String { self == .store ? "reader" : "thread without a store" }
 }
 
-/// Times each round of a reader, while another thread swaps or nobody does.
+/// Times each round of a reader, while another thread swaps or none does.
 struct ReaderPause {
   private let swapper: PackStoreSwapper
   private let source: SwapSource
@@ -73,7 +73,7 @@ struct ReaderPause {
   }
 }
 
-/// Used by one thread at a time, as whoever carries it there sees to.
+/// Used by one thread at a time, as the code that carries it there sees to.
 private struct Carried<Value>: @unchecked Sendable {
   let value: Value
 }

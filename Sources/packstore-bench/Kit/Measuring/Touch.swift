@@ -12,7 +12,7 @@ func touchEveryLine(_ bytes: UnsafeRawBufferPointer) -> Int {
   return Int(truncatingIfNeeded: sum)
 }
 
-/// Where results go that nobody asks for, so that computing them cannot be left out.
+/// Where results go that nothing uses, so that computing them cannot be left out.
 final class Sink: @unchecked Sendable {
   static let shared = Sink()
 

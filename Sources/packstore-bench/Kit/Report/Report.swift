@@ -59,7 +59,7 @@ extension Report {
     cacheState = "page cache warm" + cold
   }
 
-  /// Somebody delivered wrong bytes or broke down, other than by not being available.
+  /// A contestant delivered wrong bytes or broke down, other than by not being available.
   var hasFailures: Bool {
     sections.flatMap(\.comparisons).flatMap(\.absences).contains { $0.reason.hasPrefix("failed") }
   }

@@ -25,7 +25,7 @@ extension Comparison {
       let largest = entries.map { statistics(of: $0).median }.max() ?? 0
       return largest < 4e6 ? Unit(symbol: "KiB", perOne: 1 / 1024) : Unit(symbol: "MB", perOne: 1e-6)
     case .timePerOperation, .duration:
-      // Limits may be far shorter than what anybody else can reach.
+      // Limits may be far shorter than what any contestant can reach.
       let contestants = entries.filter { !$0.isLimit }
       return .time(shortest: (contestants.isEmpty ? entries : contestants).map { statistics(of: $0).median }.min() ?? 1)
     }

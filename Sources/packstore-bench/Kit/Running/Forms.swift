@@ -55,7 +55,7 @@ struct Form {
     try contestant.open(dataSet, in: folder, threadCount: threadCount)
   }
 
-  /// Opens it for a first read: nobody has decoded anything yet.
+  /// Opens it for a first read: nothing has been decoded yet.
   func openUnread(threadCount: Int) throws -> any AssetReader {
     let reader = try open(threadCount: threadCount)
     try contestant.forgetDecoded(dataSet, in: folder)

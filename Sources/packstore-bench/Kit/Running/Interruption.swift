@@ -6,10 +6,10 @@ import Synchronization
 enum Interruption {
   private static let isUnderWay = Atomic(false)
 
-  /// From the keyboard, from a terminal that went away, from whoever read the output and stopped.
+  /// From the keyboard, from a terminal that went away, from a reader of the output that stopped.
   static let signals = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
 
-  /// Lets `cleanUp` run and the process end when it is told to.
+  /// Lets `cleanUp` run and the process end on a signal.
   ///
   /// - Returns: what does it, as long as it is kept.
   static func handle(_ cleanUp: @escaping () -> Void) -> [any DispatchSourceSignal] {
@@ -43,7 +43,7 @@ enum Interruption {
   }
 }
 
-/// Carried to another thread by whoever knows that this does no harm: the process ends there.
+/// Carried to another thread by code that knows that this does no harm: the process ends there.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
 

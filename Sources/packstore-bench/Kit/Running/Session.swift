@@ -41,13 +41,13 @@ final class Session {
     allowManyOpenFiles()
   }
 
-  /// Those whose names begin so, whatever their case and commas; everybody when nobody is named.
+  /// Those whose names begin so, whatever their case and commas; all when none is named.
   private static func chosen(_ contestants: [any Contestant], _ names: [String]) throws -> [any Contestant] {
     guard !names.isEmpty else { return contestants }
     func plain(_ name: String) -> String { name.lowercased().filter { $0 != "," } }
     for name in names where !contestants.contains(where: { plain($0.name).hasPrefix(plain(name)) }) {
       let known = contestants.map { "'\(plain($0.name))'" }.joined(separator: ", ")
-      throw ValidationError("--only: nobody's name begins with '\(name)'; there are \(known)")
+      throw ValidationError("--only: no name begins with '\(name)'; there are \(known)")
     }
     return contestants.filter { contestant in names.contains { plain(contestant.name).hasPrefix(plain($0)) } }
   }
@@ -69,7 +69,7 @@ final class Session {
   /// Does away with a folder that a turn filled with a form of the data set, or with its files.
   ///
   /// Where the disk has room for those of all turns, they are removed when everything is measured: an ext4 without a journal
-  /// gives no inode away again for minutes, and looks at each of these whenever a file is made; who takes turns with somebody
+  /// gives no inode away again for minutes, and looks at each of these whenever a file is made; who takes turns with another
   /// that removes thousands of files measures nothing else.
   func discard(_ folder: String, of dataSet: DataSet) {
     if freeAtStart / Self.turnsAtMost >= dataSet.byteCount {

@@ -99,7 +99,7 @@ private struct LargeReads {
   private func wholeIntoMemory(_ frames: FrameLimit?) -> Comparison {
     var comparison = comparison(
       "first read, into memory that is there",
-      "Everything opened anew, then every asset read whole into the same memory, with up to \(threads) for one read.")
+      "Everything opened again, then every asset read whole into the same memory, with up to \(threads) for one read.")
     var limits = [memcpyLimit, mapLimit] + readLimits
     if let frames { limits += decodeLimits(frames) { _ in memory.bytes } }
     comparison.limit = limits.last?.name
@@ -115,7 +115,7 @@ private struct LargeReads {
   private func wholeIntoFreshMemory(_ frames: FrameLimit?) -> Comparison {
     var comparison = comparison(
       "first read, into fresh memory",
-      "As before, but each asset goes to memory that nobody has touched: the time of the page faults is counted.")
+      "As before, but each asset goes to memory that was not touched before: the time of the page faults is counted.")
     let reads = Set([1, threadCount]).sorted().map { threadCount in
       Turn(name: "pread() of the plain files, fresh memory, \(counted(threadCount, "thread"))", isLimit: true) {
         try withFreshMemory { memory in try Sample.of { try files.readAll(threadCount: threadCount, into: memory) } }
@@ -171,7 +171,7 @@ private struct LargeReads {
     }
   }
 
-  // MARK: - Whole assets in memory that somebody else provides
+  // MARK: - Whole assets in memory that the contestant provides
 
   private func contentsAgain() -> Comparison {
     var comparison = comparison(
@@ -192,7 +192,7 @@ private struct LargeReads {
   private func borrowedFirst() -> Comparison {
     var comparison = comparison(
       "without a copy, first touch",
-      "Opened anew; each asset as mapped memory, one byte of each cache line is read. PackStore verifies checksums here."
+      "Opened again; each asset as mapped memory, one byte of each cache line is read. PackStore verifies checksums here."
     )
     comparison.limit = mapLimit.name
     return run(comparison, .borrow, limits: [mapLimit]) { form in
@@ -231,14 +231,14 @@ private struct LargeReads {
     return try ranges(places, length, comparison, frames) { try $0.open(threadCount: threadCount) }
   }
 
-  /// Ranges that nobody has decoded before.
+  /// Ranges that were not decoded before.
   private func rangesOnce(_ frames: FrameLimit?) throws -> Comparison {
     let (length, stretch) = (64 << 10, 512 << 10)
     let places = RandomRanges(dataSet, length: length, oneIn: stretch, seed: session.options.seed)
     let comparison = comparison(
       "\(binarySize(length)) at random, each place once",
       "\(grouped(places.all.count)) ranges in random order, one in every \(binarySize(stretch)), each read once after "
-        + "opening anew: no two share a block or a frame that somebody keeps decoded.",
+        + "opening again: no two share a block or a frame that a contestant keeps decoded.",
       .timePerOperation)
     return try ranges(places, length, comparison, frames) { try $0.openUnread(threadCount: threadCount) }
   }

@@ -31,7 +31,7 @@ struct Scan: Workload {
     let memory = Buffer(byteCount: dataSet.longest)
     var comparison = Comparison(
       title: isCold ? "Read every asset in order, cold" : "Read every asset in order",
-      explanation: "Opened anew; each asset whole, to the same memory, in the order that suits the contestant. "
+      explanation: "Opened again; each asset whole, to the same memory, in the order that suits the contestant. "
         + "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB.",
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .scan, &comparison, oneInterface: true)

@@ -172,7 +172,7 @@ private final class SwapTrial {
       title: "Longest pause of a reader",
       explanation:
         "A thread opens the newest snapshot and reads one asset, again and again; the longest time that one round took in "
-        + "\(decimals(seconds, 1)) s. Meanwhile another thread swaps as fast as it can, or nobody does. What a thread without "
+        + "\(decimals(seconds, 1)) s. Meanwhile another thread swaps as fast as it can, or none does. What a thread without "
         + "a store suffers is the machine's doing. In a store of \(grouped(count)) assets.",
       quantity: .duration)
     let turns = [ReaderWork.store, .nothing].flatMap { work in

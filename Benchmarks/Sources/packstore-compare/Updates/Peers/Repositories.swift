@@ -1,6 +1,6 @@
 import Foundation
 
-/// A backup program's repository: what the second version adds to it. Nobody restores in part, so there is no client.
+/// A backup program's repository: what the second version adds to it. None restores in part, so there is no client.
 struct RepositoryProgram: UpdateParticipant {
   let name: String
   let key: String

@@ -12,7 +12,7 @@ struct LogarithmicAxis {
     let positive = values.filter { $0 > 0 && $0.isFinite }
     let least = log10(positive.min() ?? 1)
     let most = log10(positive.max() ?? 10)
-    // A little room at both ends; and a factor of ten at least, lest a few percent look like much.
+    // A little room at both ends; and a factor of ten at least, so that a few percent do not look like much.
     let room = max((most - least) * 0.04, (1 - (most - least)) / 2)
     low = least - room
     high = most + room
