@@ -48,12 +48,17 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
   private func open() throws -> Store {
     do {
       return try store.openForReading()
-    } catch let error as PackStoreError where error.code == .corrupt || error.systemError == .ioError {
+    } catch let error as PackStoreError where error.code == .corrupt || isLoss(error) {
       var failure = Failure(error)
-      failure.code = .corrupt  // what the disk cannot read is as good as lost; what this user may not read is not
+      failure.code = .corrupt
       failure.remedy = repairAdvice(for: escaped(store.store))
       throw failure
     }
+  }
+
+  /// A file that is gone, or that the disk cannot read; one that this user may not read is not lost.
+  private func isLoss(_ error: PackStoreError) -> Bool {
+    error.code == .ioError && (error.systemError == .ioError || error.systemError == .noSuchFileOrDirectory)
   }
 
   private func summary(_ result: Store.VerifyResult) -> String {
