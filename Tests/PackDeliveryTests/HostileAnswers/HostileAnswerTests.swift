@@ -48,7 +48,9 @@
       let outcome = await device.pull(into: store, asked)
       let requestCount = device.server.replaceFaultAndForgetRequests()
       #expect(answers.count > 0, "\(name): nothing asked for it")
-      #expect(row.outcomes[asked]!.names.contains(outcome.name), "\(name): \(outcome)")
+      let expected = row.outcomes[asked]!.names
+      let isExpected = expected.contains(outcome.name) || (expected.contains("badResponse") && isLateBreak(outcome))
+      #expect(isExpected, "\(name): \(outcome)")
       #expect(requestCount <= Self.requestLimit, "\(name): \(requestCount) requests")
       let wasPulled = outcome.name == "pulled"
       try device.check(store, isNew: wasPulled, "\(name): \(outcome)")
@@ -57,6 +59,13 @@
         return nil
       }
       return wasPulled ? nil : store
+    }
+
+    /// Bytes after an answer break its connection, which the next request may be using by then: it is that request's last
+    /// attempt that fails, and not for its own answer.
+    private func isLateBreak(_ outcome: PullOutcome) -> Bool {
+      let text = "\(outcome)"
+      return outcome.name == "unreachable" && (text.contains("closed channel") || text.contains("Connection Closed"))
     }
 
     /// That a store can be brought up to date, whatever pulls left in it.
