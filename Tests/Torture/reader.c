@@ -63,6 +63,7 @@ static bool open_newest(reader *reader, held_snapshot *held) {
   if (!succeeded(&reader->failure, "snapshot", status, &error)) { return false; }
   held->generation = pks_snapshot_generation(held->snapshot);
   atomic_fetch_add(&reader->part->figures->snapshots, 1);
+  part_note_work(reader->part->work);
   if (held->generation < committed) { return fail(&reader->failure, "an old generation was opened"); }
   if (board_find(board, held->generation, &held->state)) {
     return check_packs(&reader->checker, held->snapshot, &held->state);

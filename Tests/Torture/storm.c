@@ -1,7 +1,9 @@
 #include "storm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,9 @@
 #include "sha256.h"
 #include "step.h"
 
+/// Opened snapshots and swaps, at most, of all processes together.
+enum { ROUNDS_BETWEEN_KILLS = 100 };
+
 typedef struct child {
   pid_t id;
   bool was_killed;  ///< by the storm
@@ -33,6 +38,7 @@ typedef struct storm {
   child children[PROCESS_COUNT];
   uint64_t random;
   double begin;
+  int work[2];  ///< a pipe: a byte for each piece of work that a process of the storm did, and for each that ended
   char store[4096], cache[4096], sources[4096];
 } storm;
 
@@ -45,6 +51,11 @@ static double seconds_now(void) {
 static const char *part_name(uint32_t number) { return number == WRITER ? "the writer" : "a reader"; }
 
 // MARK: - Processes
+
+void part_note_work(int work) {
+  ssize_t count = write(work, "", 1);
+  (void)count;  // the pipe is full: the storm has fallen behind, and needs no more
+}
 
 static bool start(storm *storm, uint32_t number) {
   process_figures *figures = &storm->board->processes[number];
@@ -59,13 +70,15 @@ static bool start(storm *storm, uint32_t number) {
     .sources = storm->sources,
     .number = number,
     .seed = seed,
-    .kill_at = kill_at};
+    .kill_at = kill_at,
+    .work = storm->work[1]};
   atomic_store(&figures->killed_itself, 0);
   atomic_fetch_add(&figures->started, 1);
   (void)fflush(NULL);
   pid_t id = fork();
   if (id < 0) { return fail(storm->failure, "cannot fork: %s", strerror(errno)); }
   if (id == 0) {
+    (void)signal(SIGCHLD, SIG_DFL);
 #if defined(__linux__)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -115,10 +128,41 @@ static bool goes_on(const storm *storm) {
   return has_swaps && seconds_now() - storm->begin < storm->options->seconds;
 }
 
-/// Between two kills the processes have some time of their own.
+static int work_of_signals = -1;
+
+/// A process that ended counts as work, so that nothing is waited for that no process is left to do.
+static void note_signal(int number) {
+  int saved = errno;
+  (void)number;
+  part_note_work(work_of_signals);
+  errno = saved;
+}
+
+static bool watch_work(storm *storm) {
+  struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
+  if (pipe(storm->work) != 0) { return fail(storm->failure, "cannot make a pipe: %s", strerror(errno)); }
+  work_of_signals = storm->work[1];
+  for (int i = 0; i < 2; i++) { (void)fcntl(storm->work[i], F_SETFL, O_NONBLOCK); }
+  return sigaction(SIGCHLD, &action, NULL) == 0 || fail(storm->failure, "cannot watch processes: %s", strerror(errno));
+}
+
+static void unwatch_work(storm *storm) {
+  (void)signal(SIGCHLD, SIG_DFL);
+  for (int i = 0; i < 2; i++) { (void)close(storm->work[i]); }
+}
+
+/// Between two kills the processes do some work; what they did before does not count.
 static void let_them_work(storm *storm) {
-  struct timespec pause = {.tv_nsec = (long)(5 + random_below(&storm->random, 120)) * 1000000};
-  (void)nanosleep(&pause, NULL);
+  char bytes[512];
+  while (read(storm->work[0], bytes, sizeof bytes) > 0) {}
+  uint64_t wanted = 1 + random_below(&storm->random, ROUNDS_BETWEEN_KILLS);
+  while (wanted > 0 && goes_on(storm)) {
+    struct pollfd work = {.fd = storm->work[0], .events = POLLIN};
+    double left = storm->options->seconds - (seconds_now() - storm->begin);
+    (void)poll(&work, 1, left > 0 ? (int)(left < 3600 ? left * 1000 + 1 : 3600000) : 0);
+    ssize_t count = read(storm->work[0], bytes, wanted < sizeof bytes ? (size_t)wanted : sizeof bytes);
+    if (count > 0) { wanted -= (uint64_t)count; }
+  }
 }
 
 static void kill_one(storm *storm) {
@@ -244,7 +288,11 @@ bool storm_run(const storm_options *options, storm_figures *figures, failure *fa
     .options = options, .figures = figures, .failure = failure, .random = options->seed, .begin = seconds_now()};
   storm.board = board_create();
   if (!storm.board) { return fail(failure, "out of memory"); }
-  bool good = set_up(&storm) && rage(&storm);
+  bool good = set_up(&storm) && watch_work(&storm);
+  if (good) {
+    good = rage(&storm);
+    unwatch_work(&storm);
+  }
   add_up(&storm);
   good = good && clean_up(&storm);
   board_destroy(storm.board);

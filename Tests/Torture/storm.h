@@ -1,6 +1,5 @@
 /// A storm: one process swaps versions of packs as fast as it can, eight read, all of them are killed again and again,
-/// and
-/// every byte that is read is compared with what the snapshot's version must have.
+/// and every byte that is read is compared with what the snapshot's version must have.
 #ifndef TORTURE_STORM_H
 #define TORTURE_STORM_H
 
@@ -38,7 +37,12 @@ typedef struct part {
   uint32_t number;
   uint64_t seed;     ///< everything random in this process
   uint64_t kill_at;  ///< the call before which it kills itself; 0: never
+  int work;          ///< see `part_note_work`
 } part;
+
+/// Says that a snapshot was opened or a version swapped: a byte into the pipe that the storm waits at. Of many that it
+/// does not read in time some are lost. Safe in a handler of signals.
+void part_note_work(int work);
 
 /// Both return whether all was well when the storm was over.
 bool reader_run(const part *part);

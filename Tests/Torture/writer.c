@@ -89,6 +89,7 @@ static bool commit(writer *writer, const step *step, pks_txn *txn) {
   atomic_store(&writer->part->board->committed, generation);
   writer->state = next;
   atomic_fetch_add(&figures->swaps, 1);
+  part_note_work(writer->part->work);
   if (step->durability == PKS_DURABLE) { atomic_fetch_add(&figures->durable_swaps, 1); }
   return true;
 }
