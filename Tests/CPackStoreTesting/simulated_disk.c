@@ -386,8 +386,7 @@ static void area_protect(const sim__node *file, bool writable) {
 }
 
 /// Lets the mapping show the live bytes of a range, after these changed. Whole pages up to the end of the file are
-/// accessible, as
-/// in a real mapping; beyond it is a fault.
+/// accessible, as in a real mapping; beyond it is a fault.
 static void area_show(sim__node *file, uint64_t offset, uint64_t byte_count) {
   if (file->area == NULL) { return; }
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -443,8 +442,7 @@ static void log_size(sim__node *file) {
 }
 
 /// One piece: part of one sector. A sector that did not change is not logged, as its states would be equal, unless the
-/// disk may
-/// hold something else than the live image.
+/// disk may hold something else than the live image.
 static void write_piece(sim__node *file, uint64_t offset, const uint8_t *bytes, size_t byte_count) {
   uint64_t start = offset - offset % SIM__SECTOR;
   uint8_t before[SIM__SECTOR];

@@ -266,8 +266,7 @@ typedef struct sim__verdict {
 } sim__verdict;
 
 /// Every call of the seam passes here first, and does nothing but report when `error` or `lies` is set. A write and a
-/// `sync` that
-/// fail by injection have their effects nevertheless. `other_path` may be NULL.
+/// `sync` that fail by injection have their effects nevertheless. `other_path` may be NULL.
 sim__verdict sim__enter_from(
   const void *site, sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path
 );

@@ -1,6 +1,5 @@
 /// The seam in front of the simulated disk: what a kernel and a process do. Each call first passes `sim__enter`, which
-/// may refuse
-/// it, and ends in `sim__traced`.
+/// may refuse it, and ends in `sim__traced`.
 #include "simulated_disk.h"
 
 #include <errno.h>

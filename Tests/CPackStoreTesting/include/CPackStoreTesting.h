@@ -1,8 +1,8 @@
 /// A disk that exists only in memory, and that fails as real ones do.
 ///
 /// `sim_vfs(disk)` is a `pks_vfs`: put it behind the core, run an operation, cut the power, look at what is left.
-/// Everything is
-/// deterministic: the same calls on a disk with the same seed give the same bytes, names, times and traces.
+/// Everything is deterministic: the same calls on a disk with the same seed give the same bytes, names, times and
+/// traces.
 ///
 /// The model of a power cut
 /// - A file has a *live* image (what reads see) and a *durable* one. A write is cut into pieces at 512-byte sectors,
@@ -25,10 +25,8 @@
 ///   one.
 ///
 /// A disk belongs to one thread at a time. Clones and crash results share unchanged bytes inside, but are independent:
-/// each may
-/// go to another thread. Memory is plain `malloc`, not counted by `memory.h`; running out of it aborts. So does misuse
-/// that
-/// would be a bug of the caller on any system: a handle that is not open, an unknown mapping.
+/// each may go to another thread. Memory is plain `malloc`, not counted by `memory.h`; running out of it aborts. So
+/// does misuse that would be a bug of the caller on any system: a handle that is not open, an unknown mapping.
 ///
 /// Paths given to the functions here are absolute ("/store/CONTROL"). A returned text or buffer is for the caller to
 /// `free`.
@@ -49,8 +47,7 @@ void sim_free(sim_disk *disk);     ///< NULL is fine; whatever is still open or 
 /// A copy with the same files, live and durable, and the same unsynced writes. Nothing is open in it, and it is not
 /// stopped.
 /// Settings (capacity, seed, clock, process id, failed-sync mode, trace on or off) are copied; faults, stop points,
-/// counters and
-/// the trace so far are not. Costs in proportion to the number of files, not of bytes.
+/// counters and the trace so far are not. Costs in proportion to the number of files, not of bytes.
 sim_disk *sim_clone(sim_disk *disk);
 
 /// The seam of the first process of this machine. Valid until `sim_free`.
@@ -81,13 +78,11 @@ typedef enum sim_crash_mode {
 sim_disk *sim_crash(sim_disk *disk, sim_crash_mode mode, uint64_t seed);
 
 /// How many states a cut now may leave behind; UINT64_MAX when there are more than that, or too many to number. Some of
-/// them may
-/// be equal, as when a file differs that no surviving name leads to: `sim_fingerprint` tells.
+/// them may be equal, as when a file differs that no surviving name leads to: `sim_fingerprint` tells.
 uint64_t sim_crash_state_count(sim_disk *disk);
 
 /// State number `index`, below the count. 0 is SIM_CRASH_MIN, the last one is SIM_CRASH_MAX. When the count is
-/// UINT64_MAX, 1 is
-/// SIM_CRASH_MAX and each later one SIM_CRASH_RANDOM with `index` as seed.
+/// UINT64_MAX, 1 is SIM_CRASH_MAX and each later one SIM_CRASH_RANDOM with `index` as seed.
 sim_disk *sim_crash_state(sim_disk *disk, uint64_t index);
 
 /// All states if there are at most `budget`, else a sample of that many: min, max, then random ones drawn from `seed`.
@@ -99,11 +94,9 @@ sim_disk *sim_sample(sim_disk *disk, uint64_t budget, uint64_t seed, uint64_t in
 // MARK: Stop points
 
 /// Lets `count` more mutating calls through; then the machine is dead: every call fails with EIO and changes nothing
-/// (`close`
-/// and `unmap` still release). Mutating are: writes, `preallocate`, `sync`, `make_folder`, `rename`, `unlink`, and
-/// opening what
-/// this creates. SIM_NEVER takes the stop point back, unless a call was refused already: then `sim_crash` or
-/// `sim_clone` go on.
+/// (`close` and `unmap` still release). Mutating are: writes, `preallocate`, `sync`, `make_folder`, `rename`, `unlink`,
+/// and opening what this creates. SIM_NEVER takes the stop point back, unless a call was refused already: then
+/// `sim_crash` or `sim_clone` go on.
 void sim_stop_after(sim_disk *disk, uint64_t count);
 bool sim_stopped(const sim_disk *disk);
 
@@ -141,8 +134,7 @@ uint64_t sim_call_count(const sim_disk *disk, sim_call call);  ///< so far, fail
 /// Makes the matching call number `skip` from now on (0: the next) fail with `error`; with `sticky` all matching ones
 /// after it too.
 /// `pattern` is NULL for any path, or a shell pattern in which `*` matches `/` too. A handle's path is the one that it
-/// was opened
-/// by, whatever was renamed since; `rename` matches by either of its paths. Several faults may wait at once.
+/// was opened by, whatever was renamed since; `rename` matches by either of its paths. Several faults may wait at once.
 /// A failing write has written its first half. A failing `sync` does what `sim_set_failed_sync` says.
 void sim_fail(sim_disk *disk, sim_call call, const char *pattern, uint64_t skip, int error, bool sticky);
 
@@ -174,8 +166,7 @@ const void *sim_failed_site(const sim_disk *disk);
 void sim_clear_faults(sim_disk *disk);  ///< forgets all that wait, ignored syncs and lies too
 
 /// What becomes of unsynced writes (of a folder: names) when `sync` fails. In each case they count as clean from then
-/// on: reads
-/// still see them, no later `sync` makes them durable. They reached the disk or not.
+/// on: reads still see them, no later `sync` makes them durable. They reached the disk or not.
 typedef enum sim_failed_sync {
   SIM_FAILED_SYNC_LOSES,  ///< none did (the default)
   SIM_FAILED_SYNC_KEEPS,  ///< all did, in spite of the error
@@ -200,8 +191,7 @@ int sim_corrupt(sim_disk *disk, const char *path, uint64_t offset, uint8_t mask)
 // things.
 
 /// Writes a whole file in place, also a shorter one; missing folders are made. All of it durable, and with it what was
-/// pending
-/// in its folders.
+/// pending in its folders.
 void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t byte_count);
 void sim_put_folder(sim_disk *disk, const char *path);
 void sim_put_link(sim_disk *disk, const char *path, const char *target);
@@ -228,8 +218,7 @@ sim_counts sim_counts_now(sim_disk *disk);
 // MARK: Debugging
 
 /// Text of every call since, one a line, with its result, numbered by mutating calls; a crash result of a tracing disk
-/// begins
-/// with what survived. Off unless asked for: it costs time.
+/// begins with what survived. Off unless asked for: it costs time.
 void sim_set_trace(sim_disk *disk, bool on);
 const char *sim_trace(const sim_disk *disk);  ///< valid until the next call
 
