@@ -157,6 +157,7 @@ extension VersionManifest {
     request.version = number
     withUnsafeMutableBytes(of: &request.catalog) { $0.copyBytes(from: catalog.bytes) }
     withUnsafeMutableBytes(of: &request.layout) { $0.copyBytes(from: layout.bytes) }
+    if let attributes { withUnsafeMutableBytes(of: &request.attributes) { $0.copyBytes(from: attributes.bytes) } }
     request.committed_at_ns = committedAt
     request.provenance = provenance.core
     request.set_priority = true

@@ -7,6 +7,11 @@ package struct Digest256: Hashable, Sendable {
   /// Big-endian words, so that comparing words compares bytes.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
+  /// What stands for no digest where a format has room for one.
+  package static let zero = Digest256(words: (0, 0, 0, 0))
+
+  private init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+
   /// Copies the first 32 of `bytes`, which has at least as many.
   package init(copying bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count >= Self.byteCount)

@@ -25,6 +25,9 @@ public struct PackVersion: Hashable, Codable, Sendable {
   /// The sum of the files' sizes, in bytes.
   public let byteCount: Int
 
+  /// The SHA-256 of its attributes; nil when it has none.
+  package let attributesDigest: Digest256?
+
   /// The id of the root page of its layout, which depends on what the store held before.
   package let layout: Digest256
 
@@ -45,6 +48,8 @@ public struct PackVersion: Hashable, Codable, Sendable {
     byteCount = Int(clamping: version.logical_bytes)
     isPinned = version.pinned
     layout = withUnsafeBytes(of: version.layout) { Digest256(copying: $0) }
+    let attributes = withUnsafeBytes(of: version.attributes) { Digest256(copying: $0) }
+    attributesDigest = attributes == .zero ? nil : attributes
     committedAtNanoseconds = version.committed_at_ns
   }
 }

@@ -35,6 +35,9 @@ extension Store {
 
       /// How many assets of the version are lost whose paths are unknown.
       public let unnamedAssetCount: Int
+
+      /// The version is there, but without its attributes.
+      public let isOfAttributes: Bool
     }
 
     /// An asset of which bytes were damaged, and were found elsewhere.
@@ -118,6 +121,7 @@ extension Store.RepairResult.Loss: CustomStringConvertible {
   public var description: String {
     guard let version else { return pack.name }
     if let asset { return "\(pack)@\(version) \(asset)" }
+    if isOfAttributes { return "\(pack)@\(version): its attributes" }
     let count = unnamedAssetCount
     return count == 0 ? "\(pack)@\(version)" : "\(pack)@\(version): \(count) \(count == 1 ? "asset" : "assets")"
   }
@@ -206,7 +210,7 @@ private struct RepairObserver {
       losses.append(
         .init(
           pack: pack, version: note.version == 0 ? nil : note.version, asset: asset,
-          unnamedAssetCount: Int(clamping: note.unnamed_count)))
+          unnamedAssetCount: Int(clamping: note.unnamed_count), isOfAttributes: note.attributes))
     } else if !note.lost, healings.count < Self.limit {
       healings.append(
         .init(pack: pack, version: note.version, asset: asset ?? "", origin: String(cString: note.origin)))

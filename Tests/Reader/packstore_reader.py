@@ -48,7 +48,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 2 << 16  # version 0, draft 2
+FORMAT = 0 | 3 << 16  # version 0, draft 3
 
 
 def check_format(format_, place):
@@ -660,11 +660,11 @@ class Layout:
         demand(len(page) >= 80 and page[:8] == b"PKSLAYT0", place, "not the root of a layout")
         self.catalog, self.map = page[8:40], page[40:72]
         self.height, count = struct.unpack_from("<II", page, 72)
-        demand(len(page) >= 92, place, "too short")
-        self.version, name_length = struct.unpack_from("<QI", page, 80)
-        demand(len(page) == 92 + name_length + 16 * count, place, "number of segments")
-        self.pack = page[92:92 + name_length]
-        at = 92 + name_length
+        demand(len(page) >= 124, place, "too short")
+        self.version, self.attributes, name_length = struct.unpack_from("<Q32sI", page, 80)
+        demand(len(page) == 124 + name_length + 16 * count, place, "number of segments")
+        self.pack = page[124:124 + name_length]
+        at = 124 + name_length
         self.segments = [page[at + 16 * i:at + 16 * (i + 1)] for i in range(count)]
         demand(len(set(self.segments)) == count, place, "a segment is named twice")
         self.load_page, self.place = load_page, place
@@ -908,7 +908,7 @@ class Run:
 # --- 12: generations ------------------------------------------------------------------------------------------------
 
 RunName = collections.namedtuple("RunName", "name length sum packs")
-Version = collections.namedtuple("Version", "number catalog layout committed files links folders bytes flags")
+Version = collections.namedtuple("Version", "number catalog layout attributes committed files links folders bytes flags")
 Pack = collections.namedtuple("Pack", "number priority origin held removed highest name versions")
 
 Origin = collections.namedtuple("Origin", "number kind key product")
@@ -1005,9 +1005,10 @@ class Generation:
         demand(length <= 128, place, "name of a pack")
         name = reader.take(length)
         demand(re.fullmatch(rb"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", name), place, "name of a pack")
-        count = self.count(reader, 120)
+        count = self.count(reader, 152)
         demand(1 <= count <= 1000, place, "number of versions")
-        versions = [Version(reader.uint(8), reader.take(32), reader.take(32), reader.sint(8), *(reader.uint(8) for _ in range(5)))
+        versions = [Version(reader.uint(8), *(reader.take(32) for _ in range(3)), reader.sint(8),
+                            *(reader.uint(8) for _ in range(5)))
                     for _ in range(count)]
         demand(len({version.number for version in versions}) == count, place, "two versions of one number")
         demand(all(0 < version.number <= highest < 1 << 53 for version in versions), place, "highest number of a version")
@@ -1294,6 +1295,11 @@ class Store:
         demand(layout.catalog == version.catalog, place, "layout of another catalog")
         demand((layout.pack.decode("ascii", "replace"), layout.version) == (pack.name, version.number), place,
                "layout of another pack or version")
+        demand(layout.attributes == version.attributes, place, "layout of other attributes")
+        pages_beside = {version.catalog}
+        if version.attributes != bytes(32):
+            demand(1 <= len(self.load_page(version.attributes)) <= 65536, place, "length of the attributes")
+            pages_beside.add(version.attributes)
         demand((catalog.files, catalog.links, catalog.folders, catalog.bytes) ==
                (version.files, version.links, version.folders, version.bytes), place, "totals of the generation")
         pages = set()
@@ -1322,7 +1328,7 @@ class Store:
             demand(len(records) == catalog.files + catalog.links + catalog.folders, place, "records and catalog differ")
         # The segment of the layout's root cannot be named in that page; a reader that needs the version adds it.
         named = set(layout.segments) | self.segments_of_page(version.layout)
-        for page in pages | {version.catalog}:
+        for page in pages | pages_beside:
             demand(self.segments_of_page(page) & named, place, "page in no segment that the layout names")
         return digests
 
@@ -1408,7 +1414,8 @@ def describe(path, record, digest):
 
 
 def describe_version(version):
-    return {"number": version.number, "catalog": version.catalog.hex(), "committed_ns": version.committed,
+    return {"number": version.number, "catalog": version.catalog.hex(),
+            "attributes": None if version.attributes == bytes(32) else version.attributes.hex(), "committed_ns": version.committed,
             "files": version.files, "links": version.links, "folders": version.folders, "bytes": version.bytes,
             "pinned": bool(version.flags & 1)}
 

@@ -119,6 +119,7 @@ pks_status pks__layout_put_root(
     pks__id catalog, map;
     pks_le32 height, segment_count;
     pks_le64 number;
+    pks__id attributes;
     pks_le32 name_length;
   } head = {
     .catalog = root->catalog,
@@ -126,9 +127,10 @@ pks_status pks__layout_put_root(
     .height = pks__put32(root->map.height),
     .segment_count = pks__put32(segment_count),
     .number = pks__put64(root->number),
+    .attributes = root->attributes,
     .name_length = pks__put32(name_length),
   };
-  _Static_assert(sizeof head == 92, "on-disk size");
+  _Static_assert(sizeof head == 124, "on-disk size");
   memcpy(head.magic, PKS__LAYOUT_MAGIC, sizeof head.magic);
   pks__scratch page = {0};
   pks_status status = pks__scratch_append(&page, &head, sizeof head, error);
@@ -147,11 +149,13 @@ static bool read_layout_root(pks__reader *reader, pks__layout_root *out, uint64_
   out->map.height = pks__read32(reader);
   *segments_length = (uint64_t)pks__read32(reader) * sizeof(pks__segment_id);
   out->number = pks__read64(reader);
+  const uint8_t *attributes = pks__read_bytes(reader, sizeof out->attributes);
   uint32_t name_length = pks__read32(reader);
   const uint8_t *name = name_length <= PKS__PACK_NAME_MAX ? pks__read_bytes(reader, name_length) : NULL;
   if (reader->failed || !name || pks__reader_left(reader) != *segments_length) { return false; }
   memcpy(&out->catalog, catalog, sizeof out->catalog);
   memcpy(&out->map.root, map, sizeof out->map.root);
+  memcpy(&out->attributes, attributes, sizeof out->attributes);
   memcpy(out->pack, name, name_length);
   return pks__version_is_valid(out->number) && pks__pack_name_is_valid(out->pack) && strlen(out->pack) == name_length;
 }
@@ -170,6 +174,14 @@ pks_status pks__layout_read_root(
   }
   pks__scratch_free(&page);
   return status;
+}
+
+pks_status pks__attributes_read(pks__page_source source, const pks__id *id, pks__scratch *out, pks_error *error) {
+  out->length = 0;
+  if (pks__id_is_zero(id)) { return PKS_OK; }
+  pks_status status = source.get(source.context, id, out, error);
+  bool fits = !status && out->length > 0 && out->length <= PKS_ATTRIBUTES_MAX;
+  return status || fits ? status : corrupt("impossible length of attributes", id, error);
 }
 
 // MARK: - Entries

@@ -11,10 +11,13 @@
 ///  16 le64 files                72 le32 height of the map
 ///  24 le64 links                76 le32 segments
 ///  32 le64 folders              80 le64 number of the version
-///  40 le64 sum of files' sizes  88 le32 length of the pack's name, the name
-///  48 id of the map's root         ids of the segments that its extents name, 16 bytes each, in order of first use
+///  40 le64 sum of files' sizes  88 id of the attributes; zeros: there are none
+///  48 id of the map's root     120 le32 length of the pack's name, the name
+///                                  ids of the segments that its extents name, 16 bytes each, in order of first use
 ///
-/// The layout names pack and version so that a store can be rebuilt from its segments alone.
+/// The layout names pack, version and attributes so that a store can be rebuilt from its segments alone. *Attributes* are
+/// bytes that say of a version what its content does not: policies, platforms. The core stores them as a page and does
+/// not look into them.
 ///
 /// Catalog entry: u8 kind (low 2 bits) and flags, then
 ///   file    varint size, varint chunk count, and either a row per chunk, or (PKS__ENTRY_LISTED) u8 height and id of a
@@ -90,6 +93,7 @@ typedef struct pks__layout_root {
   pks__id catalog;
   pks__tree map;  ///< its count is not known
   uint64_t number;
+  pks__id attributes;  ///< zero: none
   char pack[PKS__PACK_NAME_MAX + 1];
 } pks__layout_root;
 
@@ -152,5 +156,8 @@ pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk 
 pks_status pks__layout_read_root(
   pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error
 );
+
+/// The attributes of that id, none for zeros; `out` is emptied first. CORRUPT when there are too many bytes.
+pks_status pks__attributes_read(pks__page_source source, const pks__id *id, pks__scratch *out, pks_error *error);
 
 #endif

@@ -356,12 +356,25 @@ static pks_status open_layout(pks__verification *v, version_walk *walk) {
     check_layout_segments(v, walk, &segments);
     if (!pks__id_equal(&root.catalog, &walk->version->catalog)) {
       report_version(v, walk, "the layout is of another version");
+    } else if (!pks__id_equal(&root.attributes, &walk->version->attributes)) {
+      report_version(v, walk, "the layout names other attributes than the generation");
     }
     pks__tree_cursor_init(&walk->layout, pages, PKS__TREE_MAP, 0, &root.map);
     status = step_layout(v, walk);
   }
   pks__scratch_free(&segments);
   return status;
+}
+
+/// Whether the attributes can be read.
+static pks_status check_attributes(pks__verification *v, const version_walk *walk) {
+  pks__scratch bytes = {0};
+  const pks__id *id = &walk->version->attributes;
+  if (pks__id_is_zero(id)) { return PKS_OK; }
+  pks_status status = check_page_segment(v, walk, id);
+  if (!status) { status = pks__attributes_read(pks__snapshot_pages(v->snapshot), id, &bytes, &v->found); }
+  pks__scratch_free(&bytes);
+  return settle_version(v, walk, status);
 }
 
 pks_status pks__verify_version(pks__verification *v, uint32_t rank, uint32_t index) {
@@ -373,6 +386,7 @@ pks_status pks__verify_version(pks__verification *v, uint32_t rank, uint32_t ind
   version_walk walk = {.rank = rank, .version = version, .is_current = is_current};
   v->subject++;
   pks_status status = open_layout(v, &walk);
+  if (!status) { status = check_attributes(v, &walk); }
   if (!status) {
     status = pks__catalog_read_root(pages, &version->catalog, &info, &map, &v->found);
     bool is_readable = !status;

@@ -72,7 +72,7 @@ static pks_status find_kept(
   const pks__pack_state *pack = find_pack(generation, name);
   uint32_t index = pack ? pks__pack_find_version(pack, version->number) : UINT32_MAX;
   *kept = index == UINT32_MAX ? NULL : &pack->versions[index];
-  bool differs = *kept && !pks__id_equal(&(*kept)->catalog, &version->catalog);
+  bool differs = *kept && !pks__version_is(*kept, &version->catalog, &version->attributes);
   bool yields = differs && (adopts || pks__provenance_is_unstated(by, name, version->number, generation));
   if (yields) { *kept = NULL; }
   if (differs && !yields) {
@@ -117,7 +117,7 @@ static pks_status check_statement(
   uint32_t pack = pks__generation_find_pack(generation, name);
   const pks__version *current = pack == UINT32_MAX ? NULL : &generation->packs[pack].versions[0];
   bool is_current =
-    current && current->number == version->number && pks__id_equal(&current->catalog, &version->catalog);
+    current && current->number == version->number && pks__version_is(current, &version->catalog, &version->attributes);
   return pks__txn_check_provenance(txn, by, name, is_current ? 0 : version->number, NULL, error);
 }
 
@@ -155,6 +155,7 @@ pks_status pks_txn_copy_version(
     .catalog = version->catalog,
     .layout = version->layout,
     .needs_layout = true,
+    .attributes = version->attributes,
     .pages = pks__snapshot_pages(source.snapshot),
     .fetch = {.context = &source, .fetch = fetch_chunk},
     .progress = request->progress,

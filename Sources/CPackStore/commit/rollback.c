@@ -37,7 +37,12 @@ static bool is_current(const pks__generation *generation, const char *name, cons
 static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   pks__version_request request = {
-    .pack = pack, .catalog = target->catalog, .layout = target->layout, .pages = pks__snapshot_pages(snapshot)};
+    .pack = pack,
+    .catalog = target->catalog,
+    .layout = target->layout,
+    .attributes = target->attributes,
+    .pages = pks__snapshot_pages(snapshot),
+  };
   pks__staged_op change = {.kind = PKS__CHANGE_ROLLBACK, .version = *target};
   pks__ingest ingest;
   pks_add_result result;

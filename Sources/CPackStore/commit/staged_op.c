@@ -14,7 +14,7 @@ bool pks__pack_is_same(const char *name, const pks__generation *before, const pk
   if (!a || !b) { return a == b; }
   return was_removed == is_removed && a->number == b->number && a->held == b->held && a->origin == b->origin
     && a->highest_version == b->highest_version && a->versions[0].number == b->versions[0].number
-    && pks__id_equal(&a->versions[0].catalog, &b->versions[0].catalog)
+    && pks__version_is(&a->versions[0], &b->versions[0].catalog, &b->versions[0].attributes)
     && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
 }
 

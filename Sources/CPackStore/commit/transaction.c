@@ -248,9 +248,8 @@ static const pks__pack_state *find_state(const pks__generation *generation, cons
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says
 /// that they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack
 /// that is taken over do not count.
-static pks_status check_number(
-  const pks__generation *generation, const pks_add_request *request, bool adopts, pks_error *error
-) {
+pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *request, bool adopts, pks_error *error) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   bool is_live;
   const pks__pack_state *state = find_state(generation, request->pack, &is_live);
   if (request->version > PKS__VERSION_MAX) {
@@ -348,6 +347,7 @@ pks_status pks__txn_stage_version(
   if (!status) {
     change->run = ingest->run_name;
     change->version.layout = ingest->layout_id;
+    change->version.attributes = ingest->attributes_id;
     ingest->result.version = pks__version_public(&change->version);
     *result = ingest->result;
     status = pks__txn_stage(txn, change, error);
@@ -356,9 +356,13 @@ pks_status pks__txn_stage_version(
   return status;
 }
 
-static pks_status stage_new(
-  pks_txn *txn, pks__ingest *ingest, uint64_t number, const pks_provenance *by, pks_add_result *result, pks_error *error
+pks_status pks__txn_stage_next(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, bool adopts, pks_add_result *result, pks_error *error
 ) {
+  uint64_t number;
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  pks_status status = choose_number(generation, &ingest->request, adopts, &number, error);
+  if (status) { return status; }
   pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by};
   change.version = (pks__version){
     .number = number,
@@ -401,19 +405,17 @@ pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_ad
   pks_provenance by = {.adopt = request->adopt};
   bool adopts = false;
   if (!status) { status = pks__txn_check_provenance(txn, &by, request->pack, 0, &adopts, error); }
-  if (!status) { status = check_number(&pks__txn_snapshot(txn)->generation, request, adopts, error); }
+  if (!status) { status = pks__txn_check_number(txn, request, adopts, error); }
   if (status) { return status; }
   pks_add_result discarded;
   if (!result) { result = &discarded; }
   pks__ingest ingest;
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   status = pks__ingest_folder(&ingest, &txn->staging, snapshot, request, txn->options.durability == PKS_DURABLE, error);
-  uint64_t number = 0;
   if (!status && ingest.result.unchanged) {
     status = pks__txn_stage_unchanged(txn, &ingest, &by, result, error);
   } else if (!status) {
-    status = choose_number(&snapshot->generation, request, adopts, &number, error);
-    if (!status) { status = stage_new(txn, &ingest, number, &by, result, error); }
+    status = pks__txn_stage_next(txn, &ingest, &by, adopts, result, error);
   }
   pks__ingest_close(&ingest);
   return status;

@@ -50,10 +50,20 @@ pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error 
 pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);
 
 /// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.
-/// Of the change, pack, priority, run and the version's layout are set here.
+/// Of the change, pack, priority, run and the version's layout and attributes are set here.
 pks_status pks__txn_stage_version(
   pks_txn *txn, pks__ingest *ingest, pks__staged_op *change, pks_add_result *result, pks_error *error
 );
+
+/// Stages what was ingested as the pack's next version, numbered as `ingest->request` asks. `adopts`: the pack is taken
+/// over by the word of `by`, and its numbers do not count. Errors: HELD, EXISTS, INVALID_ARGUMENT, and those of staging.
+pks_status pks__txn_stage_next(
+  pks_txn *txn, pks__ingest *ingest, const pks_provenance *by, bool adopts, pks_add_result *result, pks_error *error
+);
+
+/// INVALID_ARGUMENT or EXISTS for a number of a version that cannot be given, as far as that can be said before there is
+/// anything to stage.
+pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *request, bool adopts, pks_error *error);
 
 /// Stages nothing but where map assets lie now, a priority, and whose the pack is, for what was ingested turned out to be
 /// the current version's content.

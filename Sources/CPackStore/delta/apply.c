@@ -41,11 +41,12 @@ static pks_status check_digest(const pks__delta_file *file, const uint8_t *wante
 }
 
 /// Whether the version is current already: then there is nothing to do but what the request says of priorities.
-static bool is_current(const pks__generation *generation, const pks__delta_header *header) {
+static bool is_current(const pks__generation *generation, const pks__delta_file *file) {
+  const pks__delta_header *header = &file->header;
   uint32_t live = pks__generation_find_pack(generation, header->pack);
   if (live == UINT32_MAX) { return false; }
   const pks__version *current = &generation->packs[live].versions[0];
-  return current->number == header->to_number && pks__id_equal(&current->catalog, &header->to_catalog);
+  return current->number == header->to_number && pks__version_is(current, &header->to_catalog, &file->attributes);
 }
 
 static pks_status stage_current(
@@ -73,6 +74,7 @@ static pks_status stage_delta(
   pks__version version = {
     .number = header->to_number,
     .catalog = header->to_catalog,
+    .attributes = file->attributes,
     .committed_at_ns = header->committed_at_ns,
     .file_count = header->file_count,
     .link_count = header->link_count,
@@ -112,7 +114,7 @@ pks_status pks_txn_apply_delta(
   if (!status) { status = check_digest(&file, request->header_digest, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) {
-    bool current = is_current(&pks__txn_snapshot(txn)->generation, &file.header);
+    bool current = is_current(&pks__txn_snapshot(txn)->generation, &file);
     const pks_provenance *by = &request->provenance;
     status = current ? stage_current(txn, &encoding, by, result, error)
                      : stage_delta(txn, &file, &encoding, by, result, error);

@@ -21,15 +21,15 @@ typedef struct fixed_part {
   pks_le32 chunk_average, part_count, group_count;  // 144
   pks_le32 name_length;                             // 156
 } fixed_part;
-// Then the name, le32 group_max, le32 prefix_max, and the rows of the blocks.
-enum { MAXIMA = 8 };
+// Then the name; le32 group_max, le32 prefix_max, le32 length of the attributes; these, and the rows of the blocks.
+enum { LENGTHS = 12 };
 
 pks_status pks__delta_put_header(
   pks__delta_header *header, const pks__delta_block *blocks, pks__scratch *out, pks_error *error
 ) {
   size_t name_length = strlen(header->pack);
   uint64_t rows = (uint64_t)header->part_count + header->group_count;
-  uint64_t length = PKS__DELTA_FIXED + name_length + MAXIMA + rows * sizeof *blocks;
+  uint64_t length = PKS__DELTA_FIXED + name_length + LENGTHS + header->attribute_byte_count + rows * sizeof *blocks;
   if (length > PKS__DELTA_HEADER_MAX) {
     const char *text = "the versions differ in more than one delta may hold";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, header->pack, PKS_NO_OFFSET);
@@ -55,11 +55,13 @@ pks_status pks__delta_put_header(
   };
   memcpy(fixed.magic, PKS__DELTA_MAGIC, sizeof fixed.magic);
   _Static_assert(sizeof fixed == PKS__DELTA_FIXED, "as the format says");
-  pks_le32 maxima[2] = {pks__put32(header->group_max), pks__put32(header->prefix_max)};
-  _Static_assert(sizeof maxima == MAXIMA, "as the format says");
+  pks_le32 lengths[3] = {
+    pks__put32(header->group_max), pks__put32(header->prefix_max), pks__put32(header->attribute_byte_count)};
+  _Static_assert(sizeof lengths == LENGTHS, "as the format says");
   pks_status status = pks__scratch_append(out, &fixed, sizeof fixed, error);
   if (!status) { status = pks__scratch_append(out, header->pack, name_length, error); }
-  if (!status) { status = pks__scratch_append(out, maxima, sizeof maxima, error); }
+  if (!status) { status = pks__scratch_append(out, lengths, sizeof lengths, error); }
+  if (!status) { status = pks__scratch_append(out, header->attributes, header->attribute_byte_count, error); }
   return status ? status : pks__scratch_append(out, blocks, rows * sizeof *blocks, error);
 }
 
@@ -125,6 +127,11 @@ pks_status pks__delta_read_header(
   const uint8_t *pack = pks__read_bytes(&reader, name_length);
   header.group_max = pks__read32(&reader);
   header.prefix_max = pks__read32(&reader);
+  header.attribute_byte_count = pks__read32(&reader);
+  if (header.attribute_byte_count > PKS_ATTRIBUTES_MAX) {
+    return corrupt("impossible length of attributes in a delta", name, error);
+  }
+  header.attributes = pks__read_bytes(&reader, header.attribute_byte_count);
   if (reader.failed || header.length != length) { return corrupt("a delta's header is too short", name, error); }
   memcpy(header.pack, pack, name_length);
   bool fits = memchr(header.pack, 0, name_length) == NULL && pks__pack_name_is_valid(header.pack)

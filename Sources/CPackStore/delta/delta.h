@@ -62,6 +62,8 @@ typedef struct pks__delta_header {
   int64_t committed_at_ns;                                       ///< of version B
   uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of version B
   uint64_t new_bytes;                                            ///< raw bytes of all groups
+  uint32_t attribute_byte_count;
+  const uint8_t *attributes;  ///< of version B; of a header that was read, in its bytes
   char pack[PKS__PACK_NAME_MAX + 1];
 } pks__delta_header;
 

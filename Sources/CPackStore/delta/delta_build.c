@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "catalog/catalog.h"
 #include "delta/delta_encode.h"
 #include "delta/delta_file.h"
 #include "ingest/staging.h"
+#include "store/chunk_lookup.h"
 
 enum {
   LEVEL_HIGH = 13,
@@ -46,6 +48,8 @@ typedef struct builder {
   pks__scratch blocks;                 ///< pks__delta_block
   uint64_t offset;                     ///< of the next block in the file
   uint64_t bytes_before, bytes_total;  ///< for progress
+  pks__scratch attributes;             ///< of the version that is made
+  pks__id to_attributes;
   pks__delta_header header;
 } builder;
 
@@ -232,6 +236,8 @@ static void begin_header(builder *builder, const pks__version *from, const pks__
     .folder_count = builder->plan.to.info.folder_count,
     .logical_bytes = builder->plan.to.info.logical_bytes,
     .new_bytes = builder->plan.new_bytes,
+    .attribute_byte_count = (uint32_t)builder->attributes.length,
+    .attributes = builder->attributes.bytes,
   };
   for (uint64_t i = 0; i < group_count(builder); i++) {
     if (planned(builder, i)->length > header->group_max) { header->group_max = planned(builder, i)->length; }
@@ -259,7 +265,7 @@ static pks_status write_header(builder *builder, pks_delta_info *out, pks_error 
   pks_status status = pks__delta_put_header(&builder->header, blocks, &bytes, error);
   if (!status) { status = write_bytes(builder, 0, bytes.bytes, (size_t)bytes.length, error); }
   if (!status) {
-    pks__delta_file file = {.header = *header, .length = builder->offset};
+    pks__delta_file file = {.header = *header, .attributes = builder->to_attributes, .length = builder->offset};
     builder->store->sha256(bytes.bytes, (size_t)bytes.length, file.digest.bytes);
     pks__delta_file_tell(&file, out);
   }
@@ -308,7 +314,11 @@ static pks_status build(
     const char *text = "the versions differ in more than one delta may hold";
     status = pks__fail(error, PKS_INVALID_ARGUMENT, text, builder->request->pack, PKS_NO_OFFSET);
   }
+  if (!status) {
+    status = pks__attributes_read(pks__snapshot_pages(snapshot), &to->attributes, &builder->attributes, error);
+  }
   if (status) { return status; }
+  builder->to_attributes = to->attributes;
   begin_header(builder, from, to);
   memcpy(builder->header.pack, builder->request->pack, strlen(builder->request->pack));
   status = leave_room(builder, error);
@@ -338,6 +348,7 @@ pks_status pks_delta_build(
   pks__delta_index_close(&builder.index);
   pks__scratch_free(&builder.blocks);
   pks__scratch_free(&builder.spans);
+  pks__scratch_free(&builder.attributes);
   pks__pool_destroy(builder.pool);
   pks__staging_close(&builder.staging);
   return status;

@@ -39,6 +39,9 @@ static pks_status read_header(pks__delta_file *file, pks_error *error) {
   file->sha256(file->bytes.bytes, length, file->digest.bytes);
   status = pks__delta_read_header(file->bytes.bytes, length, name_of(file), &file->header, &file->blocks, error);
   if (status) { return status; }
+  if (file->header.attribute_byte_count > 0) {
+    file->sha256(file->header.attributes, file->header.attribute_byte_count, file->attributes.bytes);
+  }
   file->length = length;
   // At most 2^24 blocks of less than 2^32 bytes: the sum fits.
   for (uint32_t i = 0; i < file->header.part_count + file->header.group_count; i++) {
@@ -99,6 +102,7 @@ void pks__delta_file_tell(const pks__delta_file *file, pks_delta_info *out) {
   memcpy(out->pack, header->pack, sizeof out->pack);
   memcpy(out->from_catalog, header->from_catalog.bytes, sizeof out->from_catalog);
   memcpy(out->to_catalog, header->to_catalog.bytes, sizeof out->to_catalog);
+  memcpy(out->to_attributes, file->attributes.bytes, sizeof out->to_attributes);
   memcpy(out->header_digest, file->digest.bytes, sizeof out->header_digest);
 }
 

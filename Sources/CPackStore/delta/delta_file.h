@@ -13,6 +13,7 @@ typedef struct pks__delta_file {
   pks__delta_header header;
   const pks__delta_block *blocks;  ///< in `bytes`: parts of the description, then groups
   pks__id digest;                  ///< of the header
+  pks__id attributes;              ///< of the version that is made; zero: none
   uint64_t length;                 ///< of the header and all blocks
 } pks__delta_file;
 

@@ -222,6 +222,7 @@ pks_status pks__ingest_delta(
   if (!status && walk.from.info.chunk_average > header->chunk_average) {
     out->chunker.maximum = pks__chunker_make(walk.from.info.chunk_average).maximum;
   }
+  if (!status) { status = pks__ingest_set_attributes(out, header->attributes, header->attribute_byte_count, error); }
   if (!status) { status = pks__ingest_open_parts(out, sync, error); }
   if (!status) { status = take_items(&walk, error); }
   if (!status && !pks__id_equal(&out->catalog_id, &header->to_catalog)) {

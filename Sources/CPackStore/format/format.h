@@ -19,7 +19,7 @@
 
 enum {
   PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 2,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  PKS__FORMAT_DRAFT = 3,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
   /// what every kind of file carries in four bytes: the version below, the draft above
   PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,
@@ -42,6 +42,11 @@ typedef struct pks__segment_id {
 } pks__segment_id;
 
 static inline bool pks__id_equal(const pks__id *a, const pks__id *b) { return memcmp(a, b, sizeof *a) == 0; }
+/// All zeros stand for no id.
+static inline bool pks__id_is_zero(const pks__id *id) {
+  static const pks__id zero;
+  return pks__id_equal(id, &zero);
+}
 static inline bool pks__segment_id_equal(const pks__segment_id *a, const pks__segment_id *b) {
   return memcmp(a, b, sizeof *a) == 0;
 }

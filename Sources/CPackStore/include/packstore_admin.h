@@ -135,6 +135,7 @@ typedef struct pks_repair_note {
   size_t asset_length;  ///< bytes of `asset`
   /// without `asset`: assets of the version that are lost, whose paths are not known; 0: the version itself is
   uint64_t unnamed_count;
+  bool attributes;     ///< not the version, but its attributes: it goes on without
   const char *origin;  ///< healed: where the bytes were, in English, or the path of a donor
 } pks_repair_note;
 

@@ -121,6 +121,7 @@ typedef struct pks_pack_version {
   uint64_t number;          ///< 1, 2, 3, ... unless the publisher said otherwise
   uint8_t catalog[32];      ///< identity of the content: SHA-256 of the catalog's root page
   uint8_t layout[32];       ///< SHA-256 of the root page of the layout, which says where the bytes lie
+  uint8_t attributes[32];   ///< SHA-256 of the version's attributes; zeros: it has none
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   uint64_t file_count;
   uint64_t link_count;
@@ -149,6 +150,17 @@ pks_pack pks_snapshot_pack(const pks_snapshot *snapshot, uint32_t index);  ///< 
 /// A kept version: 0 is the current one, then those that were current before it, the last first. `version` <
 /// version_count (asserted).
 pks_pack_version pks_snapshot_version(const pks_snapshot *snapshot, uint32_t pack, uint32_t version);
+
+enum { PKS_ATTRIBUTES_MAX = 65536 };  ///< bytes of a version's attributes, at most
+
+/// Reads the attributes of a kept version, numbered as for `pks_snapshot_version` (asserted): bytes that say of a version
+/// what its content does not, such as a policy or platforms. The core does not look into them; PackStore's own are
+/// canonical JSON (`Docs/FORMAT.md`). Up to `capacity` bytes are copied; `*length` is how many there are, 0 when the
+/// version has none. Errors: PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_snapshot_attributes(
+  void *out, size_t capacity, size_t *length, const pks_snapshot *snapshot, uint32_t pack, uint32_t version,
+  pks_error *error
+);
 
 /// Origins of the snapshot, in the order in which their packs win. The local one is always among them.
 uint32_t pks_snapshot_origin_count(const pks_snapshot *snapshot);

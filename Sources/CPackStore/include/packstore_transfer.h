@@ -43,6 +43,7 @@ typedef struct pks_delivery_request {
   const char *pack;
   uint64_t version;
   uint8_t catalog[32], layout[32];
+  uint8_t attributes[32];   ///< zeros: it has none
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   bool set_priority;
   int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
@@ -156,6 +157,7 @@ typedef struct pks_delta_info {
   char pack[129];  ///< name of the pack, NUL-terminated
   uint64_t from_version, to_version;
   uint8_t from_catalog[32], to_catalog[32];
+  uint8_t to_attributes[32];                                     ///< zeros: it has none
   uint64_t file_count, link_count, folder_count, logical_bytes;  ///< of the version that it leads to
   uint64_t new_bytes;                                            ///< raw bytes of chunks that it brings
   uint32_t header_length;  ///< bytes at its beginning whose SHA-256 names it: what is signed

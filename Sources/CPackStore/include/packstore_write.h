@@ -78,8 +78,13 @@ typedef struct pks_add_request {
   bool downgrade;  ///< `version` may be lower than those that the pack had, if it is not kept with other content
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
-  bool adopt;        ///< takes over a pack that is not local, as `pks_provenance.adopt`
-  int32_t level;     ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
+  /// with `set_attributes`, those of the version: up to PKS_ATTRIBUTES_MAX bytes, none with 0; otherwise an update keeps
+  /// those of the pack's current version. Other attributes make a version of their own, with equal content or not
+  bool set_attributes;
+  const void *attributes;
+  size_t attribute_byte_count;
+  bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
+  int32_t level;  ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
   pks_layout layout;
   uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
@@ -109,7 +114,7 @@ typedef struct pks_add_request {
 } pks_add_request;
 
 typedef struct pks_add_result {
-  /// the pack's current version has this very content: no version was made. With `relaid_count` above 0 there is
+  /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count` above 0 there is
   /// something to commit all the same: where these assets lie now.
   bool unchanged;
   pks_pack_version version;
@@ -129,6 +134,15 @@ typedef struct pks_add_result {
 /// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status
 pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error);
+
+/// Stages other attributes for a pack: a new version of the present content. Number `version`, or with 0 one more than
+/// the highest. Nothing of the content is read or stored; time is linear in the chunks of the version. With the attributes
+/// that it has, `unchanged`. Errors: INVALID_ARGUMENT (more than PKS_ATTRIBUTES_MAX bytes), NOT_FOUND (no such pack),
+/// OTHER_ORIGIN (the pack is not local, and `adopt` is not set), EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+PKS_MUST_CHECK pks_status pks_txn_set_attributes(
+  pks_add_result *result, pks_txn *txn, const char *pack, uint64_t version, bool adopt, const void *attributes,
+  size_t attribute_byte_count, pks_error *error
+);
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
 typedef struct pks_copy_request {

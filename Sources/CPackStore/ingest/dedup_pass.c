@@ -394,7 +394,7 @@ pks_status pks__dedup_pass_finish(pks__dedup_pass *pass, pks_error *error) {
   if (status) { return status; }
   if (ingest->base_pack != UINT32_MAX) {
     const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
-    ingest->result.unchanged = pks__id_equal(&current->catalog, &ingest->catalog_id);
+    ingest->result.unchanged = pks__version_is(current, &ingest->catalog_id, &ingest->attributes_id);
   }
   status = pks__frame_pipeline_finish(&ingest->frames, error);
   return status ? status : pks__ingest_report(ingest, PKS_PHASE_STORE, error);

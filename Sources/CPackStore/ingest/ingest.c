@@ -4,7 +4,8 @@
 
 static void init_scratch(pks__ingest *ingest) {
   pks__scratch_folder *home = &ingest->staging->scratch;
-  pks__scratch *all[] = {&ingest->assets, &ingest->spans, &ingest->old_segments, &ingest->new_ids, &ingest->removed};
+  pks__scratch *all[] = {&ingest->assets,  &ingest->spans,   &ingest->old_segments,
+                         &ingest->new_ids, &ingest->removed, &ingest->attributes};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   pks__entry_list_init(&ingest->listing, home);
   pks__hash_map_init(&ingest->old_segment_map, home);
@@ -42,6 +43,26 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *err
   return pks__frame_pipeline_open(
     &ingest->frames, ingest->staging, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
   );
+}
+
+pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, size_t byte_count, pks_error *error) {
+  if (byte_count > PKS_ATTRIBUTES_MAX) {
+    const char *text = "the attributes have more than 65536 bytes";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, ingest->request.pack, PKS_NO_OFFSET);
+  }
+  ingest->attributes.length = 0;
+  ingest->attributes_id = (pks__id){0};
+  if (byte_count == 0) { return PKS_OK; }
+  ingest->staging->store->sha256(bytes, byte_count, ingest->attributes_id.bytes);
+  return pks__scratch_append(&ingest->attributes, bytes, byte_count, error);
+}
+
+pks_status pks__ingest_load_attributes(
+  pks__ingest *ingest, pks__page_source pages, const pks__id *id, pks_error *error
+) {
+  pks_status status = pks__attributes_read(pages, id, &ingest->attributes, error);
+  ingest->attributes_id = status ? (pks__id){0} : *id;
+  return status;
 }
 
 static const pks__id *new_id(const void *context, uint32_t number) {
@@ -115,7 +136,8 @@ void pks__ingest_close(pks__ingest *ingest) {
   pks__frame_pipeline_close(&ingest->frames);
   if (ingest->pages.base) { pks__page_writer_close(&ingest->pages); }
   pks__pool_destroy(ingest->pool);
-  pks__scratch *all[] = {&ingest->assets, &ingest->spans, &ingest->old_segments, &ingest->new_ids, &ingest->removed};
+  pks__scratch *all[] = {&ingest->assets,  &ingest->spans,   &ingest->old_segments,
+                         &ingest->new_ids, &ingest->removed, &ingest->attributes};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   pks__entry_list_free(&ingest->listing);
   pks__hash_map_free(&ingest->old_segment_map);

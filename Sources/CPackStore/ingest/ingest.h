@@ -90,6 +90,8 @@ typedef struct pks__ingest {
   pks__catalog_info info;
   pks__tree catalog;
   pks__id catalog_id, layout_id;
+  pks__scratch attributes;  ///< of the version that is made; empty: none
+  pks__id attributes_id;    ///< their SHA-256; zero: none
   uint64_t bytes_done;
   pks_add_result result;
   pks__run_writer run;
@@ -112,6 +114,13 @@ pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error
 
 /// The new chunks so far, all of which are in their places.
 pks__written_chunks pks__ingest_written(pks__ingest *ingest);
+
+/// What the version is to have as attributes; before the first pass ends. INVALID_ARGUMENT for too many bytes.
+pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, size_t byte_count, pks_error *error);
+/// Likewise, those of an id.
+pks_status pks__ingest_load_attributes(
+  pks__ingest *ingest, pks__page_source pages, const pks__id *id, pks_error *error
+);
 
 /// Says how far the ingest is. The phases begin and end with a report, however little there is to do. CANCELLED when the
 /// caller says so.

@@ -174,13 +174,25 @@ static pks_status explain(
   return status;
 }
 
+/// Those that the caller says, or those that the pack has.
+static pks_status take_attributes(pks__ingest *ingest, pks_error *error) {
+  const pks_add_request *request = &ingest->request;
+  if (request->set_attributes) {
+    return pks__ingest_set_attributes(ingest, request->attributes, request->attribute_byte_count, error);
+  }
+  if (ingest->base_pack == UINT32_MAX) { return PKS_OK; }
+  const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
+  return pks__ingest_load_attributes(ingest, pks__snapshot_pages(ingest->base), &current->attributes, error);
+}
+
 pks_status pks__ingest_folder(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, bool sync,
   pks_error *error
 ) {
   pks__folder_scan source = {0};
   pks__ingest_init(out, staging, base, request);
-  pks_status status = scan(out, &source, error);
+  pks_status status = take_attributes(out, error);
+  if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, sync, error); }
   if (!status) { status = store_source(out, &source, error); }
   if (status && source.vfs) { status = explain(out, &source, status, error); }

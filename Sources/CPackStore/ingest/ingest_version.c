@@ -147,6 +147,13 @@ static pks_status walk_catalog(
   return status;
 }
 
+static pks_status take_attributes(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks_status status = pks__ingest_load_attributes(ingest, request->pages, &request->attributes, error);
+  if (status != PKS_CORRUPT || !request->lost) { return status; }
+  request->lost_attributes(request->context);
+  return PKS_OK;
+}
+
 pks_status pks__ingest_version_open(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
   uint32_t thread_count, bool sync, pks_error *error
@@ -163,6 +170,8 @@ pks_status pks__ingest_version_open(
   if (!pks__chunk_average_is_valid(info.chunk_average)) {
     return pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", request->pack, PKS_NO_OFFSET);
   }
+  status = take_attributes(out, request, error);
+  if (status) { return status; }
   // The catalog that is written must be the one that is read, whatever this store's own chunks are like.
   out->chunker = pks__chunker_make(info.chunk_average);
   out->info.chunk_average = info.chunk_average;

@@ -12,16 +12,18 @@ typedef struct pks__version_request {
   /// says which files are map assets; where it cannot be read, none is, unless `needs_layout`: then that is the error
   pks__id layout;
   bool needs_layout;
+  pks__id attributes;  ///< of the version that is made; zero: none
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
-  pks__page_source pages;  ///< of both
+  pks__page_source pages;  ///< of all three
   /// for chunks that the base does not have: whether `fetch` will be able to. NULL: they are nowhere
   pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
   pks__chunk_fetch fetch;
   /// told of each file that cannot be had whole, which is left out; NULL: that is CORRUPT
   void (*lost)(void *context, const char *path, size_t path_length);
+  void (*lost_attributes)(void *context);                         ///< with `lost`: likewise, of the attributes
   bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
-  void *context;                                                  ///< for `is_mapped`, `has`, `lost` and `progress`
+  void *context;                                                  ///< for all of these
 } pks__version_request;
 
 /// First pass over a catalog, in two steps: what takes chunks and pages is opened, and may be given chunks that the base

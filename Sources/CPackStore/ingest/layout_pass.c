@@ -415,11 +415,19 @@ static pks_status assemble_assets(assembler *assembler, pks_error *error) {
   return add_removed(assembler, NULL, 0, error);
 }
 
+static pks_status put_attributes(pks__ingest *ingest, pks__id *id, pks_error *error) {
+  const pks__scratch *attributes = &ingest->attributes;
+  if (attributes->length == 0) { return PKS_OK; }
+  pks__page_sink pages = pks__page_writer_sink(&ingest->pages);
+  return pages.put(pages.context, attributes->bytes, (size_t)attributes->length, id, error);
+}
+
 static pks_status finish_layout(assembler *assembler, uint64_t number, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
   pks__layout_root root = {.catalog = ingest->catalog_id, .number = number};
   (void)snprintf(root.pack, sizeof root.pack, "%s", ingest->request.pack);
   pks_status status = pks__tree_writer_finish(&assembler->layout, &root.map, error);
+  if (!status) { status = put_attributes(ingest, &root.attributes, error); }
   pks__segment_set *segments = &assembler->layout_segments;
   for (uint32_t i = 0; !status && i < pks__segment_set_count(&ingest->pages.reused); i++) {
     status = pks__segment_set_add(segments, pks__segment_set_at(&ingest->pages.reused, i), error);

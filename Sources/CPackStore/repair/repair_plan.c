@@ -282,6 +282,7 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
     .number = root.number,
     .catalog = root.catalog,
     .layout = *id,
+    .attributes = root.attributes,
     .committed_at_ns = pks__vfs_now_ns(repair->store->vfs),
     .file_count = info.file_count,
     .link_count = info.link_count,

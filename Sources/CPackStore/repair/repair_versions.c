@@ -30,6 +30,13 @@ static void lose_asset(void *context, const char *path, size_t length) {
   pks__repair_lose(repair, path, length, 0);
 }
 
+static void lose_attributes(void *context) {
+  pks__repair *repair = context;
+  repair->totals.has_lost = true;
+  pks_repair_note note = {.lost = true, .attributes = true, .pack = repair->pack, .version = repair->version};
+  if (repair->request->note) { repair->request->note(repair->request->context, &note); }
+}
+
 // MARK: - Preview
 
 /// Whether base or origins have every chunk of an asset.
@@ -116,10 +123,12 @@ static pks_status stage_version(
     .pack = pack->name,
     .catalog = *catalog,
     .layout = version->layout,
+    .attributes = version->attributes,
     .pages = pks__chunk_recovery_pages(&repair->salvage),
     .has = has_chunk,
     .fetch = pks__chunk_recovery_fetch(&repair->salvage),
     .lost = lossy ? lose_asset : NULL,
+    .lost_attributes = lose_attributes,
     .progress = show_progress,
     .context = repair,
   };
@@ -128,7 +137,7 @@ static pks_status stage_version(
   pks_add_result result;
   pks_status status =
     pks__ingest_version(&ingest, &repair->txn->staging, pks__txn_snapshot(repair->txn), &request, true, error);
-  bool is_same = !status && pks__id_equal(&ingest.catalog_id, &version->catalog);
+  bool is_same = !status && pks__version_is(version, &ingest.catalog_id, &ingest.attributes_id);
   *staged = !status && (is_same || !is_empty(&ingest));
   if (*staged) {
     // The last number there is serves again: better than to lose the pack.

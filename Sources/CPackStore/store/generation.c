@@ -10,7 +10,7 @@
 enum { FLAG_SHADOWS = 1, FLAG_GARBAGE = 2, FLAG_SITE = 4, FLAG_DURABLE = 8 };
 enum { PACK_FLAG_HELD = 1, PACK_FLAG_REMOVED = 2 };
 enum { VERSION_FLAG_PINNED = 1 };
-enum { VERSION_SIZE = 120, PACK_SIZE = 33 + VERSION_SIZE };  ///< the least that each takes
+enum { VERSION_SIZE = 152, PACK_SIZE = 33 + VERSION_SIZE };  ///< the least that each takes
 
 void pks__generation_path(uint64_t number, char out[PKS__INDEX_NAME]) {
   char digits[17];
@@ -254,6 +254,7 @@ pks_pack_version pks__version_public(const pks__version *version) {
   };
   memcpy(out.catalog, &version->catalog, sizeof out.catalog);
   memcpy(out.layout, &version->layout, sizeof out.layout);
+  memcpy(out.attributes, &version->attributes, sizeof out.attributes);
   return out;
 }
 
@@ -317,6 +318,7 @@ static void write_version(pks__byte_writer *pen, const pks__version *version) {
   pks__write_64(pen, version->number);
   pks__write_bytes(pen, &version->catalog, sizeof version->catalog);
   pks__write_bytes(pen, &version->layout, sizeof version->layout);
+  pks__write_bytes(pen, &version->attributes, sizeof version->attributes);
   pks__write_64(pen, (uint64_t)version->committed_at_ns);
   pks__write_64(pen, version->file_count);
   pks__write_64(pen, version->link_count);
@@ -377,9 +379,11 @@ static void read_version(pks__reader *reader, pks__version *version) {
   version->number = pks__read64(reader);
   const uint8_t *catalog = pks__read_bytes(reader, sizeof version->catalog);
   const uint8_t *layout = pks__read_bytes(reader, sizeof version->layout);
-  if (catalog && layout) {
+  const uint8_t *attributes = pks__read_bytes(reader, sizeof version->attributes);
+  if (catalog && layout && attributes) {
     memcpy(&version->catalog, catalog, sizeof version->catalog);
     memcpy(&version->layout, layout, sizeof version->layout);
+    memcpy(&version->attributes, attributes, sizeof version->attributes);
   }
   version->committed_at_ns = (int64_t)pks__read64(reader);
   version->file_count = pks__read64(reader);

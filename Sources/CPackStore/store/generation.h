@@ -24,6 +24,7 @@ typedef struct pks__version {
   uint64_t number;
   pks__id catalog;
   pks__id layout;
+  pks__id attributes;  ///< zero: none
   int64_t committed_at_ns;
   uint64_t file_count, link_count, folder_count, logical_bytes;
   bool pinned;  ///< kept whatever the number to keep
@@ -67,6 +68,11 @@ typedef struct pks__generation {
   uint32_t removed_count;
   pks__pack_state *removed;  ///< packs without a current version, whose history is kept
 } pks__generation;
+
+/// Whether the version is what these say: its number apart, catalog and attributes are all that it is.
+static inline bool pks__version_is(const pks__version *version, const pks__id *catalog, const pks__id *attributes) {
+  return pks__id_equal(&version->catalog, catalog) && pks__id_equal(&version->attributes, attributes);
+}
 
 void pks__generation_free(pks__generation *generation);  ///< a zeroed one is fine
 pks_status pks__generation_copy(const pks__generation *from, pks__generation *out, pks_error *error);

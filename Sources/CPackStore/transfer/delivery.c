@@ -54,7 +54,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   if (!state) { return check_floor(delivery, error); }
   delivery->set_priority = false;
   uint32_t kept = pks__pack_find_version(state, delivery->version);
-  bool is_same = kept != UINT32_MAX && pks__id_equal(&state->versions[kept].catalog, &delivery->catalog);
+  bool is_same =
+    kept != UINT32_MAX && pks__version_is(&state->versions[kept], &delivery->catalog, &delivery->attributes);
   *needed = !is_same || kept != 0 || live == UINT32_MAX;
   if (!*needed) { return pks__txn_stage_adoption(delivery->txn, delivery->pack, &delivery->provenance, error); }
   status = check_floor(delivery, error);
@@ -144,7 +145,7 @@ static pks_status list_segments(pks_delivery *delivery, const pks_delivery_reque
   return status;
 }
 
-/// Opens the folder, and asks for the two pages that everything hangs on.
+/// Opens the folder, and asks for the pages that everything hangs on, and the attributes.
 static pks_status begin(pks_delivery *delivery, const pks_delivery_request *request, pks_error *error) {
   if (delivery->returns) {
     delivery->phase = PKS__DELIVERY_DONE;
@@ -160,7 +161,8 @@ static pks_status begin(pks_delivery *delivery, const pks_delivery_request *requ
   }
   if (!status) { status = pks__delivery_need_page(delivery, &delivery->catalog, PKS__ROLE_ROOT, 0, 0, 0, error); }
   if (!status) { status = pks__delivery_need_page(delivery, &delivery->layout, PKS__ROLE_ROOT, 0, 0, 0, error); }
-  return status;
+  if (status || pks__id_is_zero(&delivery->attributes)) { return status; }
+  return pks__delivery_need_page(delivery, &delivery->attributes, PKS__ROLE_ROOT, 0, 0, 0, error);
 }
 
 static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
@@ -175,6 +177,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   delivery->version = request->version;
   memcpy(delivery->catalog.bytes, request->catalog, sizeof delivery->catalog.bytes);
   memcpy(delivery->layout.bytes, request->layout, sizeof delivery->layout.bytes);
+  memcpy(delivery->attributes.bytes, request->attributes, sizeof delivery->attributes.bytes);
   delivery->committed_at_ns = request->committed_at_ns;
   delivery->set_priority = request->set_priority;
   delivery->provenance = request->provenance;
@@ -370,6 +373,7 @@ static pks_status walk_kept(pks_delivery *delivery, bool sync, pks_error *error)
     .pack = delivery->pack,
     .catalog = delivery->kept.catalog,
     .layout = delivery->kept.layout,
+    .attributes = delivery->kept.attributes,
     .pages = pks__snapshot_pages(delivery->base),
   };
   delivery->has_ingest = true;

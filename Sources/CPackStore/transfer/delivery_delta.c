@@ -53,8 +53,13 @@ static pks_status take_header(pks_delivery *delivery, pks_error *error) {
     status = pks__delta_read_header(delta->bytes.bytes, length, delivery->pack, header, &delta->blocks, error);
   }
   if (status) { return status; }
-  bool is_right = strcmp(header->pack, delivery->pack) == 0 && header->to_number == delivery->version
-    && pks__id_equal(&header->to_catalog, &delivery->catalog) && header->committed_at_ns == delivery->committed_at_ns;
+  pks__id attributes = {0};
+  if (header->attribute_byte_count > 0) {
+    delivery->store->sha256(header->attributes, header->attribute_byte_count, attributes.bytes);
+  }
+  bool is_right = pks__id_equal(&attributes, &delivery->attributes) && strcmp(header->pack, delivery->pack) == 0
+    && header->to_number == delivery->version && pks__id_equal(&header->to_catalog, &delivery->catalog)
+    && header->committed_at_ns == delivery->committed_at_ns;
   return is_right ? list_blocks(delivery, error) : bad_delta(delivery, "the delta leads to another version", error);
 }
 

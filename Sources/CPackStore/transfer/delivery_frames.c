@@ -30,7 +30,11 @@ static pks_status on_frame(
 
 pks_status pks__delivery_open_ingest(pks_delivery *delivery, pks_error *error) {
   pks__version_request request = {
-    .pack = delivery->pack, .catalog = delivery->catalog, .pages = pks__delivery_pages(delivery)};
+    .pack = delivery->pack,
+    .catalog = delivery->catalog,
+    .attributes = delivery->attributes,
+    .pages = pks__delivery_pages(delivery),
+  };
   bool sync = delivery->txn->options.durability == PKS_DURABLE;
   delivery->has_ingest = true;
   pks_status status =

@@ -247,6 +247,9 @@ pks_status pks__delivery_need_layout(pks_delivery *delivery, pks_error *error) {
   if (!pks__id_equal(&root.catalog, &delivery->catalog)) {
     return pks__delivery_corrupt(delivery, "the layout is that of another catalog", error);
   }
+  if (!pks__id_equal(&root.attributes, &delivery->attributes)) {
+    return pks__delivery_corrupt(delivery, "the layout names other attributes", error);
+  }
   return pks__delivery_need_page(delivery, &root.map.root, PKS__ROLE_LAYOUT, root.map.height, 0, count, error);
 }
 

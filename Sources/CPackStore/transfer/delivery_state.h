@@ -163,7 +163,7 @@ struct pks_delivery {
   pks__scratch_folder home;
   char pack[PKS__PACK_NAME_MAX + 1];
   uint64_t version;
-  pks__id catalog, layout;
+  pks__id catalog, layout, attributes;
   int64_t committed_at_ns;
   bool set_priority;
   int32_t priority;

@@ -17,6 +17,9 @@ extension DeltaFile {
     /// The content of the version that comes of it.
     public let toCatalog: CatalogID
 
+    /// The SHA-256 of the attributes of the version that comes of it; nil when it has none.
+    package let toAttributes: Digest256?
+
     public let fileCount: Int
     public let linkCount: Int
     public let folderCount: Int
@@ -43,6 +46,8 @@ extension DeltaFile {
       toVersion = info.to_version
       fromCatalog = CatalogID(digest: withUnsafeBytes(of: info.from_catalog) { Digest256(copying: $0) })
       toCatalog = CatalogID(digest: withUnsafeBytes(of: info.to_catalog) { Digest256(copying: $0) })
+      let attributes = withUnsafeBytes(of: info.to_attributes) { Digest256(copying: $0) }
+      toAttributes = attributes == .zero ? nil : attributes
       fileCount = Int(clamping: info.file_count)
       linkCount = Int(clamping: info.link_count)
       folderCount = Int(clamping: info.folder_count)

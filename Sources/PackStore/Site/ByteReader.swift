@@ -35,6 +35,12 @@ package struct ByteReader {
     try take(Digest256.byteCount).withUnsafeBytes { Digest256(copying: $0) }
   }
 
+  /// The SHA-256 of attributes, or zeros for none.
+  package mutating func attributes() throws -> Digest256? {
+    let digest = try digest()
+    return digest == .zero ? nil : digest
+  }
+
   package mutating func id128() throws -> ID128 { ID128(copying: try take(ID128.byteCount)) }
 
   /// A number of things of which each takes `byteCount` bytes or more: no more than there is room for, nor than

@@ -8,5 +8,8 @@ package struct ByteWriter {
     withUnsafeBytes(of: integer.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
+  /// The SHA-256 of attributes, or zeros for none.
+  package mutating func append(attributes digest: Digest256?) { append((digest ?? .zero).bytes) }
+
   package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 }

@@ -180,7 +180,7 @@ extension SiteRoot.Version {
 
 extension SiteRoot.Delta {
   /// How many bytes the header of a delta may have: the least has a name of one letter, and no blocks.
-  package static let headerByteCounts = 169...64 << 20
+  package static let headerByteCounts = 173...64 << 20
 
   fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset

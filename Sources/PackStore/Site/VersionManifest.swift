@@ -8,6 +8,9 @@ package struct VersionManifest: Hashable, Sendable {
   /// The id of the layout's root page.
   package var layout: Digest256
 
+  /// The SHA-256 of the version's attributes; nil when it has none.
+  package var attributes: Digest256?
+
   /// Nanoseconds since 1970.
   package var committedAt: Int64
 
@@ -22,13 +25,14 @@ package struct VersionManifest: Hashable, Sendable {
   package var segments: [Segment]
 
   package init(
-    pack: PackID, number: UInt64, catalog: CatalogID, layout: Digest256, committedAt: Int64, fileCount: UInt64,
-    linkCount: UInt64, folderCount: UInt64, byteCount: UInt64, segments: [Segment]
+    pack: PackID, number: UInt64, catalog: CatalogID, layout: Digest256, attributes: Digest256?, committedAt: Int64,
+    fileCount: UInt64, linkCount: UInt64, folderCount: UInt64, byteCount: UInt64, segments: [Segment]
   ) {
     self.pack = pack
     self.number = number
     self.catalog = catalog
     self.layout = layout
+    self.attributes = attributes
     self.committedAt = committedAt
     self.fileCount = fileCount
     self.linkCount = linkCount
@@ -64,7 +68,7 @@ package struct VersionManifest: Hashable, Sendable {
 package enum SegmentKind: UInt8, Hashable, Sendable {
   /// Of assets.
   case data = 1
-  /// Pages of catalogs and layouts.
+  /// Pages of catalogs and layouts, and attributes.
   case metadata = 2
 }
 
@@ -88,6 +92,7 @@ extension VersionManifest {
     writer.append(number)
     writer.append(catalog.bytes)
     writer.append(layout.bytes)
+    writer.append(attributes: attributes)
     writer.append(committedAt)
     for count in [fileCount, linkCount, folderCount, byteCount] { writer.append(count) }
     writer.append(UInt32(pack.name.utf8.count))
@@ -121,6 +126,7 @@ extension VersionManifest {
     }
     catalog = CatalogID(digest: try reader.digest())
     layout = try reader.digest()
+    attributes = try reader.attributes()
     committedAt = try reader.integer()
     fileCount = try reader.integer()
     linkCount = try reader.integer()

@@ -69,6 +69,7 @@ final class Site: @unchecked Sendable {
         request.version = version.number
         request.catalog = version.catalog
         request.layout = version.layout
+        request.attributes = version.attributes
         request.committed_at_ns = version.committed_at_ns
         request.segments = list.baseAddress
         request.segment_count = UInt32(list.count)

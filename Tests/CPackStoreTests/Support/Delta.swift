@@ -9,7 +9,8 @@ struct Delta: Sendable {
 
   /// A block's place in the file, as the header has it.
   var blocks: [Range<Int>] {
-    let header = Int(info.header_length), name = Int(number(at: 156)), first = 160 + name + 8
+    let header = Int(info.header_length), name = Int(number(at: 156))
+    let first = 172 + name + Int(number(at: 168 + name))
     var offset = header
     return stride(from: first, to: header, by: 40).map { row in
       let length = Int(number(at: row))

@@ -103,7 +103,7 @@ final class Transaction {
   @discardableResult
   func add(
     _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, map: [String] = [],
-    adjust: (inout pks_add_request) -> Void = { _ in }
+    attributes: [UInt8]? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
   ) throws -> pks_add_result {
     var request = pks_add_request(), result = pks_add_result()
     let globs = map.map { UnsafePointer(strdup($0)) }
@@ -119,9 +119,25 @@ final class Transaction {
         try globs.withUnsafeBufferPointer { globs in
           request.map_globs = globs.baseAddress
           request.map_glob_count = UInt32(globs.count)
-          try attempt { pks_txn_add_folder(&result, raw, &request, $0) }
+          try (attributes ?? []).withUnsafeBytes { bytes in
+            request.set_attributes = attributes != nil
+            request.attributes = bytes.baseAddress
+            request.attribute_byte_count = bytes.count
+            try attempt { pks_txn_add_folder(&result, raw, &request, $0) }
+          }
         }
       }
+    }
+    return result
+  }
+
+  @discardableResult
+  func setAttributes(
+    _ attributes: [UInt8], of pack: String, version: UInt64 = 0, adopt: Bool = false
+  ) throws -> pks_add_result {
+    var result = pks_add_result()
+    try attempt {
+      pks_txn_set_attributes(&result, raw, pack, version, adopt, attributes, attributes.count, $0)
     }
     return result
   }
@@ -212,6 +228,17 @@ final class Snapshot: @unchecked Sendable {
     guard let index else { return [] }
     let count = pks_snapshot_pack(raw, UInt32(index)).version_count
     return (0..<count).map { pks_snapshot_version(raw, UInt32(index), $0).number }
+  }
+
+  /// Attributes of the kept versions of a pack, removed ones included; the current one first.
+  func attributes(of pack: String) throws -> [[UInt8]] {
+    guard let index = (packs + removedPacks).firstIndex(where: { String(cString: $0.name) == pack }) else { return [] }
+    let count = pks_snapshot_pack(raw, UInt32(index)).version_count
+    return try (0..<count).map { version in
+      var bytes = [UInt8](repeating: 0, count: Int(PKS_ATTRIBUTES_MAX)), length = 0
+      try attempt { pks_snapshot_attributes(&bytes, bytes.count, &length, raw, UInt32(index), version, $0) }
+      return Array(bytes.prefix(length))
+    }
   }
 
   /// What is found at a path; a folder, implied or not, is `.folder`.

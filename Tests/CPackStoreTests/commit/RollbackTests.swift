@@ -221,7 +221,7 @@ extension Core {
 
 extension Disk {
   /// The sizes of all data segments together, those that a later commit will collect included.
-  fileprivate var bytesOfFrames: Int {
+  var bytesOfFrames: Int {
     list("/store/segments").compactMap { read("/store/segments/\($0)") }.filter { $0[12] == 1 }.map(\.count).reduce(
       0, +)
   }

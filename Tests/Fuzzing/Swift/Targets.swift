@@ -145,8 +145,8 @@ private let seeds: [String: [[UInt8]]] = {
   let site = SiteID(ID128(copying: [UInt8](repeating: 9, count: 16)))
   let catalog = CatalogID(digest: digest), other = CatalogID(digest: Digest256(hashing: [4]))
   let manifest = VersionManifest(
-    pack: "Game", number: 3, catalog: catalog, layout: digest, committedAt: 5, fileCount: 1, linkCount: 2,
-    folderCount: 3, byteCount: 4,
+    pack: "Game", number: 3, catalog: catalog, layout: digest, attributes: digest, committedAt: 5, fileCount: 1,
+    linkCount: 2, folderCount: 3, byteCount: 4,
     segments: [
       .init(id: SegmentID(site.id), kind: .metadata, byteCount: 100, table: digest, tableByteCount: 48)
     ])

@@ -13,18 +13,19 @@ import Testing
 
   @Test func fieldsLieWhereTheFormatSays() {
     #expect(bytes.starts(with: "PKSVERS0".utf8))
-    #expect(bytes.count == 132 + 8 + 2 * 64)
+    #expect(bytes.count == 164 + 8 + 2 * 64)
     #expect(Array(bytes[12..<24]) == [2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     #expect(Array(bytes[24..<56]) == SiteFormatSamples.catalog(1).bytes)
     #expect(Array(bytes[56..<88]) == SiteFormatSamples.digest(2).bytes)
-    #expect(bytes[88] == 0xfb && bytes[95] == 0xff)  // -5
-    #expect([96, 104, 112, 120, 128].map { bytes[$0] } == [6, 7, 8, 9, 8])
-    #expect(Array(bytes[132..<140]) == Array("Tutorial".utf8))
-    #expect(Array(bytes[140..<156]) == SiteFormatSamples.id(10).bytes)
-    #expect(Array(bytes[156..<164]) == [0, 0, 0, 0, 0, 1, 0, 1])  // 1 << 40, data
-    #expect(Array(bytes[164..<196]) == SiteFormatSamples.digest(11).bytes)
-    #expect(Array(bytes[196..<204]) == [0x39, 0x30, 0, 0, 0, 0, 0, 0])
-    #expect(bytes[227] == 2)  // metadata
+    #expect(Array(bytes[88..<120]) == SiteFormatSamples.digest(3).bytes)
+    #expect(bytes[120] == 0xfb && bytes[127] == 0xff)  // -5
+    #expect([128, 136, 144, 152, 160].map { bytes[$0] } == [6, 7, 8, 9, 8])
+    #expect(Array(bytes[164..<172]) == Array("Tutorial".utf8))
+    #expect(Array(bytes[172..<188]) == SiteFormatSamples.id(10).bytes)
+    #expect(Array(bytes[188..<196]) == [0, 0, 0, 0, 0, 1, 0, 1])  // 1 << 40, data
+    #expect(Array(bytes[196..<228]) == SiteFormatSamples.digest(11).bytes)
+    #expect(Array(bytes[228..<236]) == [0x39, 0x30, 0, 0, 0, 0, 0, 0])
+    #expect(bytes[259] == 2)  // metadata
   }
 
   @Test func everyPartIsMissed() {
@@ -43,18 +44,18 @@ import Testing
     #expect(failure(decoding: bytes.putting(UInt32(1), at: 12)) == .corrupt)
     #expect(failure(decoding: bytes.putting(UInt32.max, at: 12)) == .corrupt)
     #expect(failure(decoding: bytes.putting(UInt64(0), at: 16)) == .corrupt)  // number
-    #expect(failure(decoding: bytes.putting(UInt32.max, at: 128)) == .corrupt)  // length of the name
-    #expect(failure(decoding: bytes.putting(UInt32(0), at: 128)) == .corrupt)
-    #expect(failure(decoding: bytes.putting(Array("../etc/x".utf8), at: 132)) == .corrupt)
-    #expect(failure(decoding: bytes.putting(UInt8(0xff), at: 132)) == .corrupt)  // no UTF-8
-    #expect(failure(decoding: bytes.putting(UInt8(0), at: 163)) == .corrupt)  // kind
-    #expect(failure(decoding: bytes.putting(UInt8(3), at: 163)) == .corrupt)
-    #expect(failure(decoding: bytes.putting(UInt64(1) << 56, at: 156)) == .corrupt)  // an empty file
-    #expect(failure(decoding: bytes.putting(UInt32(47), at: 196)) == .corrupt)  // length of the table
-    #expect(failure(decoding: bytes.putting(UInt32(64 << 20 + 1), at: 196)) == .corrupt)
-    #expect(failure(decoding: bytes.putting(UInt32(1), at: 200)) == .corrupt)  // reserved
-    #expect(failure(decoding: bytes.putting(Array(bytes[140..<156]), at: 204)) == .corrupt)  // one segment twice
-    #expect(failure(decoding: bytes.putting(UInt8(1), at: 227)) == .corrupt)  // no metadata
+    #expect(failure(decoding: bytes.putting(UInt32.max, at: 160)) == .corrupt)  // length of the name
+    #expect(failure(decoding: bytes.putting(UInt32(0), at: 160)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(Array("../etc/x".utf8), at: 164)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt8(0xff), at: 164)) == .corrupt)  // no UTF-8
+    #expect(failure(decoding: bytes.putting(UInt8(0), at: 195)) == .corrupt)  // kind
+    #expect(failure(decoding: bytes.putting(UInt8(3), at: 195)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt64(1) << 56, at: 188)) == .corrupt)  // an empty file
+    #expect(failure(decoding: bytes.putting(UInt32(47), at: 228)) == .corrupt)  // length of the table
+    #expect(failure(decoding: bytes.putting(UInt32(64 << 20 + 1), at: 228)) == .corrupt)
+    #expect(failure(decoding: bytes.putting(UInt32(1), at: 232)) == .corrupt)  // reserved
+    #expect(failure(decoding: bytes.putting(Array(bytes[172..<188]), at: 236)) == .corrupt)  // one segment twice
+    #expect(failure(decoding: bytes.putting(UInt8(1), at: 259)) == .corrupt)  // no metadata
   }
 
   @Test func faultsNameTheirPlace() {
