@@ -158,7 +158,8 @@ extension VersionManifest {
   init(_ version: PackVersion, segments: [Segment]) {
     self.init(
       pack: version.pack, number: version.number, catalog: version.catalog, layout: version.layout,
-      attributes: version.attributesDigest, committedAt: version.committedAtNanoseconds, fileCount: UInt64(version.fileCount),
+      attributes: version.attributesDigest, committedAt: version.committedAtNanoseconds,
+      fileCount: UInt64(version.fileCount),
       linkCount: UInt64(version.linkCount), folderCount: UInt64(version.folderCount),
       byteCount: UInt64(version.byteCount), segments: segments)
   }

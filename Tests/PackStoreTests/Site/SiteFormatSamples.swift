@@ -10,7 +10,8 @@ enum SiteFormatSamples {
 
   static var manifest: VersionManifest {
     VersionManifest(
-      pack: "Tutorial", number: 3, catalog: catalog(1), layout: digest(2), attributes: digest(3), committedAt: -5, fileCount: 6,
+      pack: "Tutorial", number: 3, catalog: catalog(1), layout: digest(2), attributes: digest(3), committedAt: -5,
+      fileCount: 6,
       linkCount: 7, folderCount: 8, byteCount: 9,
       segments: [
         .init(id: SegmentID(id(10)), kind: .data, byteCount: 1 << 40, table: digest(11), tableByteCount: 12_345),
