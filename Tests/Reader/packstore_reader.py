@@ -3,11 +3,12 @@
 
     packstore_reader.py STORE... [--json] [--extract FOLDER] [--cuts] [--boot-id HEX]
     packstore_reader.py --catalog FOLDER [--average N]
+    packstore_reader.py --attributes FILE
 
 It follows the sections of that page in their order, prefers the plain way to the fast one, and checks all that the page
 demands: of a reader (`Corrupt` is raised), and of a writer (noted as `unmet`). Every asset is read twice: by the records
 of the runs, and by catalog and layout. With --cuts, assets are cut again and catalogs are computed from their bytes.
---catalog prints the identity that a folder would have. Exit: 0 whole, 1 damaged, 2 wrong usage.
+--catalog prints the identity that a folder would have; --attributes prints that of each line of FILE as attributes, or `corrupt`. Exit: 0 whole, 1 damaged, 2 wrong usage.
 
 XXH3 and zstd come from the system's libraries by ctypes, as they do for the core: both are specified elsewhere, and the
 packages that the core needs bring them, so that nothing more has to be installed.
@@ -1450,6 +1451,171 @@ def catalog_of_folder(folder, average):
     return catalog.finish()
 
 
+# --- 24: attributes -------------------------------------------------------------------------------------------------
+
+ATTRIBUTES_MAX = 65536
+ATTRIBUTES_DEPTH = 64
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]{0,31}\Z")
+APP_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,7}\Z")
+LANGUAGE = re.compile(
+    r"(?:(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})"
+    r"(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
+    r"(?:-[a-wyz0-9](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?|x(?:-[a-z0-9]{1,8})+)\Z")
+
+
+class Number(str):
+    """A number of JSON, as it was written."""
+
+
+class Verbatim(str):
+    """JSON as it was written."""
+
+
+def canonical_json(value):
+    if isinstance(value, (Number, Verbatim)):
+        return str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        short = {8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: "\\\"", 92: "\\\\"}
+        return '"' + "".join(short.get(ord(c)) or (f"\\u{ord(c):04x}" if ord(c) < 32 else c) for c in value) + '"'
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical_json, value)) + "]"
+    names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+    return "{" + ",".join(canonical_json(name) + ":" + canonical_json(value[name]) for name in names) + "}"
+
+
+def check_depth(text, place):
+    depth, in_string, skip = 0, False, False
+    for c in text:
+        if in_string:
+            in_string, skip = skip or c != '"', c == "\\" and not skip
+        elif c == '"':
+            in_string = True
+        elif c in "[{":
+            depth += 1
+            demand(depth <= ATTRIBUTES_DEPTH, place, "nested too deep")
+        elif c in "]}":
+            depth -= 1
+
+
+def scalar_depth(value, depth=1):
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return max([depth] + [scalar_depth(child, depth + 1) for child in children])
+
+
+def check_pattern(pattern, place):
+    demand(1 <= len(pattern.encode()) <= 1024 and "\0" not in pattern, place, "pattern of a wrong length")
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at += 1
+            demand(at < len(pattern), place, "pattern ends in a backslash")
+        elif pattern[at] == "[":
+            at += 2 if pattern[at + 1:at + 2] == "!" else 1
+            begin = at
+            while at < len(pattern) and (pattern[at] != "]" or at == begin):
+                at += 2 if pattern[at] == "\\" else 1
+            demand(at < len(pattern), place, "pattern has a class that does not end")
+        at += 1
+
+
+def app_version(text, place):
+    demand(APP_VERSION.match(text), place, "no version of an app")
+    parts = [int(part) for part in text.split(".")]
+    return parts + [0] * (8 - len(parts))
+
+
+def check_app_versions(text, place):
+    demand(isinstance(text, str), place, "no range of versions")
+    if text.endswith("..."):
+        app_version(text[:-3], place)
+        return
+    lower, mark, upper = text.partition("..<")
+    demand(mark, place, "no range of versions")
+    low, high = app_version(lower, place) if lower else [0] * 8, app_version(upper, place)
+    demand(low < high, place, "empty range of versions")
+
+
+def check_sorted_texts(texts, place):
+    demand(isinstance(texts, list) and texts and all(type(text) is str for text in texts), place, "no list of texts")
+    order = [text.encode() for text in texts]
+    demand(order == sorted(set(order)), place, "list out of order")
+
+
+def check_identifiers(names, place):
+    check_sorted_texts(names, place)
+    demand(all(IDENTIFIER.match(name) for name in names), place, "no identifier")
+
+
+def check_policy(policy, place):
+    demand(isinstance(policy, dict) and len(policy) == 1, place, "no download policy")
+    (name, value), = policy.items()
+    demand(name in ("essential", "prefetch"), place, "unknown download policy")
+    demand(isinstance(value, dict) and list(value) == ["installationEventTypes"], place, "no installation events")
+    check_identifiers(value["installationEventTypes"], place)
+
+
+def user_info_range(text):
+    """Where the value of the member `userInfo` of an object without white space stands, or None."""
+    decoder = json.JSONDecoder()
+    at = 1
+    while text[at] != "}":
+        name, at = decoder.raw_decode(text, at)
+        begin = at + 1
+        _, at = decoder.raw_decode(text, begin)
+        if name == "userInfo":
+            return begin, at
+        at += text[at] == ","
+    return None
+
+
+def check_attributes(data, place="attributes"):
+    """Checks that attributes are in canonical form; returns their identity."""
+    demand(len(data) <= ATTRIBUTES_MAX, place, "too long")
+
+    def unique(pairs):
+        demand(len(dict(pairs)) == len(pairs), place, "a name is there twice")
+        return dict(pairs)
+
+    def constant(name):
+        raise Corrupt(place, f"{name} is no JSON")
+
+    try:
+        text = bytes(data).decode("utf-8")
+        check_depth(text, place)
+        members = json.loads(text, object_pairs_hook=unique, parse_int=Number, parse_float=Number, parse_constant=constant)
+        demand(isinstance(members, dict), place, "no object")
+        demand(scalar_depth(members) <= ATTRIBUTES_DEPTH, place, "nested too deep")
+        json.dumps(members, ensure_ascii=False).encode("utf-8")  # fails on a surrogate
+        if "userInfo" in members:
+            demand(members["userInfo"] is not None, place, "user info that says its default")
+            begin, end = user_info_range(text)
+            members["userInfo"] = Verbatim(text[begin:end])
+    except (ValueError, IndexError) as error:
+        raise Corrupt(place, str(error)) from None
+    demand(canonical_json(members) == text, place, "not in canonical form")
+    for name, value in members.items():
+        if name == "appVersions":
+            check_app_versions(value, place)
+        elif name == "downloadPolicy":
+            check_policy(value, place)
+        elif name == "language":
+            demand(type(value) is str and len(value) <= 64 and LANGUAGE.match(value), place, "no language tag")
+        elif name == "map":
+            check_sorted_texts(value, place)
+            for pattern in value:
+                check_pattern(pattern, place)
+        elif name == "placement":
+            demand(type(value) is str and value == "purgeable", place, "unknown placement")
+        elif name == "platforms":
+            check_identifiers(value, place)
+        elif name == "priority":
+            demand(type(value) is Number and re.match(r"-?[1-9][0-9]{0,9}\Z", value), place, "no priority")
+            demand(-2**31 <= int(value) < 2**31, place, "no priority")
+    return hashlib.sha256(data).digest()
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="packstore_reader.py")
     parser.add_argument("stores", nargs="*", metavar="STORE")
@@ -1458,10 +1624,19 @@ def main(arguments):
     parser.add_argument("--cuts", action="store_true", help="cut assets again and compare")
     parser.add_argument("--boot-id", metavar="HEX", help="boot id of the machine; by default this one's")
     parser.add_argument("--catalog", metavar="FOLDER", help="print the catalog's id of a folder")
+    parser.add_argument("--attributes", metavar="FILE", help="check each line of a file as attributes")
     parser.add_argument("--average", type=int, default=8192)
     options = parser.parse_args(arguments)
     if options.catalog:
         print(catalog_of_folder(options.catalog, options.average).hex())
+        return 0
+    if options.attributes:
+        with open(options.attributes, "rb") as file:
+            for line in file.read().split(b"\n"):
+                try:
+                    print(check_attributes(line).hex())
+                except Corrupt:
+                    print("corrupt")
         return 0
     if not options.stores or (options.extract and len(options.stores) != 1):
         parser.error("name a store")

@@ -208,7 +208,7 @@ pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_pro
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {
   for (uint32_t i = 0; i < request->map_glob_count; i++) {
-    const char *glob = request->map_globs[i], *fault = pks__glob_fault(glob);
+    const char *glob = request->map_globs[i], *fault = pks_glob_fault(glob);
     if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, glob, PKS_NO_OFFSET); }
   }
   return PKS_OK;

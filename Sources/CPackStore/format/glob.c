@@ -160,7 +160,7 @@ static bool matches(const char *pattern, size_t pattern_length, const char *path
   return now->first <= count && count < now->end && now->open[count];
 }
 
-bool pks__glob_matches(const char *pattern, const char *path, size_t path_length) {
+bool pks_glob_matches(const char *pattern, const char *path, size_t path_length) {
   size_t length = strlen(pattern);
   if (!memchr(pattern, '/', length)) {
     for (size_t at = path_length; at > 0; at--) {
@@ -173,7 +173,7 @@ bool pks__glob_matches(const char *pattern, const char *path, size_t path_length
 
 // MARK: - Faults
 
-const char *pks__glob_fault(const char *pattern) {
+const char *pks_glob_fault(const char *pattern) {
   size_t length = pattern ? strlen(pattern) : 0;
   if (length == 0 || length > PKS__GLOB_MAX) { return "a pattern has 1 to 1024 bytes"; }
   if (!pks__is_utf8(pattern, length)) { return "a pattern is UTF-8"; }

@@ -1,5 +1,5 @@
-/// Patterns for paths: which assets of a folder an option means. The language is described in `packstore.h`, at
-/// `pks_add_request.map_globs`.
+/// Patterns for paths: which assets of a folder an option means. The language is described in `packstore_write.h`, at
+/// `pks_add_request.map_globs`, which also declares `pks_glob_fault` and `pks_glob_matches`.
 ///
 /// A match takes time in proportion to pattern times path, whatever the pattern, and no memory but the stack.
 #ifndef PKS_FORMAT_GLOB_H
@@ -8,11 +8,5 @@
 #include "format/format.h"
 
 enum { PKS__GLOB_MAX = 1024 };  ///< bytes
-
-/// What is wrong with a pattern, static text; NULL when it is one.
-const char *pks__glob_fault(const char *pattern);
-
-/// Whether the pattern, which has no fault, means the path.
-bool pks__glob_matches(const char *pattern, const char *path, size_t path_length);
 
 #endif

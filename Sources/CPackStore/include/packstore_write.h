@@ -113,6 +113,12 @@ typedef struct pks_add_request {
   void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
 } pks_add_request;
 
+/// What is wrong with a pattern of `pks_add_request.map_globs`, static text; NULL when it is one.
+const char *pks_glob_fault(const char *pattern);
+
+/// Whether a pattern without a fault means the path, which need not end in a zero.
+bool pks_glob_matches(const char *pattern, const char *path, size_t path_length);
+
 typedef struct pks_add_result {
   /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count` above 0 there is
   /// something to commit all the same: where these assets lie now.

@@ -366,7 +366,7 @@ static void mark_mapped(pks__folder_scan *source, const pks_add_request *request
   for (uint64_t i = 0; i < pks__entry_list_count(source->listing); i++) {
     pks__item *item = PKS__SCRATCH_AT(&source->listing->items, pks__item, i);
     if (item->kind != PKS__RECORD_FILE) { continue; }
-    if (!pks__glob_matches(glob, pks__entry_list_path(source->listing, item), item->path_length)) { continue; }
+    if (!pks_glob_matches(glob, pks__entry_list_path(source->listing, item), item->path_length)) { continue; }
     used = true;
     if (item->mapped || item->size == 0) { continue; }
     item->mapped = true;

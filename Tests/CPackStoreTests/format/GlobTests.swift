@@ -6,7 +6,7 @@ extension Core {
   /// The patterns of `map_globs`.
   @Suite struct GlobTests {
     private static func matches(_ pattern: String, _ path: String) -> Bool {
-      pks__glob_matches(pattern, path, path.utf8.count)
+      pks_glob_matches(pattern, path, path.utf8.count)
     }
 
     /// Pattern, what it means, what it does not.
@@ -46,7 +46,7 @@ extension Core {
 
     @Test func table() {
       for (pattern, yes, no) in Self.table {
-        #expect(pks__glob_fault(pattern) == nil, "\(pattern)")
+        #expect(pks_glob_fault(pattern) == nil, "\(pattern)")
         for path in yes { #expect(Self.matches(pattern, path), "'\(pattern)' means '\(path)'") }
         for path in no { #expect(!Self.matches(pattern, path), "'\(pattern)' does not mean '\(path)'") }
       }
@@ -55,10 +55,10 @@ extension Core {
     @Test func faults() {
       let long = String(repeating: "a", count: 1_025)
       for pattern in ["", "[", "[a", "[!", "[]", "[!]", #"[a\]"#, #"a\"#, long] {
-        #expect(pks__glob_fault(pattern) != nil, "\(pattern)")
+        #expect(pks_glob_fault(pattern) != nil, "\(pattern)")
       }
-      #expect(pks__glob_fault([CChar(bitPattern: 0xff), 0]) != nil, "no UTF-8")
-      #expect(pks__glob_fault(String(repeating: "a", count: 1_024)) == nil)
+      #expect(pks_glob_fault([CChar(bitPattern: 0xff), 0]) != nil, "no UTF-8")
+      #expect(pks_glob_fault(String(repeating: "a", count: 1_024)) == nil)
     }
 
     /// Patterns that cost matchers which go back exponential time.

@@ -7,7 +7,7 @@ import PackStore
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
-  "retired": decodeRetired,
+  "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -138,6 +138,32 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(retired.isEmpty)
 }
 
+/// The first byte says whether comments are read. What was read says the same when it is written canonically.
+@Sendable private func decodeJSON(_ bytes: [UInt8]) {
+  let document = JSONReader.read(
+    Array(bytes.dropFirst()), options: .init(allowsComments: bytes.first.map { $0 & 1 == 1 } ?? false))
+  for fault in document.faults {
+    precondition(
+      0...document.bytes.count ~= fault.position.offset && fault.position.line > 0 && fault.position.column > 0)
+  }
+  guard let root = document.root else { return precondition(!document.faults.isEmpty) }
+  let source = JSONReader.read(document.source(of: root))
+  precondition(source.root != nil)
+  var text: [UInt8] = [], again: [UInt8] = []
+  root.appendCanonical(to: &text)
+  let document2 = JSONReader.read(text)
+  precondition(document2.faults.isEmpty && document2.root?.range == 0..<text.count)
+  document2.root?.appendCanonical(to: &again)
+  precondition(again == text)
+}
+
+@Sendable private func decodeAttributes(_ bytes: [UInt8]) {
+  guard let attributes = try? Attributes(canonical: bytes) else { return }
+  precondition(attributes.canonicalBytes == bytes && bytes.count <= Attributes.byteCountLimit)
+  if let info = attributes.userInfo { precondition(try! UserInfo(json: info.bytes) == info) }
+  if let range = attributes.appVersions { precondition(try! AppVersionRange(range.description) == range) }
+}
+
 // MARK: - Seeds
 
 private let seeds: [String: [[UInt8]]] = {
@@ -180,6 +206,15 @@ private let seeds: [String: [[UInt8]]] = {
   ]
   let trust =
     "packstore trust 0.1\nplace \(key.publicKey) default 5 \(digest.hex) 1 https://a/%25\n"
+  let jsons = [
+    "0{\"a\":[1,-2.5e+3,true,false,null],\"\\ud83d\\ude00\":\"\\u0041\\n\\/\"}", "1\u{feff}// a\n[1, // b\r2]//",
+    "0{\"a\":1,\"a\":2}", "0" + String(repeating: "[", count: 70), "0\"\u{7f}é😀\"", "0[1,]", "0\"\\ud800\"",
+  ]
+  let attributes = [
+    "{}", #"{"appVersions":"2.0..<3","language":"zh-Hant-TW","map":["*.bin"],"placement":"purgeable","priority":-7}"#,
+    #"{"downloadPolicy":{"essential":{"installationEventTypes":["firstInstallation"]}},"platforms":["iOS"]}"#,
+    #"{"later":{"a":1.0},"userInfo":{"b" : 1, "a":[null]}}"#, #"{"appVersions":"..<0.0.1","map":["[!]]"]}"#,
+  ]
   var retired = RetiredFiles()
   let files: [SitePath: UInt64] = [
     .version(digest): 40, .segment(SegmentID(site.id)): 1 << 40, .frames(SegmentID(site.id)): 0, .delta(digest): .max,
@@ -187,6 +222,7 @@ private let seeds: [String: [[UInt8]]] = {
   retired.replace(files, by: [:], now: .max)
   return [
     "retired": [retired.encode(), RetiredFiles().encode()],
+    "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],

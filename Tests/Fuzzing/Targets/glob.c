@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   FUZZ_ASSERT(pattern);
   memcpy(pattern, text, length);
   uint8_t *path = fuzz_copy(input.next, input.left);
-  if (!pks__glob_fault(pattern)) {
-    bool matches = pks__glob_matches(pattern, (const char *)path, input.left);
+  if (!pks_glob_fault(pattern)) {
+    bool matches = pks_glob_matches(pattern, (const char *)path, input.left);
     bool is_plain = !strpbrk(pattern, "*?[]\\/");
     // A pattern without anything special means the last part of a path.
     if (is_plain && pks__path_is_valid((const char *)path, input.left)) {

@@ -1,0 +1,121 @@
+/// A version of an app, such as `2.0.1`: numbers from the greatest to the least.
+///
+/// 1 to 8 parts with dots between them, each of 1 to 9 digits. Parts that are not there count as 0: `2` and `2.0` are
+/// equal.
+public struct AppVersion: Hashable, Sendable {
+  /// As they were written, without leading zeros.
+  public let parts: [UInt32]
+
+  public static let partCountLimit = 8
+  static let digitCountLimit = 9
+
+  /// - Throws: `invalidArgument` for what is no version.
+  public init(_ text: some StringProtocol) throws {
+    guard let parts = Self.parts(of: text) else {
+      var error = PackStoreError(.invalidArgument, "'\(text.prefix(100))' is no version of an app")
+      error.specificRemedy = "write 1 to 8 numbers of at most 9 digits with dots between them, such as 2.0.1"
+      throw error
+    }
+    self.parts = parts
+  }
+
+  private static func parts(of text: some StringProtocol) -> [UInt32]? {
+    // More bytes cannot be a version, and a message should not repeat them.
+    guard text.utf8.count <= partCountLimit * (digitCountLimit + 1) else { return nil }
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { part -> UInt32? in
+      let isNumber = part.utf8.count <= digitCountLimit && part.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+      return isNumber ? UInt32(part) : nil
+    }
+    return parts.count <= partCountLimit && !parts.contains(nil) ? parts.compactMap(\.self) : nil
+  }
+
+  /// What counts: the parts without zeros at the end.
+  private var significant: ArraySlice<UInt32> { parts[...((parts.lastIndex { $0 != 0 }) ?? 0)] }
+
+  public static func == (left: Self, right: Self) -> Bool { left.significant == right.significant }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(significant) }
+}
+
+extension AppVersion: Comparable {
+  public static func < (left: Self, right: Self) -> Bool {
+    left.significant.lexicographicallyPrecedes(right.significant)
+  }
+}
+
+extension AppVersion: CustomStringConvertible {
+  /// `2.0.1`.
+  public var description: String { parts.map { String($0) }.joined(separator: ".") }
+}
+
+extension AppVersion: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try AppVersion($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}
+
+/// The versions of an app that something is for: from one on, below another, or both.
+///
+/// Written `2.0..<3`, `2.0...` or `..<3`, as ranges are in Swift.
+public struct AppVersionRange: Hashable, Sendable {
+  /// The first version that is in, or nil.
+  public let lowerBound: AppVersion?
+
+  /// The first version that is out again, or nil.
+  public let upperBound: AppVersion?
+
+  /// - Throws: `invalidArgument` for a range that holds no version.
+  public init(_ range: Range<AppVersion>) throws {
+    guard !range.isEmpty else {
+      throw PackStoreError(.invalidArgument, "the range of versions '\(range)' is empty")
+    }
+    (lowerBound, upperBound) = (range.lowerBound, range.upperBound)
+  }
+
+  public init(_ range: PartialRangeFrom<AppVersion>) { (lowerBound, upperBound) = (range.lowerBound, nil) }
+
+  /// - Throws: `invalidArgument` for a range that holds no version.
+  public init(_ range: PartialRangeUpTo<AppVersion>) throws {
+    guard try range.upperBound > AppVersion("0") else {
+      throw PackStoreError(.invalidArgument, "the range of versions '..<\(range.upperBound)' is empty")
+    }
+    (lowerBound, upperBound) = (nil, range.upperBound)
+  }
+
+  /// - Throws: `invalidArgument` for what is no range of versions, or for one that holds no version.
+  public init(_ text: some StringProtocol) throws {
+    let text = String(text)
+    if text.hasPrefix("..<") {
+      try self.init(..<AppVersion(text.dropFirst(3)))
+    } else if let below = text.firstRange(of: "..<") {
+      let first = try AppVersion(text[..<below.lowerBound]), upper = try AppVersion(text[below.upperBound...])
+      guard first < upper else { throw Self.error("the range of versions '\(text)' is empty") }
+      try self.init(first..<upper)
+    } else if text.hasSuffix("...") {
+      self.init(try AppVersion(text.dropLast(3))...)
+    } else {
+      throw Self.error("'\(text.prefix(100))' is no range of versions")
+    }
+  }
+
+  private static func error(_ reason: String) -> PackStoreError {
+    var error = PackStoreError(.invalidArgument, reason)
+    error.specificRemedy = "write '2.0..<3', '2.0...' or '..<3', the lower version first"
+    return error
+  }
+
+  public func contains(_ version: AppVersion) -> Bool {
+    (lowerBound.map { $0 <= version } ?? true) && (upperBound.map { version < $0 } ?? true)
+  }
+}
+
+extension AppVersionRange: CustomStringConvertible {
+  /// `2.0..<3`, `2.0...` or `..<3`.
+  public var description: String {
+    (lowerBound?.description ?? "") + (upperBound.map { "..<\($0)" } ?? "...")
+  }
+}
+
+extension AppVersionRange: Codable {
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try AppVersionRange($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

@@ -1,0 +1,115 @@
+extension Attributes {
+  /// Reads attributes from bytes of a file or a network.
+  ///
+  /// - Throws: `corrupt`, with the place, for whatever is not the one canonical form of what it says.
+  public init(canonical bytes: some Collection<UInt8>) throws {
+    guard bytes.count <= Self.byteCountLimit else { throw corrupt("attributes are too long", at: Self.byteCountLimit) }
+    let bytes = Array(bytes)
+    let document = JSONReader.read(bytes)
+    if let fault = document.faults.first { throw corrupt(fault.finding, at: fault.position.offset) }
+    guard let root = document.root, let members = root.object else { throw corrupt("attributes are no object", at: 0) }
+
+    var decoder = AttributesDecoder(document: document)
+    for member in members { try decoder.take(member) }
+    self = try decoder.finish(root)
+    guard canonicalBytes != bytes else { return }
+    let same = zip(canonicalBytes, bytes).prefix { $0 == $1 }.count
+    throw corrupt("attributes are not in canonical form", at: same)
+  }
+}
+
+/// Gathers the members of attributes. What is written otherwise than in canonical form shows when all of them are
+/// written again.
+private struct AttributesDecoder {
+  let document: JSONDocument
+
+  private var downloadPolicy = DownloadPolicy.onDemand
+  private var platforms: Set<Platform> = []
+  private var language: LanguageTag?
+  private var userInfo: UserInfo?
+  private var placement = Placement.durable
+  private var priority: Int32 = 0
+  private var mappedPaths: [String] = []
+  private var appVersions: AppVersionRange?
+  private var unknownMembers: [Attributes.UnknownMember] = []
+
+  init(document: JSONDocument) { self.document = document }
+
+  mutating func take(_ member: JSONMember) throws {
+    let value = member.value
+    switch member.name {
+    case "downloadPolicy": downloadPolicy = try policy(value)
+    case "platforms":
+      platforms = Set(
+        try strings(value).map { try required(Platform(rawValue: $0), value, "no platform has the name '\($0)'") })
+    case "language": language = try checked(value) { try LanguageTag(try string(value)) }
+    case "userInfo": userInfo = try checked(value) { try UserInfo(value, in: document) }
+    case "placement":
+      placement = try required(Placement(rawValue: try string(value)), value, "the placement is not known")
+    case "priority": priority = try required(value.integer(), value, "a priority is an integer of 32 bits")
+    case "map": mappedPaths = try strings(value)
+    case "appVersions": appVersions = try checked(value) { try AppVersionRange(try string(value)) }
+    default:
+      var json: [UInt8] = []
+      value.appendCanonical(to: &json)
+      unknownMembers.append(.init(name: member.name, json: String(decoding: json, as: UTF8.self)))
+    }
+  }
+
+  func finish(_ root: JSONValue) throws -> Attributes {
+    try checked(root) {
+      try Attributes(
+        downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
+        placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions,
+        unknownMembers: unknownMembers)
+    }
+  }
+
+  private func policy(_ value: JSONValue) throws -> DownloadPolicy {
+    let members = try required(value.object, value, "a download policy is an object")
+    guard members.count == 1, let member = members.first else {
+      throw corrupt("a download policy has one member", at: value.position.offset)
+    }
+    let inner = try required(member.value.object, member.value, "a download policy holds an object")
+    guard inner.count == 1, let list = inner.first, list.name == "installationEventTypes" else {
+      throw corrupt("a download policy has no installation events", at: member.value.position.offset)
+    }
+    let events = Set(
+      try strings(list.value).map {
+        try required(InstallationEvent(rawValue: $0), list.value, "no installation event has the name '\($0)'")
+      })
+    switch member.name {
+    case "essential": return .essential(on: events)
+    case "prefetch": return .prefetch(on: events)
+    default: throw corrupt("the download policy is not known", at: member.position.offset)
+    }
+  }
+
+  private func string(_ value: JSONValue) throws -> String { try required(value.string, value, "it is no string") }
+
+  private func strings(_ value: JSONValue) throws -> [String] {
+    try required(value.array, value, "it is no list").map { try string($0) }
+  }
+
+  private func required<Value>(_ result: Value?, _ value: JSONValue, _ reason: @autoclosure () -> String) throws
+    -> Value
+  {
+    guard let result else { throw corrupt(reason(), at: value.position.offset) }
+    return result
+  }
+
+  /// What is no good argument is no good value of a file.
+  private func checked<Value>(_ value: JSONValue, _ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as PackStoreError where error.code == .invalidArgument {
+      throw corrupt(error.reason, at: value.position.offset)
+    }
+  }
+}
+
+private func corrupt(_ reason: String, at offset: Int) -> PackStoreError {
+  var error = PackStoreError(.corrupt, reason, file: "attributes")
+  error.offset = UInt64(clamping: offset)
+  return error
+}

@@ -1,0 +1,136 @@
+/// What a client must know of a pack version besides its content.
+///
+/// They belong to a version of a pack, but not to the identity of its content: other attributes are another version with
+/// an equal catalog. Their bytes are a canonical JSON text, described in section 24 of the format, and the SHA-256 of
+/// these is their identity.
+public struct Attributes: Sendable {
+  /// When clients fetch the pack by themselves.
+  public let downloadPolicy: DownloadPolicy
+
+  /// The platforms that the version is for; empty: all.
+  public let platforms: Set<Platform>
+
+  /// The language of what is in the pack, where it has one.
+  public let language: LanguageTag?
+
+  /// What the app gets to see.
+  public let userInfo: UserInfo?
+
+  public let placement: Placement
+
+  /// Which pack wins where several have the same path: the highest. The word of a site's root wins over this one.
+  public let priority: Int32
+
+  /// Patterns for files to store raw and in one piece, as of ``Store/InstallOptions/mappedPaths``; in bytewise order.
+  public let mappedPaths: [String]
+
+  /// The versions of the app that the version is for; nil: all. The word of a site's root wins over this one.
+  public let appVersions: AppVersionRange?
+
+  /// What a later version of PackStore said, which means nothing to this one.
+  public let unknownMembers: [UnknownMember]
+
+  /// The JSON text in its canonical form, of at most 65,536 bytes; `{}` when everything is the default.
+  public let canonicalBytes: [UInt8]
+
+  /// The SHA-256 of ``canonicalBytes``.
+  package let digest: Digest256
+
+  /// A member of the JSON object that this version of PackStore has no meaning for.
+  public struct UnknownMember: Hashable, Codable, Sendable {
+    public let name: String
+    /// Its value, in canonical form.
+    public let json: String
+  }
+
+  /// The most bytes that attributes can have.
+  public static let byteCountLimit = 65_536
+
+  /// - Throws: `invalidArgument` for a policy without events, for a pattern that is none, and for more than 65,536 bytes.
+  public init(
+    downloadPolicy: DownloadPolicy = .onDemand, platforms: Set<Platform> = [], language: LanguageTag? = nil,
+    userInfo: UserInfo? = nil, placement: Placement = .durable, priority: Int32 = 0, mappedPaths: [String] = [],
+    appVersions: AppVersionRange? = nil
+  ) throws {
+    try self.init(
+      downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
+      placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, unknownMembers: [])
+  }
+
+  init(
+    downloadPolicy: DownloadPolicy, platforms: Set<Platform>, language: LanguageTag?, userInfo: UserInfo?,
+    placement: Placement, priority: Int32, mappedPaths: [String], appVersions: AppVersionRange?,
+    unknownMembers: [UnknownMember]
+  ) throws {
+    self.downloadPolicy = downloadPolicy
+    self.platforms = platforms
+    self.language = language
+    self.userInfo = userInfo
+    self.placement = placement
+    self.priority = priority
+    self.mappedPaths = Set(mappedPaths.map(ExactText.init)).sorted().map(\.text)
+    self.appVersions = appVersions
+    self.unknownMembers = unknownMembers
+    if downloadPolicy != .onDemand, downloadPolicy.events.isEmpty {
+      var error = PackStoreError(.invalidArgument, "the policy '\(downloadPolicy.name)' names no installation event")
+      error.specificRemedy = "name one, or take onDemand"
+      throw error
+    }
+    for pattern in self.mappedPaths { _ = try PathPattern(pattern) }
+    canonicalBytes = canonicalJSONObject(
+      Self.members(
+        downloadPolicy, platforms, language, userInfo, placement, priority, self.mappedPaths, appVersions)
+        + unknownMembers.map { ($0.name, Array($0.json.utf8)) })
+    digest = Digest256(hashing: canonicalBytes)
+    guard canonicalBytes.count <= Self.byteCountLimit else {
+      var error = PackStoreError(.invalidArgument, "the attributes take \(canonicalBytes.count) bytes")
+      error.specificRemedy = "at most \(Self.byteCountLimit) can be stored: shorten the user info"
+      throw error
+    }
+  }
+
+  /// What is not the default.
+  private static func members(
+    _ downloadPolicy: DownloadPolicy, _ platforms: Set<Platform>, _ language: LanguageTag?, _ userInfo: UserInfo?,
+    _ placement: Placement, _ priority: Int32, _ mappedPaths: [String], _ appVersions: AppVersionRange?
+  ) -> [(name: String, value: [UInt8])] {
+    var members: [(name: String, value: [UInt8])] = []
+    func add(_ name: String, _ value: [UInt8]) { members.append((name, value)) }
+    func list(_ texts: [String]) -> [UInt8] { canonicalJSONArray(texts.map { canonicalJSON($0) }) }
+    if downloadPolicy != .onDemand {
+      let events = list(downloadPolicy.events.sorted().map(\.rawValue))
+      add(
+        "downloadPolicy",
+        canonicalJSONObject([
+          (downloadPolicy.name, canonicalJSONObject([("installationEventTypes", events)]))
+        ]))
+    }
+    if !platforms.isEmpty { add("platforms", list(platforms.sorted().map(\.rawValue))) }
+    if let language { add("language", canonicalJSON(language.text)) }
+    if let userInfo { add("userInfo", userInfo.bytes) }
+    if placement != .durable { add("placement", canonicalJSON(placement.rawValue)) }
+    if priority != 0 { add("priority", Array(String(priority).utf8)) }
+    if !mappedPaths.isEmpty { add("map", list(mappedPaths)) }
+    if let appVersions { add("appVersions", canonicalJSON(appVersions.description)) }
+    return members
+  }
+
+  /// Whether everything is the default. Such attributes are not stored: a version without attributes has these.
+  public var isEmpty: Bool { canonicalBytes.count == 2 }
+}
+
+extension Attributes: Hashable {
+  public static func == (left: Self, right: Self) -> Bool { left.canonicalBytes == right.canonicalBytes }
+  public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+}
+
+extension Attributes: CustomStringConvertible {
+  /// The canonical JSON text.
+  public var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
+}
+
+extension Attributes: Codable {
+  /// Coded as a text that holds the canonical JSON.
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try Attributes(canonical: $0.utf8) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
+}

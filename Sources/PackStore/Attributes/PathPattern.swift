@@ -1,0 +1,17 @@
+import CPackStore
+
+/// A pattern for paths, such as `*.bin` or `Levels/**/mesh`: the language of ``Store/InstallOptions/mappedPaths``.
+package struct PathPattern: Hashable, Sendable {
+  package let text: String
+
+  /// - Throws: `invalidArgument` for what is no pattern.
+  package init(_ text: String) throws {
+    // A zero would end the pattern for the core.
+    let fault = text.utf8.contains(0) ? "a pattern has no zero" : pks_glob_fault(text).map { String(cString: $0) }
+    if let fault { throw PackStoreError(.invalidArgument, fault) }
+    self.text = text
+  }
+
+  /// Whether it means the path.
+  package func matches(_ path: String) -> Bool { path.withPath { pks_glob_matches(text, $0, $1) } }
+}

@@ -1,0 +1,118 @@
+/// Where something stands in a text: line and column for people, the byte for programs.
+package struct TextPosition: Hashable, Sendable {
+  /// In bytes from the beginning of the text.
+  package let offset: Int
+
+  /// From 1 on. Lines end with LF, with CR, or with both.
+  package let line: Int
+
+  /// From 1 on, in characters: Unicode scalar values. A byte-order mark is none.
+  package let column: Int
+
+  package init(offset: Int, line: Int, column: Int) {
+    self.offset = offset
+    self.line = line
+    self.column = column
+  }
+}
+
+/// What is wrong with a text, and where.
+package struct TextFault: Error, Hashable, Sendable {
+  package let position: TextPosition
+
+  /// What is wrong, in a few English words.
+  package let finding: String
+
+  /// What to do about it, where there is something to say.
+  package let remedy: String?
+
+  package init(_ position: TextPosition, _ finding: String, remedy: String? = nil) {
+    self.position = position
+    self.finding = finding
+    self.remedy = remedy
+  }
+}
+
+/// Takes a text apart from front to back, one character at a time, and knows the place. What is no UTF-8 is a fault.
+///
+/// Each byte is looked at once, and nothing but the bytes is kept.
+package struct TextCursor {
+  package let bytes: [UInt8]
+  package private(set) var offset = 0
+  private var line = 1
+
+  /// The offset at which this line would begin if each of its characters were one byte.
+  private var lineOrigin = 0
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The byte that comes next, nil at the end.
+  package var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  /// The byte behind the next one.
+  package var second: UInt8? { offset + 1 < bytes.count ? bytes[offset + 1] : nil }
+
+  package var position: TextPosition { .init(offset: offset, line: line, column: offset - lineOrigin + 1) }
+
+  /// Takes a byte-order mark, if there is one here; says whether there was.
+  package mutating func takeByteOrderMark() -> Bool {
+    guard bytes[offset...].starts(with: [0xef, 0xbb, 0xbf]) else { return false }
+    offset += 3
+    lineOrigin += 3
+    return true
+  }
+
+  /// Takes the next byte, which is ASCII.
+  package mutating func takeASCII() {
+    let byte = bytes[offset]
+    offset += 1
+    // Of CR LF the LF ends the line.
+    if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") && next != UInt8(ascii: "\n") {
+      line += 1
+      lineOrigin = offset
+    }
+  }
+
+  /// Takes the next character; there is one.
+  package mutating func takeScalar() throws(TextFault) {
+    guard bytes[offset] >= 0x80 else { return takeASCII() }
+    guard let count = Self.scalarLength(bytes[offset...].prefix(4)) else {
+      throw TextFault(
+        position, "the byte \(hexadecimal(bytes[offset])) is not valid UTF-8", remedy: "save the file as UTF-8")
+    }
+    offset += count
+    lineOrigin += count - 1
+  }
+
+  /// How many bytes the first character has, or nil if it is no UTF-8: no overlong form, no surrogate, nothing above
+  /// U+10FFFF.
+  private static func scalarLength(_ bytes: ArraySlice<UInt8>) -> Int? {
+    let first = bytes[bytes.startIndex]
+    let count: Int
+    var second: ClosedRange<UInt8> = 0x80...0xbf
+    switch first {
+    case 0xc2...0xdf: count = 2
+    case 0xe0: (count, second) = (3, 0xa0...0xbf)
+    case 0xed: (count, second) = (3, 0x80...0x9f)
+    case 0xe1...0xef: count = 3
+    case 0xf0: (count, second) = (4, 0x90...0xbf)
+    case 0xf1...0xf3: count = 4
+    case 0xf4: (count, second) = (4, 0x80...0x8f)
+    default: return nil
+    }
+    guard bytes.count >= count, second ~= bytes[bytes.startIndex + 1] else { return nil }
+    return bytes.prefix(count).dropFirst(2).allSatisfy { 0x80...0xbf ~= $0 } ? count : nil
+  }
+
+  /// What comes next, as a message names it.
+  package var nextName: String {
+    guard let next else { return "the end of the text" }
+    guard next >= 0x20, next != 0x7f else { return "the control character \(hexadecimal(next))" }
+    var ahead = self
+    guard (try? ahead.takeScalar()) != nil else { return "the byte \(hexadecimal(next))" }
+    return "'\(String(decoding: bytes[offset..<ahead.offset], as: UTF8.self))'"
+  }
+}
+
+/// `0x0a`.
+package func hexadecimal(_ byte: UInt8) -> String { "0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
