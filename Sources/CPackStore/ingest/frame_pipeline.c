@@ -50,8 +50,8 @@ static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t thre
 }
 
 pks_status pks__frame_pipeline_open(
-  pks__frame_pipeline *out, pks__staging *staging, pks__pool *pool, const pks_add_request *request,
-  uint32_t chunk_maximum, bool sync, pks_error *error
+  pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
+  const pks_add_request *request, uint32_t chunk_maximum, bool sync, pks_error *error
 ) {
   bool sequential = request->layout == PKS_LAYOUT_SEQUENTIAL;
   uint32_t threads = pks__pool_thread_count(pool);
@@ -62,7 +62,7 @@ pks_status pks__frame_pipeline_open(
   out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
   // A single thread encodes when it retires: there is nothing to gather ahead.
   if (threads == 1) { out->ring_size = 1; }
-  pks__segment_series_init(&out->series, staging, PKS__SEGMENT_DATA, sync);
+  pks__segment_series_init(&out->series, staging, sink, PKS__SEGMENT_DATA, sync);
   pks__scratch_init(&out->places, &staging->scratch);
   pks__scratch_init(&out->rows, &staging->scratch);
   pks__scratch_init(&out->row_bases, &staging->scratch);

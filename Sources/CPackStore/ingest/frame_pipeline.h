@@ -38,7 +38,7 @@ typedef struct pks__new_place {
 
 typedef struct pks__pipeline_frame pks__pipeline_frame;
 
-/// Told of every frame that was written, in order, with its chunks. `frame` is its number in the segment.
+/// Told of every frame that was written, in order, with its chunks.
 typedef pks_status pks__frame_observer(
   void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
   uint32_t chunk_count, pks_error *error
@@ -60,13 +60,13 @@ typedef struct pks__frame_pipeline {
   bool asset_begins;             ///< nothing of the asset was added yet
   bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
   bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
-  pks__frame_observer *observe;  ///< NULL: none
+  pks__frame_observer *observe;  ///< the ingest's, while it is given chunks before its first pass; NULL: none
   void *observer;
 } pks__frame_pipeline;
 
 pks_status pks__frame_pipeline_open(
-  pks__frame_pipeline *out, pks__staging *staging, pks__pool *pool, const pks_add_request *request,
-  uint32_t chunk_maximum, bool sync, pks_error *error
+  pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
+  const pks_add_request *request, uint32_t chunk_maximum, bool sync, pks_error *error
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 

@@ -35,13 +35,13 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
   return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
-pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error) {
+pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error) {
   pks_status status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, sync, error);
   if (status) { return status; }
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
   return pks__frame_pipeline_open(
-    &ingest->frames, ingest->staging, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
+    &ingest->frames, ingest->staging, sink, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
   );
 }
 

@@ -109,7 +109,7 @@ void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
 
 /// Whether the chunk is among the new ones, and which.
 bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t *number);
-/// Makes a chunk known that was written without the first pass: it takes the next number, and is found by its id.
+/// Makes a chunk known that was written before the first pass: it takes the next number, and is found by its id.
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error);
 
 /// The new chunks so far, all of which are in their places.
@@ -129,7 +129,7 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 // MARK: - For the two first passes
 
 void pks__ingest_init(pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request);
-/// Opens what takes chunks and pages, once it is known how long chunks may be.
-pks_status pks__ingest_open_parts(pks__ingest *ingest, bool sync, pks_error *error);
+/// Opens what takes chunks and pages, once it is known how long chunks may be. `sink` takes the frames; NULL: the staging.
+pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error);
 
 #endif

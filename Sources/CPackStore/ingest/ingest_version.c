@@ -154,6 +154,22 @@ static pks_status take_attributes(pks__ingest *ingest, const pks__version_reques
   return PKS_OK;
 }
 
+/// A frame of chunks that were given before the walk was written: once the sink has noted it, they are new ones.
+static pks_status number_given(
+  void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, pks_error *error
+) {
+  pks__ingest *ingest = context;
+  pks__segment_series *series = &ingest->frames.series;
+  pks_vfs_file file;
+  pks_status status = series->sink ? pks__segment_series_flush(series, &file, error) : PKS_OK;
+  if (!status && series->sink) {
+    status = series->sink->note_frame(series->sink->context, segment, row, ids, ends, chunk_count, error);
+  }
+  for (uint32_t i = 0; !status && i < chunk_count; i++) { status = pks__ingest_add_new(ingest, &ids[i], error); }
+  return status;
+}
+
 pks_status pks__ingest_version_open(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
   uint32_t thread_count, bool sync, pks_error *error
@@ -178,13 +194,19 @@ pks_status pks__ingest_version_open(
   out->files_expected = info.file_count;
   out->bytes_expected = info.logical_bytes;
   out->thread_count = thread_count;
-  return pks__ingest_open_parts(out, sync, error);
+  status = pks__ingest_open_parts(out, request->sink, sync, error);
+  out->frames.observe = number_given;
+  out->frames.observer = out;
+  return status;
 }
 
 pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
   pks__catalog_info info;
   pks__tree map;
-  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  pks_status status = pks__frame_pipeline_flush(&ingest->frames, error);
+  // The walk numbers the chunks that it stores itself; they are known from the catalog, and need not be noted.
+  ingest->frames.observe = NULL;
+  if (!status) { status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error); }
   if (!status) { status = walk_catalog(ingest, request, &map, error); }
   bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {

@@ -24,11 +24,14 @@ typedef struct pks__version_request {
   void (*lost_attributes)(void *context);                         ///< with `lost`: likewise, of the attributes
   bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
   void *context;                                                  ///< for all of these
+  /// keeps the frames, and notes those that are written before the walk; outlives the ingest. NULL: the staging
+  const pks__frame_sink *sink;
 } pks__version_request;
 
-/// First pass over a catalog, in two steps: what takes chunks and pages is opened, and may be given chunks that the base
-/// does not have; then the catalog is walked. The result of the first is to be closed, also after an error.
-/// `thread_count` is at most the store's.
+/// First pass over a catalog, in two steps: what takes chunks and pages is opened, and its `frames` may be given chunks
+/// that the base does not have; then the catalog is walked. The chunks that were given take their numbers in the order in
+/// which their frames are written, whether these stay as they came or are formed here; the sink notes each frame before.
+/// The result of the first step is to be closed, also after an error. `thread_count` is at most the store's.
 pks_status pks__ingest_version_open(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request,
   uint32_t thread_count, bool sync, pks_error *error

@@ -10,7 +10,7 @@ pks_status pks__page_writer_open(
   pks__page_writer *out, pks__staging *staging, pks_snapshot *base, bool sync, pks_error *error
 ) {
   *out = (pks__page_writer){.base = base, .encoder = pks__encoder_create(PAGE_LEVEL)};
-  pks__segment_series_init(&out->series, staging, PKS__SEGMENT_METADATA, sync);
+  pks__segment_series_init(&out->series, staging, NULL, PKS__SEGMENT_METADATA, sync);
   pks__scratch_init(&out->ids, &staging->scratch);
   pks__hash_map_init(&out->by_id, &staging->scratch);
   pks__segment_set_init(&out->reused, &staging->scratch);

@@ -135,8 +135,10 @@ void pks__staging_leave(const pks__staging *staging) {
 
 // MARK: - Segment series
 
-void pks__segment_series_init(pks__segment_series *series, pks__staging *staging, pks__segment_kind kind, bool sync) {
-  *series = (pks__segment_series){.staging = staging, .kind = kind, .sync = sync};
+void pks__segment_series_init(
+  pks__segment_series *series, pks__staging *staging, const pks__frame_sink *sink, pks__segment_kind kind, bool sync
+) {
+  *series = (pks__segment_series){.staging = staging, .sink = sink, .kind = kind, .sync = sync};
 }
 
 static void run_sync(pks__task *task, uint32_t worker) {
@@ -165,14 +167,14 @@ void pks__segment_series_free(pks__segment_series *series) {
 }
 
 const char *pks__segment_series_path(const pks__segment_series *series) {
-  return series->keeper ? series->keeper->path : series->staging->path;
+  return series->sink ? series->sink->path : series->staging->path;
 }
 
-/// Opens the file of the next segment with its keeper.
-static pks_status open_kept(pks__segment_series *series, pks_error *error) {
+/// Opens the file of the next segment in the sink.
+static pks_status open_in_sink(pks__segment_series *series, pks_error *error) {
   pks_vfs_file file = PKS_VFS_NO_FILE;
   (void)snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->sealed_count);
-  pks_status status = series->keeper->open(series->keeper->context, series->sealed_count, &file, error);
+  pks_status status = series->sink->open_segment(series->sink->context, series->sealed_count, &file, error);
   if (!status) {
     status = pks__segment_writer_resume(
       &series->writer, &series->staging->scratch, file, series->working_name, series->kind, error
@@ -183,7 +185,7 @@ static pks_status open_kept(pks__segment_series *series, pks_error *error) {
 }
 
 static pks_status open_segment(pks__segment_series *series, pks_error *error) {
-  if (series->keeper) { return open_kept(series, error); }
+  if (series->sink) { return open_in_sink(series, error); }
   (void
   )snprintf(series->working_name, sizeof series->working_name, "segment-%u", series->staging->scratch.next_number++);
   pks_status status =
@@ -264,13 +266,13 @@ pks_status pks__segment_series_flush(pks__segment_series *series, pks_vfs_file *
 /// Gives the file of a segment that is complete its final name, where it lies.
 static pks_status name_sealed(pks__segment_series *series, const pks__segment_id *id, pks_error *error) {
   const pks_vfs *vfs = series->staging->store->vfs;
-  const pks__segment_keeper *keeper = series->keeper;
+  const pks__frame_sink *sink = series->sink;
   const char *folder = pks__segment_series_path(series);
   char name[PKS__SEGMENT_NAME], from[2 * PKS__INDEX_NAME], to[2 * PKS__INDEX_NAME];
   pks__segment_name(id, name);
   (void)snprintf(from, sizeof from, "%s/%s", folder, series->working_name);
   (void)snprintf(to, sizeof to, "%s/%s", folder, name);
-  pks_status status = keeper ? keeper->seal(keeper->context, series->sealed_count, id, error) : PKS_OK;
+  pks_status status = sink ? sink->note_sealed(sink->context, series->sealed_count, id, error) : PKS_OK;
   if (status) { return status; }
   int failure = pks__vfs_rename(vfs, series->staging->store->root, from, to);
   return failure ? pks__fail_system(error, failure, "cannot rename", name) : PKS_OK;

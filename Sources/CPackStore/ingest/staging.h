@@ -42,22 +42,27 @@ typedef struct pks__sealed_segment {
   int sync_failure;
 } pks__sealed_segment;
 
-/// Where a series keeps its segments, if not in the staging folder: somewhere that outlasts the staging.
-typedef struct pks__segment_keeper {
+/// Where the frames of a series go, if not to the staging folder: to a folder that outlasts the staging, with a journal
+/// of what lies there.
+typedef struct pks__frame_sink {
   void *context;
-  /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
-  pks_status (*open)(void *context, uint32_t number, pks_vfs_file *out, pks_error *error);
-  /// Told that segment `number` is complete, before its file gets its final name.
-  pks_status (*seal)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
   const char *path;  ///< of the folder, in the store
-} pks__segment_keeper;
+  /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
+  pks_status (*open_segment)(void *context, uint32_t number, pks_vfs_file *out, pks_error *error);
+  /// Notes a frame of segment `number`, with its chunks, whose bytes are in the file.
+  pks_status (*note_frame
+  )(void *context, uint32_t number, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
+    uint32_t chunk_count, pks_error *error);
+  /// Notes that segment `number` is complete, before its file gets its final name.
+  pks_status (*note_sealed)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
+} pks__frame_sink;
 
 /// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
 /// does not lie raw in one piece may be cut anywhere once the segment is much larger. One that does is never cut.
 typedef struct pks__segment_series {
   pks__staging *staging;
   pks__segment_kind kind;
-  const pks__segment_keeper *keeper;  ///< NULL: the staging
+  const pks__frame_sink *sink;  ///< NULL: the staging
   bool sync;
   bool is_open;
   pks__segment_writer writer;
@@ -72,7 +77,10 @@ enum {
   PKS__SEGMENT_LIMIT = 256 * 1024 * 1024,
 };
 
-void pks__segment_series_init(pks__segment_series *series, pks__staging *staging, pks__segment_kind kind, bool sync);
+/// `sink` outlives the series; NULL: its segments lie in the staging folder.
+void pks__segment_series_init(
+  pks__segment_series *series, pks__staging *staging, const pks__frame_sink *sink, pks__segment_kind kind, bool sync
+);
 /// Removes what was written, sealed segments included, unless they were moved.
 void pks__segment_series_free(pks__segment_series *series);
 
@@ -83,12 +91,12 @@ pks_status pks__segment_series_append(
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
   pks__frame_row *row, pks_error *error
 );
-/// Takes up a frame of the open segment that its keeper has already. `*fits` false: it cannot come next.
+/// Takes up a frame of the open segment that the sink has already. `*fits` false: it cannot come next.
 pks_status pks__segment_series_restore(
   pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
 );
-/// Takes up a sealed segment that its keeper has, as the next of the series. `file` is open, and taken over.
+/// Takes up a sealed segment that the sink has, as the next of the series. `file` is open, and taken over.
 pks_status pks__segment_series_restore_sealed(
   pks__segment_series *series, const pks__run_segment_info *info, uint64_t stored_bytes, pks_vfs_file file,
   pks_error *error

@@ -399,11 +399,7 @@ static pks_status walk_delivered(pks_delivery *delivery, bool sync, pks_error *e
     .fetch = pks__delivery_fetch(delivery),
     .context = delivery,
   };
-  pks__frame_pipeline *frames = &delivery->ingest.frames;
-  pks_status status = pks__frame_pipeline_flush(frames, error);
-  // What the walk writes has its numbers from there, and need not be found again.
-  frames->observe = NULL;
-  if (!status) { status = pks__ingest_version_walk(&delivery->ingest, &request, error); }
+  pks_status status = pks__ingest_version_walk(&delivery->ingest, &request, error);
   delivery->incoming.is_spoilt = has_failed_sync(delivery);
   if (!status && sync) { status = pks__transfer_staging_sync(&delivery->incoming, error); }
   if (status) { return status; }

@@ -11,29 +11,13 @@
 
 // MARK: - The ingest
 
-/// A frame was written to the folder: its chunks are new ones from now on, and the journal says so.
-static pks_status on_frame(
-  void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
-  uint32_t chunk_count, pks_error *error
-) {
-  pks_delivery *delivery = context;
-  pks_vfs_file file;
-  pks_status status = pks__segment_series_flush(&delivery->ingest.frames.series, &file, error);
-  if (!status) {
-    status = pks__transfer_staging_note_frame(&delivery->incoming, segment, row, ids, ends, chunk_count, error);
-  }
-  for (uint32_t i = 0; !status && i < chunk_count; i++) {
-    status = pks__ingest_add_new(&delivery->ingest, &ids[i], error);
-  }
-  return status;
-}
-
 pks_status pks__delivery_open_ingest(pks_delivery *delivery, pks_error *error) {
   pks__version_request request = {
     .pack = delivery->pack,
     .catalog = delivery->catalog,
     .attributes = delivery->attributes,
     .pages = pks__delivery_pages(delivery),
+    .sink = &delivery->incoming.sink,
   };
   bool sync = delivery->txn->options.durability == PKS_DURABLE;
   delivery->has_ingest = true;
@@ -42,8 +26,6 @@ pks_status pks__delivery_open_ingest(pks_delivery *delivery, pks_error *error) {
   if (!status) { status = pks__transfer_staging_resume(&delivery->incoming, &delivery->ingest, error); }
   if (status) { return status; }
   pks__frame_pipeline *frames = &delivery->ingest.frames;
-  frames->observe = on_frame;
-  frames->observer = delivery;
   pks_delivery_totals *totals = &delivery->totals;
   totals->bytes_resumed = totals->bytes_done = totals->bytes_total = frames->series.stored_bytes;
   totals->chunks_done = totals->chunks_total = PKS__SCRATCH_COUNT(&delivery->ingest.new_ids, pks__id);

@@ -31,8 +31,8 @@
 ///   1. Nothing is used before its SHA-256 was checked: of a table, a frame's stored bytes, a page, a chunk.
 ///   2. What is authentic and makes no sense is CORRUPT for good. It is found before frames are fetched, but for what
 ///      frames decode to.
-///   3. New chunks are numbered in the order in which their frames were written (`on_frame`): whether they came as frames
-///      that stay as they are, or were gathered to frames again.
+///   3. New chunks are numbered in the order in which their frames were written (`ingest_version.h`): whether they came as
+///      frames that stay as they are, or were gathered to frames again.
 ///   4. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in
 ///   memory
 ///      need not be.

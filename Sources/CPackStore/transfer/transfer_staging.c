@@ -173,17 +173,18 @@ static pks_status open_growing(void *context, uint32_t number, pks_vfs_file *out
   );
 }
 
-static pks_status note_complete(void *context, uint32_t number, const pks__segment_id *id, pks_error *error) {
+static pks_status note_sealed(void *context, uint32_t number, const pks__segment_id *id, pks_error *error) {
   pks__transfer_staging *incoming = context;
   complete_record record = {.kind = RECORD_COMPLETE, .segment = pks__put32(number), .id = *id};
   pks__record_part part = {&record, sizeof record};
   return pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
 }
 
-pks_status pks__transfer_staging_note_frame(
-  pks__transfer_staging *incoming, uint32_t segment, const pks__frame_row *row, const pks__id *ids,
-  const uint32_t *ends, uint32_t chunk_count, pks_error *error
+static pks_status note_frame(
+  void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, pks_error *error
 ) {
+  pks__transfer_staging *incoming = context;
   frame_record record = {
     .kind = RECORD_FRAME,
     .segment = pks__put32(segment),
@@ -248,7 +249,12 @@ pks_status pks__transfer_staging_open(
   store->sha256(told, sizeof *catalog + strlen(pack), digest.bytes);
   pks__hex64(pks__id_prefix(&digest), digits);
   (void)snprintf(out->path, sizeof out->path, PKS__INCOMING_FOLDER "/%s", digits);
-  out->keeper = (pks__segment_keeper){.context = out, .open = open_growing, .seal = note_complete, .path = out->path};
+  out->sink = (pks__frame_sink
+  ){.context = out,
+    .path = out->path,
+    .open_segment = open_growing,
+    .note_frame = note_frame,
+    .note_sealed = note_sealed};
   pks_status status = take_folder(out, error);
   if (!status) { status = open_files(out, error); }
   if (!status) { status = settle_owner(out, pack, catalog, error); }
@@ -548,7 +554,6 @@ pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__in
   resumption resumption = {.incoming = incoming, .ingest = ingest, .growing = PKS_VFS_NO_FILE};
   pks__scratch_init(&resumption.complete, incoming->home);
   pks__scratch_init(&resumption.stored, incoming->home);
-  ingest->frames.series.keeper = &incoming->keeper;
   pks_status status = find_complete(&resumption, error);
   bool taken = true;
   while (!status && taken && resumption.restored < PKS__SCRATCH_COUNT(&resumption.complete, pks__segment_id)) {

@@ -33,9 +33,9 @@ typedef struct pks__transfer_staging {
   pks__record_log journal, pages;
   pks__scratch blobs;  ///< rows
   pks__hash_map blobs_by_id;
-  pks__segment_keeper keeper;  ///< for the series of segments that grows here
-  bool is_spoilt;              ///< a sync failed: what lies here must not be relied on
-  bool is_used;                ///< something is kept here
+  pks__frame_sink sink;  ///< for the frames of an ingest, which go here
+  bool is_spoilt;        ///< a sync failed: what lies here must not be relied on
+  bool is_used;          ///< something is kept here
 } pks__transfer_staging;
 
 /// Opens the folder of a delivery, and makes it if there is none; blobs that are there are known afterwards. It must not
@@ -59,14 +59,9 @@ pks_status pks__transfer_staging_get_blob(
   pks__transfer_staging *incoming, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
 );
 
-/// Lets the ingest's frames go to the folder, and takes up those that are there: segments, places, chunks. Nothing may
-/// have been added to it before. Every frame is read and its sum checked.
+/// Lets an ingest that was opened with `sink` take up the frames that are here: segments, places, chunks. Nothing may
+/// have been given to it before. Every frame is read and its sum checked.
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error);
-/// Notes a frame that was written. It is journaled once its segment's buffer is flushed.
-pks_status pks__transfer_staging_note_frame(
-  pks__transfer_staging *incoming, uint32_t segment, const pks__frame_row *row, const pks__id *ids,
-  const uint32_t *ends, uint32_t chunk_count, pks_error *error
-);
 
 /// Makes the names of complete segments durable, so that none of them has another one when it gets its final one.
 pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error);
