@@ -1,38 +1,67 @@
-/// Frames of a delivery: checked, and written as they are if most of them is needed, or else chunk by chunk.
 #include "transfer/delivery_frames.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "codec/checksum.h"
-#include "ingest/ingest_version.h"
 #include "store/chunk_lookup.h"
-#include "transfer/delivery_pages.h"
+
+void pks__delivery_frames_init(
+  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
+  const pks__delivery_plan *plan
+) {
+  pks__scratch_folder *home = &context->home;
+  *frames =
+    (pks__delivery_frames){.context = context, .pages = pages, .needs = needs, .plan = plan, .open_file = UINT32_MAX};
+  pks__scratch_init(&frames->raw, home);
+  pks__scratch_init(&frames->ids, home);
+  pks__scratch_init(&frames->ends, home);
+  pks__scratch_init(&frames->stored, home);
+}
+
+void pks__delivery_frames_free(pks__delivery_frames *frames) {
+  pks__delivery_frames_close(frames);
+  pks__scratch_free(&frames->raw);
+  pks__scratch_free(&frames->ids);
+  pks__scratch_free(&frames->ends);
+  pks__scratch_free(&frames->stored);
+}
 
 // MARK: - The ingest
 
-pks_status pks__delivery_open_ingest(pks_delivery *delivery, pks_error *error) {
+pks_status pks__delivery_frames_open(
+  pks__delivery_frames *frames, pks__staging *staging, const pks_add_request *encoding, bool sync, pks_error *error
+) {
+  pks__delivery_context *context = frames->context;
+  pks__ingest *ingest = &frames->ingest;
   pks__version_request request = {
-    .pack = delivery->pack,
-    .catalog = delivery->catalog,
-    .attributes = delivery->attributes,
-    .pages = pks__delivery_pages(delivery),
-    .sink = &delivery->incoming.sink,
+    .pack = context->pack,
+    .encoding = encoding,
+    .catalog = context->catalog,
+    .attributes = context->attributes,
+    .pages = pks__delivery_pages_source(frames->pages),
+    .sink = &context->incoming.sink,
   };
-  bool sync = delivery->txn->options.durability == PKS_DURABLE;
-  delivery->has_ingest = true;
-  pks_status status =
-    pks__ingest_version_open(&delivery->ingest, &delivery->txn->staging, delivery->base, &request, 1, sync, error);
-  if (!status) { status = pks__transfer_staging_resume(&delivery->incoming, &delivery->ingest, error); }
+  frames->has_ingest = true;
+  pks_status status = pks__ingest_version_open(ingest, staging, context->base, &request, 1, sync, error);
+  if (!status) { status = pks__transfer_staging_resume(&context->incoming, ingest, error); }
   if (status) { return status; }
-  pks__frame_pipeline *frames = &delivery->ingest.frames;
-  pks_delivery_totals *totals = &delivery->totals;
-  totals->bytes_resumed = totals->bytes_done = totals->bytes_total = frames->series.stored_bytes;
-  totals->chunks_done = totals->chunks_total = PKS__SCRATCH_COUNT(&delivery->ingest.new_ids, pks__id);
-  for (uint64_t i = 0; i < totals->chunks_done; i++) {
-    totals->raw_bytes += PKS__SCRATCH_AT(&frames->places, const pks__new_place, i)->length;
+  frames->resumed_bytes = ingest->frames.series.stored_bytes;
+  frames->resumed_chunks = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
+  for (uint64_t i = 0; i < frames->resumed_chunks; i++) {
+    frames->resumed_raw_bytes += PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, i)->length;
   }
   return PKS_OK;
+}
+
+void pks__delivery_frames_close(pks__delivery_frames *frames) {
+  if (frames->has_ingest) { pks__ingest_close(&frames->ingest); }
+  frames->has_ingest = false;
+}
+
+void pks__delivery_frames_flush(pks__delivery_frames *frames) {
+  // If that fails, they are wanted again.
+  if (frames->has_ingest) { (void)pks__frame_pipeline_flush(&frames->ingest.frames, NULL); }
 }
 
 // MARK: - A frame that comes
@@ -44,126 +73,114 @@ typedef struct arrival {
   const uint8_t *stored, *raw;
 } arrival;
 
-static pks__missing_chunk *chunk_of(const pks_delivery *delivery, const pks__planned_frame *plan, uint32_t index) {
-  uint32_t number = *PKS__SCRATCH_AT(&delivery->order, const uint32_t, plan->first + index);
-  return PKS__SCRATCH_AT(&delivery->chunks, pks__missing_chunk, number);
-}
-
 static pks_status corrupt_frame(
-  const pks_delivery *delivery, const pks__planned_frame *plan, const char *text, uint64_t offset, pks_error *error
+  const pks__delivery_frames *frames, const arrival *arrival, const char *text, pks_error *error
 ) {
-  char name[PKS__SEGMENT_NAME];
-  pks__segment_id id;
-  memcpy(id.bytes, pks__delivery_segment(delivery, plan->segment)->info.id, sizeof id.bytes);
-  pks__segment_name(&id, name);
-  return pks__fail(error, PKS_CORRUPT, text, name, offset);
+  const pks__delivery_site *site = frames->plan->site;
+  return pks__delivery_site_corrupt(site, arrival->plan->segment, text, arrival->frame.offset, error);
 }
 
-static pks_status decode(pks_delivery *delivery, arrival *arrival, pks_error *error) {
+static pks_status decode(pks__delivery_frames *frames, arrival *arrival, pks_error *error) {
   const pks__tabled_frame *frame = &arrival->frame;
   arrival->raw = arrival->stored;
   if (frame->codec == PKS__CODEC_RAW) { return PKS_OK; }
-  pks_status status = pks__scratch_reserve(&delivery->raw, frame->raw_length, error);
+  pks_status status = pks__scratch_reserve(&frames->raw, frame->raw_length, error);
   if (status) { return status; }
-  arrival->raw = delivery->raw.bytes;
+  arrival->raw = frames->raw.bytes;
   bool decodes =
-    pks__decode(delivery->decoder, arrival->stored, frame->stored_length, delivery->raw.bytes, frame->raw_length);
+    pks__decode(frames->context->decoder, arrival->stored, frame->stored_length, frames->raw.bytes, frame->raw_length);
   if (decodes) { return PKS_OK; }
-  return corrupt_frame(delivery, arrival->plan, "a frame of the site does not decode", frame->offset, error);
+  return corrupt_frame(frames, arrival, "a frame of the site does not decode", error);
 }
 
-static pks_status check_chunks(pks_delivery *delivery, const arrival *arrival, pks_error *error) {
+static pks_status check_chunks(pks__delivery_frames *frames, const arrival *arrival, pks_error *error) {
   for (uint32_t i = 0; i < arrival->plan->chunk_count; i++) {
-    const pks__missing_chunk *chunk = chunk_of(delivery, arrival->plan, i);
-    pks__id id;
-    delivery->store->sha256(arrival->raw + chunk->begin, chunk->length, id.bytes);
-    if (pks__id_equal(&id, &chunk->id)) { continue; }
-    return corrupt_frame(
-      delivery, arrival->plan, "a frame of the site does not hold the chunk that the catalog names",
-      arrival->frame.offset, error
-    );
+    pks__planned_chunk planned = pks__delivery_plan_chunk(frames->plan, arrival->plan, i);
+    pks__id id = pks__delivery_digest(frames->context, arrival->raw + planned.begin, planned.chunk->length);
+    if (pks__id_equal(&id, &planned.chunk->id)) { continue; }
+    const char *text = "a frame of the site does not hold the chunk that the catalog names";
+    return corrupt_frame(frames, arrival, text, error);
   }
   return PKS_OK;
 }
 
 // MARK: - Kept as it is
 
-static pks_status add_listed(pks_delivery *delivery, const pks__id *id, uint32_t end, pks_error *error) {
-  pks_status status = pks__scratch_append(&delivery->ids, id, sizeof *id, error);
-  return status ? status : pks__scratch_append(&delivery->ends, &end, sizeof end, error);
+static pks_status add_listed(pks__delivery_frames *frames, const pks__id *id, uint32_t end, pks_error *error) {
+  pks_status status = pks__scratch_append(&frames->ids, id, sizeof *id, error);
+  return status ? status : pks__scratch_append(&frames->ends, &end, sizeof end, error);
 }
 
 /// Lists a stretch that no chunk was missing for as one chunk, under its own SHA-256.
 static pks_status add_gap(
-  pks_delivery *delivery, const arrival *arrival, uint32_t begin, uint32_t end, pks_error *error
+  pks__delivery_frames *frames, const arrival *arrival, uint32_t begin, uint32_t end, pks_error *error
 ) {
   if (begin == end) { return PKS_OK; }
-  pks__id id;
-  delivery->store->sha256(arrival->raw + begin, end - begin, id.bytes);
-  return add_listed(delivery, &id, end, error);
+  pks__id id = pks__delivery_digest(frames->context, arrival->raw + begin, end - begin);
+  return add_listed(frames, &id, end, error);
 }
 
-static pks_status list_chunks(pks_delivery *delivery, const arrival *arrival, pks_error *error) {
+static pks_status list_chunks(pks__delivery_frames *frames, const arrival *arrival, pks_error *error) {
   uint32_t end = 0;
-  delivery->ids.length = 0;
-  delivery->ends.length = 0;
+  frames->ids.length = 0;
+  frames->ends.length = 0;
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < arrival->plan->chunk_count; i++) {
-    const pks__missing_chunk *chunk = chunk_of(delivery, arrival->plan, i);
-    status = add_gap(delivery, arrival, end, chunk->begin, error);
-    end = chunk->begin + chunk->length;
-    if (!status) { status = add_listed(delivery, &chunk->id, end, error); }
+    pks__planned_chunk planned = pks__delivery_plan_chunk(frames->plan, arrival->plan, i);
+    status = add_gap(frames, arrival, end, planned.begin, error);
+    end = planned.begin + planned.chunk->length;
+    if (!status) { status = add_listed(frames, &planned.chunk->id, end, error); }
   }
-  return status ? status : add_gap(delivery, arrival, end, arrival->frame.raw_length, error);
+  return status ? status : add_gap(frames, arrival, end, arrival->frame.raw_length, error);
 }
 
 /// Where a raw frame must begin: as if its first chunk had been added here. What follows in an asset abuts.
-static uint64_t alignment_of(const pks_delivery *delivery, const arrival *arrival) {
-  uint32_t number = *PKS__SCRATCH_AT(&delivery->order, const uint32_t, arrival->plan->first);
-  const pks__missing_chunk *chunk = chunk_of(delivery, arrival->plan, 0);
-  const pks__needy_file *file = pks__delivery_file(delivery, chunk->file);
-  bool begins = chunk->begin == 0 && (file->mapped ? chunk->offset == 0 : number == file->first);
+static uint64_t alignment_of(const pks__delivery_frames *frames, const arrival *arrival) {
+  pks__planned_chunk first = pks__delivery_plan_chunk(frames->plan, arrival->plan, 0);
+  const pks__needy_file *file = pks__delivery_needs_file(frames->needs, first.chunk->file);
+  bool begins = first.begin == 0 && (file->mapped ? first.chunk->offset == 0 : first.number == file->first);
   if (arrival->frame.codec != PKS__CODEC_RAW || !begins) { return 1; }
   return file->mapped || file->size >= PKS__LARGE_ASSET ? PKS__PAGE : 8;
 }
 
-static pks_status keep_frame(pks_delivery *delivery, const arrival *arrival, pks_error *error) {
-  const pks__missing_chunk *last = chunk_of(delivery, arrival->plan, arrival->plan->chunk_count - 1);
-  bool is_end = last->begin + last->length == arrival->frame.raw_length;
-  pks_status status = list_chunks(delivery, arrival, error);
+static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arrival, pks_error *error) {
+  pks__planned_chunk planned = pks__delivery_plan_chunk(frames->plan, arrival->plan, arrival->plan->chunk_count - 1);
+  const pks__missing_chunk *last = planned.chunk;
+  bool is_end = planned.begin + last->length == arrival->frame.raw_length;
+  pks_status status = list_chunks(frames, arrival, error);
   pks__encoded_frame frame = {
     .stored = arrival->stored,
     .stored_length = arrival->frame.stored_length,
     .codec = arrival->frame.codec,
-    .alignment = alignment_of(delivery, arrival),
-    .ids = PKS__SCRATCH_AT(&delivery->ids, const pks__id, 0),
-    .ends = PKS__SCRATCH_AT(&delivery->ends, const uint32_t, 0),
-    .chunk_count = (uint32_t)PKS__SCRATCH_COUNT(&delivery->ids, pks__id),
-    .ends_asset = is_end && last->offset + last->length == pks__delivery_file(delivery, last->file)->size,
+    .alignment = alignment_of(frames, arrival),
+    .ids = PKS__SCRATCH_AT(&frames->ids, const pks__id, 0),
+    .ends = PKS__SCRATCH_AT(&frames->ends, const uint32_t, 0),
+    .chunk_count = (uint32_t)PKS__SCRATCH_COUNT(&frames->ids, pks__id),
+    .ends_asset = is_end && last->offset + last->length == pks__delivery_needs_file(frames->needs, last->file)->size,
   };
-  return status ? status : pks__frame_pipeline_add_encoded(&delivery->ingest.frames, &frame, error);
+  return status ? status : pks__frame_pipeline_add_encoded(&frames->ingest.frames, &frame, error);
 }
 
 // MARK: - Taken apart
 
 static pks_status gather_chunk(
-  pks_delivery *delivery, const pks__missing_chunk *chunk, const uint8_t *bytes, pks_error *error
+  pks__delivery_frames *frames, const pks__missing_chunk *chunk, const uint8_t *bytes, pks_error *error
 ) {
-  pks__frame_pipeline *frames = &delivery->ingest.frames;
-  const pks__needy_file *file = pks__delivery_file(delivery, chunk->file);
-  if (delivery->open_file != chunk->file) {
-    if (delivery->open_file != UINT32_MAX) { pks__frame_pipeline_end_asset(frames); }
-    pks__frame_pipeline_begin_asset(frames, file->size, false);
-    delivery->open_file = chunk->file;
+  pks__frame_pipeline *pipeline = &frames->ingest.frames;
+  const pks__needy_file *file = pks__delivery_needs_file(frames->needs, chunk->file);
+  if (frames->open_file != chunk->file) {
+    if (frames->open_file != UINT32_MAX) { pks__frame_pipeline_end_asset(pipeline); }
+    pks__frame_pipeline_begin_asset(pipeline, file->size, false);
+    frames->open_file = chunk->file;
   }
-  return pks__frame_pipeline_add(frames, &chunk->id, bytes, chunk->length, chunk->offset == 0, error);
+  return pks__frame_pipeline_add(pipeline, &chunk->id, bytes, chunk->length, chunk->offset == 0, error);
 }
 
-static pks_status take_apart(pks_delivery *delivery, const arrival *arrival, pks_error *error) {
+static pks_status take_apart(pks__delivery_frames *frames, const arrival *arrival, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < arrival->plan->chunk_count; i++) {
-    const pks__missing_chunk *chunk = chunk_of(delivery, arrival->plan, i);
-    status = gather_chunk(delivery, chunk, arrival->raw + chunk->begin, error);
+    pks__planned_chunk planned = pks__delivery_plan_chunk(frames->plan, arrival->plan, i);
+    status = gather_chunk(frames, planned.chunk, arrival->raw + planned.begin, error);
   }
   return status;
 }
@@ -175,26 +192,23 @@ static bool is_kept(const arrival *arrival) {
   return has_room && (uint64_t)plan->needed * 4 >= (uint64_t)arrival->frame.raw_length * 3;
 }
 
-pks_status pks__delivery_give_frame(
-  pks_delivery *delivery, uint64_t index, const void *bytes, bool *is_final, pks_error *error
+pks_status pks__delivery_frames_give(
+  pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 ) {
-  arrival arrival = {.plan = PKS__SCRATCH_AT(&delivery->plan, const pks__planned_frame, index), .stored = bytes};
-  pks__frame_table table = pks__delivery_table(delivery, arrival.plan->segment);
+  arrival arrival = {.plan = pks__delivery_plan_frame(frames->plan, want->number), .stored = bytes};
+  pks__frame_table table = pks__delivery_site_table(frames->plan->site, arrival.plan->segment);
   arrival.frame = pks__frame_table_at(&table, arrival.plan->frame);
-  pks__id id;
-  delivery->store->sha256(bytes, arrival.frame.stored_length, id.bytes);
+  pks__id id = pks__delivery_digest(frames->context, bytes, arrival.frame.stored_length);
   if (!pks__id_equal(&id, &arrival.frame.digest)) {
-    return corrupt_frame(
-      delivery, arrival.plan, "these bytes are not those of the segment", arrival.frame.offset, error
-    );
+    return corrupt_frame(frames, &arrival, "these bytes are not those of the segment", error);
   }
   *is_final = true;
-  pks_status status = decode(delivery, &arrival, error);
-  if (!status) { status = check_chunks(delivery, &arrival, error); }
-  if (!status) { status = (is_kept(&arrival) ? keep_frame : take_apart)(delivery, &arrival, error); }
+  pks_status status = decode(frames, &arrival, error);
+  if (!status) { status = check_chunks(frames, &arrival, error); }
+  if (!status) { status = (is_kept(&arrival) ? keep_frame : take_apart)(frames, &arrival, error); }
   if (status) { return status; }
-  delivery->totals.bytes_done += arrival.frame.stored_length;
-  delivery->totals.chunks_done += arrival.plan->chunk_count;
+  frames->bytes_done += arrival.frame.stored_length;
+  frames->chunks_done += arrival.plan->chunk_count;
   return PKS_OK;
 }
 
@@ -214,82 +228,130 @@ static uint32_t raw_length_of(const pks__frame_pipeline *frames, uint32_t number
 
 /// Reads the stored bytes of a frame that was written here.
 static pks_status read_stored(
-  pks_delivery *delivery, const pks__new_place *place, const pks__frame_row *row, pks_error *error
+  pks__delivery_frames *frames, const pks__new_place *place, const pks__frame_row *row, pks_error *error
 ) {
-  pks__segment_series *series = &delivery->ingest.frames.series;
-  const pks_vfs *vfs = delivery->store->vfs;
+  const pks__delivery_context *context = frames->context;
+  pks__segment_series *series = &frames->ingest.frames.series;
+  const pks_vfs *vfs = context->store->vfs;
   uint32_t length = pks__get32(row->stored_length);
   uint64_t offset = pks__place_offset(pks__get64(row->place));
   bool is_complete = place->segment < series->sealed_count;
   char path[2 * PKS__INDEX_NAME], name[PKS__SEGMENT_NAME] = "the growing segment";
   pks_vfs_file file = PKS_VFS_NO_FILE;
   pks_status status = pks__segment_series_flush(series, &file, error);
-  if (!status) { status = pks__scratch_reserve(&delivery->stored, length, error); }
+  frames->stored.length = 0;
+  if (!status) { status = pks__scratch_reserve(&frames->stored, length, error); }
   if (status) { return status; }
   if (is_complete) { pks__segment_name(&series->sealed[place->segment]->info.id, name); }
-  (void)snprintf(path, sizeof path, "%s/%s", delivery->incoming.path, name);
+  (void)snprintf(path, sizeof path, "%s/%s", context->incoming.path, name);
   size_t got = 0;
-  int failure = is_complete ? pks__vfs_open(vfs, delivery->store->root, path, PKS_VFS_OPEN_READ, &file) : 0;
+  int failure = is_complete ? pks__vfs_open(vfs, context->store->root, path, PKS_VFS_OPEN_READ, &file) : 0;
   bool is_open = !failure;
-  if (!failure) { failure = pks__vfs_read_at(vfs, file, offset, delivery->stored.bytes, length, &got); }
+  if (!failure) { failure = pks__vfs_read_at(vfs, file, offset, frames->stored.bytes, length, &got); }
   if (is_complete && is_open) { pks__vfs_close(vfs, file); }
   if (failure) { return pks__fail_system(error, failure, "cannot read", path); }
-  bool is_whole = got == length && pks__checksum(delivery->stored.bytes, length) == pks__get64(row->sum);
+  bool is_whole = got == length && pks__checksum(frames->stored.bytes, length) == pks__get64(row->sum);
   return is_whole ? PKS_OK : pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, offset);
 }
 
 /// Reads the frame of a new chunk to `raw`, unless it is there.
 static pks_status read_frame(
-  pks_delivery *delivery, const pks__new_place *place, uint32_t raw_length, pks_error *error
+  pks__delivery_frames *frames, const pks__new_place *place, uint32_t raw_length, pks_error *error
 ) {
-  bool is_there =
-    delivery->has_read && delivery->read_segment == place->segment && delivery->read_frame == place->frame;
+  bool is_there = frames->has_read && frames->read_segment == place->segment && frames->read_frame == place->frame;
   if (is_there) { return PKS_OK; }
-  const pks__frame_row *row = pks__frame_pipeline_row(&delivery->ingest.frames, place->segment, place->frame);
+  const pks__frame_row *row = pks__frame_pipeline_row(&frames->ingest.frames, place->segment, place->frame);
   uint32_t stored_length = pks__get32(row->stored_length);
-  delivery->has_read = false;
-  pks_status status = read_stored(delivery, place, row, error);
-  if (!status) { status = pks__scratch_reserve(&delivery->raw, raw_length, error); }
+  frames->has_read = false;
+  pks_status status = read_stored(frames, place, row, error);
+  if (!status) { status = pks__scratch_reserve(&frames->raw, raw_length, error); }
   if (status) { return status; }
   bool is_raw = pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
-  if (is_raw) { memcpy(delivery->raw.bytes, delivery->stored.bytes, raw_length); }
+  if (is_raw) { memcpy(frames->raw.bytes, frames->stored.bytes, raw_length); }
   bool decodes =
-    is_raw || pks__decode(delivery->decoder, delivery->stored.bytes, stored_length, delivery->raw.bytes, raw_length);
-  if (!decodes) { return pks__delivery_corrupt(delivery, "a frame that came does not decode any more", error); }
-  delivery->has_read = true;
-  delivery->read_segment = place->segment;
-  delivery->read_frame = place->frame;
+    is_raw || pks__decode(frames->context->decoder, frames->stored.bytes, stored_length, frames->raw.bytes, raw_length);
+  if (!decodes) { return pks__delivery_corrupt(frames->context, "a frame that came does not decode any more", error); }
+  frames->has_read = true;
+  frames->read_segment = place->segment;
+  frames->read_frame = place->frame;
   return PKS_OK;
 }
 
-static pks_status fetch_from_base(pks_delivery *delivery, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+static pks_status fetch_from_base(
+  pks__delivery_frames *frames, const pks__chunk_want *want, uint8_t *out, pks_error *error
+) {
   pks__chunk_ref ref;
   bool found;
-  pks_status status = pks__snapshot_find_chunk(delivery->base, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
-  delivery->page.length = 0;
-  if (!status && found) { status = pks__snapshot_read_chunk(delivery->base, &ref, &delivery->page, error); }
+  pks_snapshot *base = frames->context->base;
+  pks_status status = pks__snapshot_find_chunk(base, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
+  frames->stored.length = 0;
+  if (!status && found) { status = pks__snapshot_read_chunk(base, &ref, &frames->stored, error); }
   if (status) { return status; }
-  if (!found || delivery->page.length != want->length) {
+  if (!found || frames->stored.length != want->length) {
     return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
   }
-  memcpy(out, delivery->page.bytes, want->length);
+  memcpy(out, frames->stored.bytes, want->length);
   return PKS_OK;
 }
 
+/// Reads a chunk for the ingest: from the new ones or the base.
 static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
-  pks_delivery *delivery = context;
-  const pks__frame_pipeline *frames = &delivery->ingest.frames;
+  pks__delivery_frames *frames = context;
+  const pks__frame_pipeline *pipeline = &frames->ingest.frames;
   uint32_t number;
-  bool came = pks__ingest_find_new(&delivery->ingest, want->id, &number)
-    && number < PKS__SCRATCH_COUNT(&frames->places, pks__new_place);
-  if (!came) { return fetch_from_base(delivery, want, out, error); }
-  const pks__new_place *place = PKS__SCRATCH_AT(&frames->places, const pks__new_place, number);
+  bool came = pks__ingest_find_new(&frames->ingest, want->id, &number)
+    && number < PKS__SCRATCH_COUNT(&pipeline->places, pks__new_place);
+  if (!came) { return fetch_from_base(frames, want, out, error); }
+  const pks__new_place *place = PKS__SCRATCH_AT(&pipeline->places, const pks__new_place, number);
   PKS_ASSERT(place->length == want->length);
-  pks_status status = read_frame(delivery, place, raw_length_of(frames, number), error);
-  if (!status) { memcpy(out, delivery->raw.bytes + place->begin, want->length); }
+  pks_status status = read_frame(frames, place, raw_length_of(pipeline, number), error);
+  if (!status) { memcpy(out, frames->raw.bytes + place->begin, want->length); }
   return status;
 }
 
-pks__chunk_fetch pks__delivery_fetch(pks_delivery *delivery) {
-  return (pks__chunk_fetch){.context = delivery, .fetch = fetch};
+// MARK: - The walk
+
+/// Whether a sync of what came failed: nothing of it proves anything any more.
+static bool has_failed_sync(const pks__ingest *ingest) {
+  const pks__segment_series *series = &ingest->frames.series;
+  for (uint32_t i = 0; i < series->sealed_count; i++) {
+    if (series->sealed[i]->sync_failure) { return true; }
+  }
+  return false;
+}
+
+pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pks_error *error) {
+  pks__delivery_context *context = frames->context;
+  pks__ingest *ingest = &frames->ingest;
+  pks__version_request request = {
+    .pack = context->pack,
+    .catalog = context->catalog,
+    .layout = context->layout,
+    .is_mapped = pks__delivery_needs_is_mapped,
+    .context = frames->needs,
+    .pages = pks__delivery_pages_source(frames->pages),
+    .fetch = {.context = frames, .fetch = fetch},
+  };
+  pks_status status = pks__ingest_version_walk(ingest, &request, error);
+  if (has_failed_sync(ingest)) { pks__transfer_staging_spoil(&context->incoming); }
+  if (!status && sync) { status = pks__transfer_staging_sync(&context->incoming, error); }
+  if (status) { return status; }
+  ingest->result.new_chunk_count += frames->resumed_chunks + frames->chunks_done;
+  ingest->result.new_raw_bytes += frames->resumed_raw_bytes + frames->plan->raw_bytes;
+  return PKS_OK;
+}
+
+pks_status pks__delivery_frames_walk_kept(
+  pks__delivery_frames *frames, pks__staging *staging, const pks__version *kept, bool sync, pks_error *error
+) {
+  pks_snapshot *base = frames->context->base;
+  pks__version_request request = {
+    .pack = frames->context->pack,
+    .catalog = kept->catalog,
+    .layout = kept->layout,
+    .attributes = kept->attributes,
+    .pages = pks__snapshot_pages(base),
+  };
+  frames->has_ingest = true;
+  return pks__ingest_version(&frames->ingest, staging, base, &request, sync, error);
 }

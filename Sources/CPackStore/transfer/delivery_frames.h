@@ -1,17 +1,68 @@
-/// Frames of a delivery that come: kept as they are, or taken apart.
+/// The frames of a delivery that come, and the ingest that they go to.
+///
+/// Definitions
+///   kept         a frame of the site that is written as it is: at least three quarters of it are needed.
+///   taken apart  another frame: its missing chunks are gathered to frames here.
+///   resumed      chunks that an interrupted delivery left in the folder.
+///
+/// States: closed -> open (`pks__delivery_frames_open`): resumed chunks are new ones of the ingest, and frames may be
+/// given -> walked (`pks__delivery_frames_walk`): the ingest has the version, to be staged -> closed. Walked also without
+/// having been open, for a version that the store keeps (`pks__delivery_frames_walk_kept`).
+///
+/// Invariants
+///   1. A frame's stored bytes are checked before they are decoded, and each missing chunk of it before any is written.
+///   2. New chunks are numbered in the order in which their frames are written, be these kept, gathered, or resumed.
+///
+/// Owner: `delivery_frames.c`.
 #ifndef PKS_TRANSFER_DELIVERY_FRAMES_H
 #define PKS_TRANSFER_DELIVERY_FRAMES_H
 
-#include "transfer/delivery_state.h"
+#include "ingest/ingest_version.h"
+#include "transfer/delivery_plan.h"
 
-/// Takes up what the folder has, once the catalog's root is there.
-pks_status pks__delivery_open_ingest(pks_delivery *delivery, pks_error *error);
+typedef struct pks__delivery_frames {
+  pks__delivery_context *context;
+  pks__delivery_pages *pages;
+  pks__delivery_needs *needs;
+  const pks__delivery_plan *plan;
+  pks__ingest ingest;
+  bool has_ingest;
+  pks__scratch raw;                   ///< of the frame that was decoded last
+  pks__scratch ids, ends;             ///< of the frame under way
+  uint32_t open_file;                 ///< needy file of the chunks that are gathered, UINT32_MAX: none
+  pks__scratch stored;                ///< what is read back
+  uint32_t read_segment, read_frame;  ///< which frame, and in `raw`
+  bool has_read;
+  uint64_t resumed_bytes, resumed_chunks, resumed_raw_bytes;
+  uint64_t bytes_done, chunks_done;  ///< that were given
+} pks__delivery_frames;
 
-pks_status pks__delivery_give_frame(
-  pks_delivery *delivery, uint64_t index, const void *bytes, bool *is_final, pks_error *error
+void pks__delivery_frames_init(
+  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
+  const pks__delivery_plan *plan
+);
+/// Closes the ingest and frees all.
+void pks__delivery_frames_free(pks__delivery_frames *frames);
+
+/// Opens the ingest and takes up what the folder has, once the catalog's root is there. `encoding`: as in
+/// `pks__version_request`.
+pks_status pks__delivery_frames_open(
+  pks__delivery_frames *frames, pks__staging *staging, const pks_add_request *encoding, bool sync, pks_error *error
+);
+/// Closes the ingest. What came stays in the folder, but for chunks that are gathered and not written yet.
+void pks__delivery_frames_close(pks__delivery_frames *frames);
+/// Writes the chunks that are gathered.
+void pks__delivery_frames_flush(pks__delivery_frames *frames);
+
+pks_status pks__delivery_frames_give(
+  pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 );
 
-/// Reads chunks for the ingest: from the new ones or the base.
-pks__chunk_fetch pks__delivery_fetch(pks_delivery *delivery);
+/// Walks the catalog, all of whose chunks are here.
+pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pks_error *error);
+/// Walks the catalog of a version that the store keeps: nothing came.
+pks_status pks__delivery_frames_walk_kept(
+  pks__delivery_frames *frames, pks__staging *staging, const pks__version *kept, bool sync, pks_error *error
+);
 
 #endif

@@ -1,24 +1,104 @@
-/// What of a version is missing, where the site has it, and which frames come.
+/// What of a version is missing: files that are looked at, and chunks that are to come.
+///
+/// Definitions
+///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or one whose
+///               entry is not the current version's (of those only the layout is asked, whether it is a map asset).
+///   missing     a chunk that is to come. Each is listed once, but for those of map assets that come as a whole.
+///
+/// The catalog is walked here before anything is fetched, and once more by the ingest after all came
+/// (`ingest_version.h`). This walk finds out what is to come. That one puts the version together, and needs the numbers of
+/// the new chunks: they follow from the order in which frames are written, which is not known here. One walk for both
+/// would spare reading the catalog a second time, and keep a row for each of its files and chunks until frames came; for
+/// 20,000 files all of this walk takes 13 ms.
+///
+/// States: empty -> found (`pks__delivery_needs_find`): all files with path, entry and missing chunks -> laid out: each
+/// file has its value of the layout (`pks__delivery_needs_visit_layout`, in order of pages) -> complete
+/// (`pks__delivery_needs_complete_mapped`): map assets that come as a whole list all of their chunks.
+///
+/// Invariants
+///   1. Files are in order of paths. The missing chunks of a file are those from `first` to `end`, in order of offsets.
+///   2. What the catalog says of sizes, lengths and folders was checked for all files once the needs are found.
+///
+/// Owner: `delivery_needs.c`.
 #ifndef PKS_TRANSFER_DELIVERY_NEEDS_H
 #define PKS_TRANSFER_DELIVERY_NEEDS_H
 
-#include "transfer/delivery_state.h"
+#include "ingest/ingest.h"
+#include "transfer/delivery_pages.h"
 
-/// Walks the catalog: needy files and their missing chunks.
-pks_status pks__delivery_find_needs(pks_delivery *delivery, pks_error *error);
+typedef struct pks__needy_file {
+  uint64_t path;  ///< in `texts`
+  uint32_t path_length;
+  bool mapped;
+  uint64_t size;
+  uint64_t chunk_count;  ///< of the file
+  uint64_t entry;        ///< in `texts`: its value in the catalog
+  uint32_t entry_length;
+  uint32_t layout_length;
+  uint64_t layout;      ///< in `texts`: its value in the layout
+  uint64_t first, end;  ///< its missing chunks
+} pks__needy_file;
 
-/// Sees that all pages of the layout come on the way to needy files.
-pks_status pks__delivery_need_layout(pks_delivery *delivery, pks_error *error);
+typedef struct pks__missing_chunk {
+  pks__id id;
+  uint32_t length;
+  uint32_t file;
+  uint64_t offset;  ///< in the file
+} pks__missing_chunk;
 
-/// Looks into a page of the layout that is there.
-pks_status pks__delivery_read_layout(
-  pks_delivery *delivery, const pks__page_task *task, pks__scratch *page, pks_error *error
+typedef struct pks__delivery_needs {
+  pks__delivery_context *context;
+  pks__delivery_pages *pages;
+  pks__ingest *ingest;    ///< with the chunks that came already; only read here
+  pks__scratch texts;     ///< paths, entries and values of the layout, back to back
+  pks__scratch files;     ///< pks__needy_file
+  pks__scratch chunks;    ///< pks__missing_chunk
+  pks__hash_map missing;  ///< id -> index in `chunks`
+  uint64_t next_mapped;   ///< needy file to be asked about next
+} pks__delivery_needs;
+
+/// `ingest` is opened before the needs are found.
+void pks__delivery_needs_init(
+  pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages, pks__ingest *ingest
+);
+void pks__delivery_needs_free(pks__delivery_needs *needs);
+
+/// Walks the catalog, all of whose pages are here, and sees that the pages of the layout come that lead to needy files.
+pks_status pks__delivery_needs_find(pks__delivery_needs *needs, pks_error *error);
+
+/// Looks into a page of the layout that is here: a `pks__layout_visitor`.
+pks_status pks__delivery_needs_visit_layout(
+  void *needs, const pks__page_task *task, pks__scratch *page, pks_error *error
 );
 
-/// Wants the tables of data segments. Without wants, all are there.
-pks_status pks__delivery_want_tables(pks_delivery *delivery, pks_error *error);
+/// Lists all chunks of map assets that are to come as a whole as missing.
+pks_status pks__delivery_needs_complete_mapped(pks__delivery_needs *needs, pks_error *error);
 
-/// Says which frames come, and wants them. NO_SPACE when there is no room for them.
-pks_status pks__delivery_plan(pks_delivery *delivery, pks_error *error);
+/// Whether a file is a map asset at the site; asked in order of paths. Of those whose entry is the current version's, the
+/// base says it. As in `pks__version_request`.
+bool pks__delivery_needs_is_mapped(void *needs, const char *path, size_t path_length);
+
+static inline uint64_t pks__delivery_needs_file_count(const pks__delivery_needs *needs) {
+  return PKS__SCRATCH_COUNT(&needs->files, pks__needy_file);
+}
+static inline const pks__needy_file *pks__delivery_needs_file(const pks__delivery_needs *needs, uint64_t index) {
+  return PKS__SCRATCH_AT(&needs->files, const pks__needy_file, index);
+}
+static inline uint64_t pks__delivery_needs_chunk_count(const pks__delivery_needs *needs) {
+  return PKS__SCRATCH_COUNT(&needs->chunks, pks__missing_chunk);
+}
+static inline const pks__missing_chunk *pks__delivery_needs_chunk(const pks__delivery_needs *needs, uint64_t index) {
+  return PKS__SCRATCH_AT(&needs->chunks, const pks__missing_chunk, index);
+}
+/// The value of a file in the layout, on loan; false when it makes no sense. The layout was visited.
+bool pks__delivery_needs_layout_entry(
+  const pks__delivery_needs *needs, const pks__needy_file *file, pks__layout_entry *out
+);
+/// Bytes of a file's missing chunks.
+uint64_t pks__delivery_needs_missing_bytes(const pks__delivery_needs *needs, const pks__needy_file *file);
+/// Fails with CORRUPT, naming the file.
+pks_status pks__delivery_needs_corrupt(
+  const pks__delivery_needs *needs, const pks__needy_file *file, const char *text, pks_error *error
+);
 
 #endif

@@ -1,39 +1,71 @@
-/// Pages and frame tables of a delivery: wanting them, checking them.
+/// The pages of a delivery: all that catalog and layout need, found in the base, in the folder, or wanted from the site.
+///
+/// Definitions
+///   task     a page that must be there, and what it is good for (its role). Looking into a page adds the tasks of the
+///            pages that hang on it; so the trees come level by level.
+///   waiting  tasks whose page is not here yet.
+///   seen     pages that a task was made for, but for those of the layout: nothing is looked into twice.
+///
+/// States of a task: to do -> done, when its page is here and was looked into; or to do -> waiting -> to do, once pages
+/// or tables came. Without wants after `pks__delivery_pages_want`, all pages are here.
+///
+/// Owner: `delivery_pages.c`.
 #ifndef PKS_TRANSFER_DELIVERY_PAGES_H
 #define PKS_TRANSFER_DELIVERY_PAGES_H
 
-#include "transfer/delivery_state.h"
+#include "catalog/tree.h"
+#include "transfer/delivery_site.h"
+
+typedef enum pks__page_role {
+  PKS__ROLE_ROOT,  ///< of catalog or layout; nothing hangs on it here
+  PKS__ROLE_CATALOG,
+  PKS__ROLE_CHUNKS,
+  PKS__ROLE_LAYOUT,
+  PKS__ROLE_EXTENTS,
+} pks__page_role;
+
+typedef struct pks__page_task {
+  pks__id id;
+  uint8_t role;  ///< pks__page_role
+  uint32_t level;
+  uint64_t first_file, end_file;  ///< PKS__ROLE_LAYOUT: needy files to be found below
+} pks__page_task;
+
+typedef struct pks__delivery_pages {
+  pks__delivery_context *context;
+  pks__delivery_wants *wants;
+  pks__delivery_site *site;
+  pks__scratch tasks;  ///< pks__page_task, of which those before `next_task` were done
+  uint64_t next_task;
+  pks__scratch waiting;  ///< pks__page_task
+  pks__scratch seen;     ///< pks__page_task without files
+  pks__hash_map seen_by_id;
+  pks__scratch page;     ///< the one that is looked into
+  uint64_t given_bytes;  ///< of pages, as the site stores them
+} pks__delivery_pages;
+
+void pks__delivery_pages_init(
+  pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
+);
+void pks__delivery_pages_free(pks__delivery_pages *pages);
 
 /// Pages that are in the base or in the folder. CORRUPT when one is in neither.
-pks__page_source pks__delivery_pages(pks_delivery *delivery);
+pks__page_source pks__delivery_pages_source(pks__delivery_pages *pages);
 
-/// Adds a page that must be there.
-pks_status pks__delivery_need_page(
-  pks_delivery *delivery, const pks__id *id, pks__page_role role, uint32_t level, uint64_t first_file,
-  uint64_t end_file, pks_error *error
+/// Adds a task. CORRUPT when its level is higher than a tree may be.
+pks_status pks__delivery_pages_need(pks__delivery_pages *pages, const pks__page_task *task, pks_error *error);
+
+/// Looks into a page of the layout that is there, and adds the tasks that it leads to.
+typedef struct pks__layout_visitor {
+  void *context;
+  pks_status (*visit)(void *context, const pks__page_task *task, pks__scratch *page, pks_error *error);
+} pks__layout_visitor;
+
+/// Does the tasks whose pages are there, those of the layout by `visitor`, and wants the pages that are not.
+pks_status pks__delivery_pages_want(pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error);
+
+pks_status pks__delivery_pages_give(
+  pks__delivery_pages *pages, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 );
-
-/// Looks into a page of the layout that is there, and adds the pages that it leads to.
-typedef pks_status pks__layout_visitor(
-  pks_delivery *delivery, const pks__page_task *task, pks__scratch *page, pks_error *error
-);
-/// Looks into the pages that are there, those of the layout by `visit_layout`, and wants those that are not. Without
-/// wants,
-/// all are there.
-pks_status pks__delivery_want_pages(pks_delivery *delivery, pks__layout_visitor *visit_layout, pks_error *error);
-
-/// Adds a want for a segment's table, unless the folder has it.
-pks_status pks__delivery_want_table(pks_delivery *delivery, uint32_t segment, pks_error *error);
-
-pks_status pks__delivery_give_table(
-  pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
-);
-
-pks_status pks__delivery_give_pages(
-  pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
-);
-
-/// The table of a segment, on loan until another one is read.
-pks__frame_table pks__delivery_table(const pks_delivery *delivery, uint32_t segment);
 
 #endif

@@ -290,6 +290,8 @@ void pks__transfer_staging_leave(const pks__transfer_staging *incoming) {
   pks__vfs_close(vfs, incoming->journal_file);
 }
 
+void pks__transfer_staging_spoil(pks__transfer_staging *incoming) { incoming->is_spoilt = true; }
+
 pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error) {
   return pks__store_sync_folder(incoming->store, incoming->path, error);
 }

@@ -63,6 +63,8 @@ pks_status pks__transfer_staging_get_blob(
 /// have been given to it before. Every frame is read and its sum checked.
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error);
 
+/// Notes that a sync of what lies here failed: the folder goes when it is closed.
+void pks__transfer_staging_spoil(pks__transfer_staging *incoming);
 /// Makes the names of complete segments durable, so that none of them has another one when it gets its final one.
 pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error);
 

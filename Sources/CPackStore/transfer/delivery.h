@@ -1,0 +1,73 @@
+/// Deliveries: a version of a pack received from another store, frame by frame.
+///
+/// The caller of a delivery fetches bytes and knows nothing else; the delivery says which bytes it wants, checks them,
+/// and keeps them. At its end it is an ingest of a known catalog, all of whose chunks are there (`ingest_version.h`).
+///
+/// Parts, each a struct with one owner, the file of its name. A part knows those before it, and changes them through
+/// their functions alone; the struct of the delivery is changed by `delivery.c`.
+///   context  which version, where to; the folder of what came (`transfer_staging.h`)
+///   wants    bytes to fetch, round by round
+///   site     segments of the site, their frame tables, where pages lie
+///   pages    all pages of catalog and layout that are needed
+///   needs    files and chunks that are missing
+///   plan     the frames that hold them
+///   frames   frames that come, and the ingest that they go to
+///   delta    a delta in place of what is left of the others
+///
+/// States (`phase`), each of which takes as many rounds as it needs:
+///   ROOTS    the root pages of catalog and layout, and the attributes
+///   CATALOG  all pages of the catalog, one level a round. Then the catalog is walked: needy files, missing chunks
+///   LAYOUT   pages of the layout on the way to needy files
+///   TABLES   frame tables of the data segments that missing chunks lie in. Then frames are planned
+///   FRAMES   one round: the frames, by segment in order of first need, and by number
+///   DONE     all is there; `pks_delivery_stage`
+///   STAGED   the transaction has the version, or has failed to take it
+///   HEADER, BLOCKS   in place of what was left of these: the parts of a delta's file, from any of them on to DONE
+/// In any of the first three, tables of metadata segments are wanted when a page is in none that is known.
+///
+/// Invariants
+///   1. Nothing is used before its SHA-256 was checked: of a table, a frame's stored bytes, a page, a chunk.
+///   2. What is authentic and makes no sense is CORRUPT for good. It is found before frames are fetched, but for what
+///      frames decode to.
+///   3. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in
+///      memory need not be.
+///   4. Private memory is bounded: per page, per chunk and per frame there is scratch memory alone.
+#ifndef PKS_TRANSFER_DELIVERY_H
+#define PKS_TRANSFER_DELIVERY_H
+
+#include "transfer/delivery_delta.h"
+#include "transfer/delivery_frames.h"
+
+typedef enum pks__delivery_phase {
+  PKS__DELIVERY_ROOTS,
+  PKS__DELIVERY_CATALOG,
+  PKS__DELIVERY_LAYOUT,
+  PKS__DELIVERY_TABLES,
+  PKS__DELIVERY_FRAMES,
+  PKS__DELIVERY_DONE,
+  PKS__DELIVERY_STAGED,
+  PKS__DELIVERY_HEADER,
+  PKS__DELIVERY_BLOCKS,
+} pks__delivery_phase;
+
+struct pks_delivery {
+  pks_txn *txn;  ///< NULL once staged
+  bool set_priority;
+  int32_t priority;
+  pks_provenance provenance;
+  bool returns;       ///< the version is kept, and becomes current again
+  pks__version kept;  ///< with `returns`
+  pks__delivery_phase phase;
+  pks_status failed;  ///< of the machine, or for good
+  pks_error failure;
+  pks__delivery_context context;
+  pks__delivery_wants wants;
+  pks__delivery_site site;
+  pks__delivery_pages pages;
+  pks__delivery_needs needs;
+  pks__delivery_plan plan;
+  pks__delivery_frames frames;
+  pks__coming_delta delta;
+};
+
+#endif

@@ -1,0 +1,50 @@
+#include "transfer/delivery_context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void pks__delivery_context_init(
+  pks__delivery_context *context, const pks_txn *txn, const pks_delivery_request *request
+) {
+  pks_store *store = txn->store;
+  *context = (pks__delivery_context){
+    .store = store,
+    .base = pks__snapshot_retain(pks__txn_snapshot(txn)),
+    .home = {.vfs = store->vfs, .folder = txn->staging.folder, .key = store->map_key},
+    .version = request->version,
+    .committed_at_ns = request->committed_at_ns,
+  };
+  (void)snprintf(context->pack, sizeof context->pack, "%s", request->pack);
+  memcpy(context->catalog.bytes, request->catalog, sizeof context->catalog.bytes);
+  memcpy(context->layout.bytes, request->layout, sizeof context->layout.bytes);
+  memcpy(context->attributes.bytes, request->attributes, sizeof context->attributes.bytes);
+}
+
+pks_status pks__delivery_context_open(pks__delivery_context *context, pks_error *error) {
+  context->decoder = pks__decoder_create();
+  if (!context->decoder) { return pks__fail_memory(error); }
+  return pks__transfer_staging_open(
+    &context->incoming, context->store, &context->home, context->pack, &context->catalog, error
+  );
+}
+
+void pks__delivery_context_leave(pks__delivery_context *context) {
+  pks__decoder_destroy(context->decoder);
+  pks__snapshot_release(context->base);
+  context->decoder = NULL;
+  context->base = NULL;
+}
+
+pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64_t needed, pks_error *error) {
+  const pks_vfs *vfs = context->store->vfs;
+  uint64_t left = 0;
+  // A file system that cannot say how much is left fails when it is used up.
+  if (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed) { return PKS_OK; }
+  (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", context->pack, PKS_NO_OFFSET);
+  if (error) { error->needed = needed; }
+  return PKS_NO_SPACE;
+}
+
+pks_status pks__delivery_corrupt(const pks__delivery_context *context, const char *text, pks_error *error) {
+  return pks__fail(error, PKS_CORRUPT, text, context->pack, PKS_NO_OFFSET);
+}

@@ -1,0 +1,50 @@
+/// What every part of a delivery knows: which version comes, where to, and what is there of it.
+///
+/// Set when the delivery begins, and read by its parts from then on; only `incoming` changes, through its own functions.
+/// Owner: `delivery_context.c`.
+#ifndef PKS_TRANSFER_DELIVERY_CONTEXT_H
+#define PKS_TRANSFER_DELIVERY_CONTEXT_H
+
+#include "codec/codec.h"
+#include "commit/transaction.h"
+#include "transfer/transfer_staging.h"
+
+typedef struct pks__delivery_context {
+  pks_store *store;
+  pks_snapshot *base;  ///< what the transaction saw; one reference, NULL once staged
+  pks__scratch_folder home;
+  char pack[PKS__PACK_NAME_MAX + 1];
+  uint64_t version;
+  pks__id catalog, layout;
+  pks__id attributes;  ///< zero: the version has none
+  int64_t committed_at_ns;
+  pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
+  pks__transfer_staging incoming;
+} pks__delivery_context;
+
+/// Begins with what the transaction sees. The context must not move.
+void pks__delivery_context_init(
+  pks__delivery_context *context, const pks_txn *txn, const pks_delivery_request *request
+);
+/// Opens the decoder and the folder. Errors: those of `pks__transfer_staging_open`.
+pks_status pks__delivery_context_open(pks__delivery_context *context, pks_error *error);
+/// Lets go of all that belongs to the transaction. The folder stays open.
+void pks__delivery_context_leave(pks__delivery_context *context);
+
+/// NO_SPACE, with what is needed, when there is no room for so many bytes.
+pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64_t needed, pks_error *error);
+
+/// Fails with CORRUPT, naming the pack.
+pks_status pks__delivery_corrupt(const pks__delivery_context *context, const char *text, pks_error *error);
+
+/// The SHA-256 of bytes.
+static inline pks__id pks__delivery_digest(const pks__delivery_context *context, const void *bytes, size_t byte_count) {
+  pks__id id;
+  context->store->sha256(bytes, byte_count, id.bytes);
+  return id;
+}
+
+/// Room that new chunks take beyond the bytes of frames: tables, layout, index.
+static inline uint64_t pks__room_for_metadata(uint64_t chunk_count) { return 256 * 1024 + 128 * chunk_count; }
+
+#endif
