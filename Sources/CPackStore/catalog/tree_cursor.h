@@ -62,10 +62,4 @@ pks_status pks__tree_visit_items(
 /// The page that a child leads to.
 pks__id pks__tree_child(const pks__tree_item *item);
 
-/// Calls `visit` for every page of the tree, inner pages included.
-pks_status pks__tree_visit_pages(
-  pks__page_source source, const pks__id *root, uint32_t height,
-  pks_status (*visit)(void *context, const pks__id *id, pks_error *error), void *context, pks_error *error
-);
-
 #endif

@@ -34,10 +34,6 @@ void pks__run_writer_free(pks__run_writer *writer) {
   pks__hash_map_free(&writer->folder_map);
 }
 
-bool pks__run_writer_is_empty(const pks__run_writer *writer) {
-  return writer->records.length == 0 && writer->segments.length == 0;
-}
-
 // MARK: - Adding
 
 pks_status pks__run_writer_add_segment(

@@ -73,7 +73,4 @@ pks_status pks__run_writer_finish(
   pks__run_writer *writer, const char *path, bool sync, uint64_t *file_length, uint64_t *trailer_sum, pks_error *error
 );
 
-/// Whether nothing was added.
-bool pks__run_writer_is_empty(const pks__run_writer *writer);
-
 #endif

@@ -208,15 +208,6 @@ pks_status pks__origins_set_floor(pks__origin_table *table, const pks__floor *fl
   return PKS_OK;
 }
 
-void pks__origins_forget_floor(pks__origin_table *table, uint32_t origin, const char *pack) {
-  bool found;
-  uint32_t index = floor_index(table, origin, pack, &found);
-  if (!found) { return; }
-  memmove(
-    &table->floors[index], &table->floors[index + 1], (size_t)(--table->floor_count - index) * sizeof *table->floors
-  );
-}
-
 // MARK: - As bytes
 
 static void write_origin(pks__byte_writer *pen, const pks__origin *origin) {

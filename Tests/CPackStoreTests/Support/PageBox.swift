@@ -26,6 +26,24 @@ final class PageBox {
 
   // MARK: Trees
 
+  /// Ids of the pages right below the root of a map, in order.
+  func children(of tree: pks__tree) throws -> [[UInt8]] {
+    final class Seen { var ids: [[UInt8]] = [] }
+    let seen = Seen(), bytes = pages[tree.root.array]!
+    var page = pks__scratch(), root = tree.root
+    defer { pks__scratch_free(&page) }
+    try attempt { pks__scratch_append(&page, bytes, UInt64(bytes.count), $0) }
+    try attempt {
+      pks__tree_visit_items(
+        &page, &root, PKS__TREE_MAP, 0, tree.height,
+        { context, item, _ in
+          Unmanaged<Seen>.fromOpaque(context!).takeUnretainedValue().ids.append(pks__tree_child(item).array)
+          return PKS_OK
+        }, Unmanaged.passUnretained(seen).toOpaque(), $0)
+    }
+    return seen.ids
+  }
+
   func writeMap(_ items: [(key: [UInt8], value: [UInt8])]) throws -> pks__tree {
     var writer = pks__tree_writer(), tree = pks__tree()
     pks__tree_writer_init(&writer, sink, PKS__TREE_MAP, 0)

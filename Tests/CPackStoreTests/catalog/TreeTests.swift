@@ -102,22 +102,6 @@ extension Core {
       }
     }
 
-    @Test func visitsEveryPage() throws {
-      final class Seen { var ids: Set<[UInt8]> = [] }
-      let box = PageBox(), seen = Seen()
-      let tree = try box.writeMap(Self.items(20_000, seed: 8))
-      var root = tree.root
-      try attempt {
-        pks__tree_visit_pages(
-          box.source, &root, tree.height,
-          { context, id, _ in
-            Unmanaged<Seen>.fromOpaque(context!).takeUnretainedValue().ids.insert(id!.pointee.array)
-            return PKS_OK
-          }, Unmanaged.passUnretained(seen).toOpaque(), $0)
-      }
-      #expect(seen.ids == Set(box.pages.keys))
-    }
-
     /// Pages are named by their bytes, so damage shows there; but a page that was made to order must not harm the reader: it is
     /// CORRUPT, or reads as some map in order. It never hangs.
     @Test func hostilePages() throws {
@@ -156,21 +140,7 @@ extension Core {
       let tree = try box.writeMap(items)
       #expect(tree.height == 1)
       var seen: [[UInt8]] = []
-      func leaves() throws -> [[UInt8]] {
-        var root = tree.root
-        final class Seen { var ids: [[UInt8]] = [] }
-        let seen = Seen()
-        try attempt {
-          pks__tree_visit_pages(
-            box.source, &root, tree.height,
-            { context, id, _ in
-              Unmanaged<Seen>.fromOpaque(context!).takeUnretainedValue().ids.append(id!.pointee.array)
-              return PKS_OK
-            }, Unmanaged.passUnretained(seen).toOpaque(), $0)
-        }
-        return Array(seen.ids.dropFirst())
-      }
-      let ids = try leaves()
+      let ids = try box.children(of: tree)
       #expect(ids.count > 4)
       box.pages[ids[2]]![1] = 7
       box.pages[ids[3]] = box.pages[ids[0]]

@@ -5,13 +5,6 @@
 
 enum { STEPS_MAX = 3000 };
 
-static pks_status count_page(void *context, const pks__id *id, pks_error *error) {
-  (void)id;
-  // Pages may name the same page again and again, in each of twelve levels.
-  bool more = ++*(unsigned *)context < STEPS_MAX;
-  return more ? PKS_OK : pks__fail(error, PKS_CANCELLED, "enough", NULL, PKS_NO_OFFSET);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   fuzz_input input = {bytes, byte_count};
   pks__tree_kind kind = fuzz_take(&input, 1) & 1 ? PKS__TREE_MAP : PKS__TREE_LIST;
@@ -31,7 +24,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     FUZZ_ASSERT(kind == PKS__TREE_MAP || cursor.value_length == row);
   }
   pks__tree_cursor_free(&cursor);
-  unsigned visited = 0;
-  (void)pks__tree_visit_pages(fuzz_page_source(&pages), &tree.root, tree.height, count_page, &visited, &error);
   return 0;
 }
