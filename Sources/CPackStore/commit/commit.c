@@ -312,10 +312,8 @@ static bool keeps_version(const pks__pack_state *pack, const pks__version *versi
 
 /// Whether all versions of a pack of `before` are kept in `after`, where they were.
 static bool keeps_pack(const pks__pack_state *pack, const pks__generation *after) {
-  uint32_t now = pks__generation_find_pack(after, pack->name),
-           removed = pks__generation_find_removed(after, pack->name);
-  if (now == UINT32_MAX && removed == UINT32_MAX) { return false; }
-  const pks__pack_state *kept = now != UINT32_MAX ? &after->packs[now] : &after->removed[removed];
+  const pks__pack_state *kept = pks__generation_find_state(after, pack->name, NULL);
+  if (!kept) { return false; }
   for (uint32_t i = 0; i < pack->version_count; i++) {
     if (!keeps_version(kept, &pack->versions[i])) { return false; }
   }

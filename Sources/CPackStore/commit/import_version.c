@@ -9,18 +9,12 @@
 #include "ingest/ingest_version.h"
 #include "store/chunk_lookup.h"
 
-static const pks__pack_state *find_pack(const pks__generation *generation, const char *name) {
-  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
-  if (live != UINT32_MAX) { return &generation->packs[live]; }
-  return gone != UINT32_MAX ? &generation->removed[gone] : NULL;
-}
-
 // MARK: - The source
 
 static pks_status find_source(const pks_copy_request *request, const pks__version **out, pks_error *error) {
   const pks__generation *generation = &request->source->generation;
-  const pks__pack_state *pack = find_pack(generation, request->pack);
-  bool is_live = pks__generation_find_pack(generation, request->pack) != UINT32_MAX;
+  bool is_live;
+  const pks__pack_state *pack = pks__generation_find_state(generation, request->pack, &is_live);
   if (!pack || (!is_live && request->version == 0)) {
     return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET);
   }
@@ -69,7 +63,7 @@ static pks_status find_kept(
   const pks__generation *generation, const char *name, const pks__version *version, const pks_provenance *by,
   bool adopts, const pks__version **kept, pks_error *error
 ) {
-  const pks__pack_state *pack = find_pack(generation, name);
+  const pks__pack_state *pack = pks__generation_find_state(generation, name, NULL);
   uint32_t index = pack ? pks__pack_find_version(pack, version->number) : UINT32_MAX;
   *kept = index == UINT32_MAX ? NULL : &pack->versions[index];
   bool differs = *kept && !pks__version_is(*kept, &version->catalog, &version->attributes);
@@ -92,13 +86,13 @@ pks_status pks__txn_stage_known(
 ) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   const char *name = ingest->request.pack;
-  const pks__pack_state *pack = find_pack(generation, name);
+  bool is_live;
+  const pks__pack_state *pack = pks__generation_find_state(generation, name, &is_live);
   const pks__version *kept;
   bool adopts;
   pks_status status = pks__txn_check_provenance(txn, by, name, 0, &adopts, error);
   if (!status) { status = find_kept(generation, name, version, by, adopts, &kept, error); }
   if (status) { return status; }
-  bool is_live = ingest->base_pack != UINT32_MAX;
   if (is_live && kept == &pack->versions[0]) { return pks__txn_stage_unchanged(txn, ingest, by, result, error); }
   if (pack && pack->held) { return fail_held(name, error); }
   pks__staged_op change = {.kind = kept ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD, .version = kept ? *kept : *version};
@@ -113,9 +107,7 @@ pks_status pks__txn_stage_known(
 static pks_status check_statement(
   const pks_txn *txn, const char *name, const pks__version *version, const pks_provenance *by, pks_error *error
 ) {
-  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
-  uint32_t pack = pks__generation_find_pack(generation, name);
-  const pks__version *current = pack == UINT32_MAX ? NULL : &generation->packs[pack].versions[0];
+  const pks__version *current = pks__generation_current(&pks__txn_snapshot(txn)->generation, name);
   bool is_current =
     current && current->number == version->number && pks__version_is(current, &version->catalog, &version->attributes);
   return pks__txn_check_provenance(txn, by, name, is_current ? 0 : version->number, NULL, error);

@@ -3,12 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const pks__pack_state *find_pack(const pks__generation *in, const char *name) {
-  uint32_t pack = pks__generation_find_pack(in, name), removed = pks__generation_find_removed(in, name);
-  if (pack != UINT32_MAX) { return &in->packs[pack]; }
-  return removed != UINT32_MAX ? &in->removed[removed] : NULL;
-}
-
 static pks_status read_origin(const pks_provenance *by, const char *pack, pks__origin *out, pks_error *error) {
   bool is_own = by->statement == PKS_STATEMENT_NONE || by->statement == PKS_STATEMENT_COPY;
   bool fits = by->origin.kind == PKS_ORIGIN_SIGNED || by->origin.kind == PKS_ORIGIN_UNSIGNED
@@ -23,7 +17,7 @@ static pks_status check_binding(
   const pks_provenance *by, const pks__origin *origin, const char *pack, const pks__generation *in, bool *adopts,
   pks_error *error
 ) {
-  const pks__pack_state *state = find_pack(in, pack);
+  const pks__pack_state *state = pks__generation_find_state(in, pack, NULL);
   uint32_t number = pks__origins_find(&in->origins, origin);
   bool is_own = !state || (state->origin == number && origin->kind != PKS_ORIGIN_UNKNOWN);
   *adopts = !is_own;
@@ -116,7 +110,7 @@ pks_status pks__provenance_settle(
 }
 
 void pks__provenance_of_copy(const pks__generation *source, const char *pack, uint64_t version, pks_provenance *out) {
-  const pks__pack_state *state = find_pack(source, pack);
+  const pks__pack_state *state = pks__generation_find_state(source, pack, NULL);
   pks__origin origin;
   *out = (pks_provenance){.statement = PKS_STATEMENT_COPY};
   if (!state || !pks__origins_get(&source->origins, state->origin, &origin)) { return; }

@@ -14,12 +14,10 @@ static pks_status find_target(
   const pks__generation *generation, const char *name, uint64_t number, bool *removed, const pks__version **out,
   pks_error *error
 ) {
-  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
-  *removed = live == UINT32_MAX;
-  if (live == UINT32_MAX && gone == UINT32_MAX) {
-    return pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET);
-  }
-  const pks__pack_state *pack = *removed ? &generation->removed[gone] : &generation->packs[live];
+  bool is_live;
+  const pks__pack_state *pack = pks__generation_find_state(generation, name, &is_live);
+  if (!pack) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET); }
+  *removed = !is_live;
   uint32_t index = number == 0 ? !*removed : pks__pack_find_version(pack, number);
   if (index >= pack->version_count) {
     const char *text = number == 0 ? "no earlier version of the pack is kept" : "that version of the pack is not kept";
@@ -27,11 +25,6 @@ static pks_status find_target(
   }
   *out = &pack->versions[index];
   return PKS_OK;
-}
-
-static bool is_current(const pks__generation *generation, const char *name, const pks__version *version) {
-  uint32_t pack = pks__generation_find_pack(generation, name);
-  return pack != UINT32_MAX && version == &generation->packs[pack].versions[0];
 }
 
 static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
@@ -61,7 +54,7 @@ pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pk
   if (!status) { status = find_target(generation, pack, version, &removed, &target, error); }
   if (status) { return status; }
   pks_pack_version public = pks__version_public(target);
-  if (is_current(generation, pack, target)) {
+  if (target == pks__generation_current(generation, pack)) {
     pks__staged_op change = {.kind = PKS__CHANGE_HOLD};
     (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
     status = pks__txn_stage(txn, &change, error);

@@ -1,18 +1,12 @@
 #include "commit/staged_op.h"
 
-static const pks__pack_state *find_state(const char *name, const pks__generation *in, bool *removed) {
-  uint32_t pack = pks__generation_find_pack(in, name), gone = pks__generation_find_removed(in, name);
-  *removed = gone != UINT32_MAX;
-  if (pack != UINT32_MAX) { return &in->packs[pack]; }
-  return *removed ? &in->removed[gone] : NULL;
-}
-
 /// What was staged depends on which version is current and where it lies, whose it is, and on the numbers that are taken.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
-  bool was_removed, is_removed;
-  const pks__pack_state *a = find_state(name, before, &was_removed), *b = find_state(name, now, &is_removed);
+  bool was_live, is_live;
+  const pks__pack_state *a = pks__generation_find_state(before, name, &was_live);
+  const pks__pack_state *b = pks__generation_find_state(now, name, &is_live);
   if (!a || !b) { return a == b; }
-  return was_removed == is_removed && a->number == b->number && a->held == b->held && a->origin == b->origin
+  return was_live == is_live && a->number == b->number && a->held == b->held && a->origin == b->origin
     && a->highest_version == b->highest_version && a->versions[0].number == b->versions[0].number
     && pks__version_is(&a->versions[0], &b->versions[0].catalog, &b->versions[0].attributes)
     && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
@@ -105,15 +99,8 @@ static pks_status apply_priority(const pks__staged_op *change, pks__generation *
   return PKS_OK;
 }
 
-/// The pack of the change, current or removed.
-static pks__pack_state *find_any(const pks__staged_op *change, pks__generation *to) {
-  uint32_t pack = pks__generation_find_pack(to, change->pack), removed = pks__generation_find_removed(to, change->pack);
-  if (pack != UINT32_MAX) { return &to->packs[pack]; }
-  return removed != UINT32_MAX ? &to->removed[removed] : NULL;
-}
-
 static pks_status apply_pin(const pks__staged_op *change, pks__generation *to, pks_error *error) {
-  pks__pack_state *pack = find_any(change, to);
+  pks__pack_state *pack = pks__generation_find_state(to, change->pack, NULL);
   if (!pack) { return fail_pack(change, error); }
   if (change->kind == PKS__CHANGE_HOLD) { pack->held = true; }
   if (change->kind == PKS__CHANGE_UNPIN) {
@@ -128,7 +115,7 @@ static pks_status apply_pin(const pks__staged_op *change, pks__generation *to, p
 }
 
 static pks_status apply_trim(const pks__staged_op *change, pks__generation *to, pks_error *error) {
-  pks__pack_state *pack = find_any(change, to);
+  pks__pack_state *pack = pks__generation_find_state(to, change->pack, NULL);
   if (!pack) { return fail_pack(change, error); }
   pks__pack_trim(pack, change->count);
   return PKS_OK;

@@ -236,22 +236,13 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
   return status ? status : check_globs(request, error);
 }
 
-/// The pack, be it removed with its history kept; NULL when there is none.
-static const pks__pack_state *find_state(const pks__generation *generation, const char *pack, bool *is_live) {
-  uint32_t live = pks__generation_find_pack(generation, pack);
-  uint32_t removed = pks__generation_find_removed(generation, pack);
-  *is_live = live != UINT32_MAX;
-  if (*is_live) { return &generation->packs[live]; }
-  return removed != UINT32_MAX ? &generation->removed[removed] : NULL;
-}
-
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says
 /// that they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack
 /// that is taken over do not count.
 pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *request, bool adopts, pks_error *error) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   bool is_live;
-  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
+  const pks__pack_state *state = pks__generation_find_state(generation, request->pack, &is_live);
   if (request->version > PKS__VERSION_MAX) {
     const char *text = "version numbers go from 1 to 9007199254740991";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
@@ -269,7 +260,7 @@ static pks_status choose_number(
   const pks__generation *generation, const pks_add_request *request, bool adopts, uint64_t *number, pks_error *error
 ) {
   bool is_live;
-  const pks__pack_state *state = find_state(generation, request->pack, &is_live);
+  const pks__pack_state *state = pks__generation_find_state(generation, request->pack, &is_live);
   if (state && state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
   }

@@ -22,10 +22,7 @@ pks_status pks_delta_inspect(
 static pks_status find_from(
   const pks__generation *generation, const pks__delta_header *header, const pks__version **out, pks_error *error
 ) {
-  uint32_t live = pks__generation_find_pack(generation, header->pack);
-  uint32_t gone = pks__generation_find_removed(generation, header->pack);
-  const pks__pack_state *pack = live != UINT32_MAX ? &generation->packs[live] : NULL;
-  if (gone != UINT32_MAX) { pack = &generation->removed[gone]; }
+  const pks__pack_state *pack = pks__generation_find_state(generation, header->pack, NULL);
   for (uint32_t i = 0; pack && i < pack->version_count; i++) {
     *out = &pack->versions[i];
     if (pks__id_equal(&(*out)->catalog, &header->from_catalog)) { return PKS_OK; }
@@ -43,10 +40,9 @@ static pks_status check_digest(const pks__delta_file *file, const uint8_t *wante
 /// Whether the version is current already: then there is nothing to do but what the request says of priorities.
 static bool is_current(const pks__generation *generation, const pks__delta_file *file) {
   const pks__delta_header *header = &file->header;
-  uint32_t live = pks__generation_find_pack(generation, header->pack);
-  if (live == UINT32_MAX) { return false; }
-  const pks__version *current = &generation->packs[live].versions[0];
-  return current->number == header->to_number && pks__version_is(current, &header->to_catalog, &file->attributes);
+  const pks__version *current = pks__generation_current(generation, header->pack);
+  return current && current->number == header->to_number
+    && pks__version_is(current, &header->to_catalog, &file->attributes);
 }
 
 static pks_status stage_current(
@@ -54,8 +50,7 @@ static pks_status stage_current(
 ) {
   pks_status status = pks__txn_stage_adoption(txn, request->pack, by, error);
   if (status) { return status; }
-  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
-  const pks__pack_state *pack = &generation->packs[pks__generation_find_pack(generation, request->pack)];
+  const pks__pack_state *pack = pks__generation_find_state(&pks__txn_snapshot(txn)->generation, request->pack, NULL);
   *result = (pks_add_result){.unchanged = true, .version = pks__version_public(&pack->versions[0])};
   bool moves = request->set_priority && request->priority != pack->priority;
   return moves ? pks_txn_set_priority(txn, request->pack, request->priority, error) : PKS_OK;

@@ -282,15 +282,6 @@ static const pks__version *find_version(const pks__pack_state *pack, uint64_t nu
   return NULL;
 }
 
-static const pks__pack_state *find_pack(const pks_snapshot *snapshot, const char *name, pks_error *error) {
-  const pks__generation *generation = &snapshot->generation;
-  uint32_t live = pks__generation_find_pack(generation, name), gone = pks__generation_find_removed(generation, name);
-  if (live != UINT32_MAX) { return &generation->packs[live]; }
-  if (gone != UINT32_MAX) { return &generation->removed[gone]; }
-  (void)pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET);
-  return NULL;
-}
-
 static pks_status open_builder(builder *builder, pks_error *error) {
   bool high = builder->effort.level >= LEVEL_HIGH;
   uint32_t most = high ? THREADS_MAX_HIGH : THREADS_MAX;
@@ -336,8 +327,9 @@ pks_status pks_delta_build(
     const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need 'pks_options.sha256'";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
-  const pks__pack_state *pack = find_pack(snapshot, request->pack, error);
-  const pks__version *from = pack ? find_version(pack, request->from, error) : NULL;
+  const pks__pack_state *pack = pks__generation_find_state(&snapshot->generation, request->pack, NULL);
+  if (!pack) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET); }
+  const pks__version *from = find_version(pack, request->from, error);
   const pks__version *to = from ? find_version(pack, request->to, error) : NULL;
   if (!to) { return PKS_NOT_FOUND; }
   builder builder = {.request = request, .store = snapshot->store};

@@ -345,8 +345,8 @@ pks_status pks__dedup_pass_report(pks__dedup_pass *pass, pks_error *error) {
 
 static pks_status open_old_catalog(pks__dedup_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
-  if (ingest->base_pack == UINT32_MAX) { return PKS_OK; }
-  const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
+  const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
+  if (!current) { return PKS_OK; }
   pks__catalog_info info;
   pks__tree map;
   pks_status status = pks__catalog_read_root(pks__snapshot_pages(ingest->base), &current->catalog, &info, &map, error);
@@ -392,10 +392,8 @@ pks_status pks__dedup_pass_finish(pks__dedup_pass *pass, pks_error *error) {
     );
   }
   if (status) { return status; }
-  if (ingest->base_pack != UINT32_MAX) {
-    const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
-    ingest->result.unchanged = pks__version_is(current, &ingest->catalog_id, &ingest->attributes_id);
-  }
+  const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
+  ingest->result.unchanged = current && pks__version_is(current, &ingest->catalog_id, &ingest->attributes_id);
   status = pks__frame_pipeline_finish(&ingest->frames, error);
   return status ? status : pks__ingest_report(ingest, PKS_PHASE_STORE, error);
 }

@@ -180,8 +180,8 @@ static pks_status take_attributes(pks__ingest *ingest, pks_error *error) {
   if (request->set_attributes) {
     return pks__ingest_set_attributes(ingest, request->attributes, request->attribute_byte_count, error);
   }
-  if (ingest->base_pack == UINT32_MAX) { return PKS_OK; }
-  const pks__version *current = &ingest->base->generation.packs[ingest->base_pack].versions[0];
+  const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
+  if (!current) { return PKS_OK; }
   return pks__ingest_load_attributes(ingest, pks__snapshot_pages(ingest->base), &current->attributes, error);
 }
 

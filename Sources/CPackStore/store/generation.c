@@ -119,6 +119,19 @@ uint32_t pks__generation_find_removed(const pks__generation *generation, const c
   return UINT32_MAX;
 }
 
+pks__pack_state *pks__generation_find_state(const pks__generation *generation, const char *name, bool *is_live) {
+  uint32_t live = pks__generation_find_pack(generation, name);
+  uint32_t removed = live == UINT32_MAX ? pks__generation_find_removed(generation, name) : UINT32_MAX;
+  if (is_live) { *is_live = live != UINT32_MAX; }
+  if (live != UINT32_MAX) { return &generation->packs[live]; }
+  return removed != UINT32_MAX ? &generation->removed[removed] : NULL;
+}
+
+const pks__version *pks__generation_current(const pks__generation *generation, const char *name) {
+  uint32_t live = pks__generation_find_pack(generation, name);
+  return live == UINT32_MAX ? NULL : &generation->packs[live].versions[0];
+}
+
 uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number) {
   for (uint32_t i = 0; i < pack->version_count; i++) {
     if (pack->versions[i].number == number) { return i; }

@@ -89,6 +89,11 @@ uint32_t pks__generation_find_number(const pks__generation *generation, uint32_t
 
 /// Index among the removed packs, or UINT32_MAX.
 uint32_t pks__generation_find_removed(const pks__generation *generation, const char *name);
+/// The pack, or what is kept of it since it was removed; NULL when there is neither. `is_live`, which may be NULL: the
+/// first.
+pks__pack_state *pks__generation_find_state(const pks__generation *generation, const char *name, bool *is_live);
+/// The current version of the pack; NULL when there is no such pack.
+const pks__version *pks__generation_current(const pks__generation *generation, const char *name);
 /// Index among a pack's versions, or UINT32_MAX.
 uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number);
 

@@ -36,10 +36,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   const pks__generation *generation = &delivery->context.base->generation;
   const char *pack = delivery->context.pack;
   uint64_t version = delivery->context.version;
-  uint32_t live = pks__generation_find_pack(generation, pack);
-  uint32_t removed = pks__generation_find_removed(generation, pack);
-  const pks__pack_state *state = live != UINT32_MAX ? &generation->packs[live] : NULL;
-  if (removed != UINT32_MAX) { state = &generation->removed[removed]; }
+  bool is_live;
+  const pks__pack_state *state = pks__generation_find_state(generation, pack, &is_live);
   *needed = true;
   bool adopts;
   pks_status status = pks__txn_check_provenance(delivery->txn, &delivery->provenance, pack, 0, &adopts, error);
@@ -49,7 +47,7 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   uint32_t kept = pks__pack_find_version(state, version);
   bool is_same = kept != UINT32_MAX
     && pks__version_is(&state->versions[kept], &delivery->context.catalog, &delivery->context.attributes);
-  *needed = !is_same || kept != 0 || live == UINT32_MAX;
+  *needed = !is_same || kept != 0 || !is_live;
   if (!*needed) { return pks__txn_stage_adoption(delivery->txn, pack, &delivery->provenance, error); }
   status = check_floor(delivery, error);
   if (status) { return status; }

@@ -228,16 +228,12 @@ static pks_status scan_entry(scan *scan, pks_error *error) {
 /// Begins with the catalog of the pack's current version. One that cannot be read any more has nothing to compare with.
 static void open_old(scan *scan) {
   const pks__delivery_needs *needs = scan->needs;
-  uint32_t pack = needs->ingest->base_pack;
-  if (pack == UINT32_MAX) { return; }
-  pks__page_source pages = pks__snapshot_pages(needs->context->base);
+  pks_snapshot *base = needs->context->base;
+  const pks__version *current = pks__generation_current(&base->generation, needs->context->pack);
+  pks__page_source pages = pks__snapshot_pages(base);
   pks__catalog_info info;
   pks__tree map;
-  if (pks__catalog_read_root(
-        pages, &needs->context->base->generation.packs[pack].versions[0].catalog, &info, &map, NULL
-      )) {
-    return;
-  }
+  if (!current || pks__catalog_read_root(pages, &current->catalog, &info, &map, NULL)) { return; }
   pks__tree_cursor_init(&scan->old_entries, pages, PKS__TREE_MAP, 0, &map);
   if (pks__tree_cursor_next(&scan->old_entries, &scan->old_more, NULL)) { scan->old_more = false; }
 }
