@@ -149,18 +149,25 @@ static const char *hand_out(pks_cursor *cursor, size_t length) {
   return cursor->returned;
 }
 
-static pks_status next_descendant(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
-  for (;;) {
-    pks_status status = next_group(cursor, more, error);
+/// Moves to the next group of which the walk shows a hit.
+static pks_status next_visible(pks_cursor *cursor, const pks__hit **hit, bool *more, pks_error *error) {
+  pks_status status;
+  *hit = NULL;
+  do {
+    status = next_group(cursor, more, error);
     if (status || !*more) { return status; }
-    const pks__hit *hit;
-    status = visible_hit(cursor, &hit, error);
-    if (status) { return status; }
-    if (!hit) { continue; }
-    size_t length = cursor->merge.path_length;
-    *out = (pks_entry){.asset = pks__namespace_asset(cursor->merge.snapshot, hit, hand_out(cursor, length), length)};
-    return PKS_OK;
-  }
+    status = visible_hit(cursor, hit, error);
+  } while (!status && !*hit);
+  return status;
+}
+
+static pks_status next_descendant(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
+  const pks__hit *hit;
+  pks_status status = next_visible(cursor, &hit, more, error);
+  if (status || !*more) { return status; }
+  size_t length = cursor->merge.path_length;
+  *out = (pks_entry){.asset = pks__namespace_asset(cursor->merge.snapshot, hit, hand_out(cursor, length), length)};
+  return PKS_OK;
 }
 
 /// Seeks behind everything below the child folder that ends at `slash` of the group's path.
@@ -182,12 +189,9 @@ static pks_status has_explicit_folder(pks_cursor *cursor, size_t length, bool *i
 
 static pks_status next_child(pks_cursor *cursor, pks_entry *out, bool *more, pks_error *error) {
   for (;;) {
-    pks_status status = next_group(cursor, more, error);
-    if (status || !*more) { return status; }
     const pks__hit *hit;
-    status = visible_hit(cursor, &hit, error);
-    if (status) { return status; }
-    if (!hit) { continue; }
+    pks_status status = next_visible(cursor, &hit, more, error);
+    if (status || !*more) { return status; }
     const char *rest = cursor->merge.path + cursor->folder_length;
     const char *slash = memchr(rest, '/', cursor->merge.path_length - cursor->folder_length);
     if (!slash) {

@@ -113,19 +113,28 @@ pks_status pks__namespace_hidden_by_file(
   return PKS_OK;
 }
 
+/// Begins with what lies below the folder `path`, which is shorter than PKS__PATH_MAX. `prefix` takes its path, with '/'.
+static pks_status open_below(
+  pks__run_merge *merge, pks_snapshot *snapshot, const char *path, size_t length, char prefix[PKS__PATH_MAX],
+  pks_error *error
+) {
+  *merge = (pks__run_merge){0};
+  memcpy(prefix, path, length);
+  prefix[length] = '/';
+  pks_status status = pks__run_merge_open(merge, snapshot, error);
+  return status ? status : pks__run_merge_seek(merge, prefix, length + 1, error);
+}
+
 pks_status pks__namespace_hidden_by_folder(
   pks_snapshot *snapshot, const char *path, size_t length, uint32_t rank, bool *hidden, uint32_t *by_rank,
   pks_error *error
 ) {
   *hidden = false;
   if (!snapshot->generation.has_shadows || length >= PKS__PATH_MAX) { return PKS_OK; }
-  pks__run_merge merge = {0};
-  char prefix[PKS__PATH_MAX + 1];
-  memcpy(prefix, path, length);
-  prefix[length] = '/';
+  pks__run_merge merge;
+  char prefix[PKS__PATH_MAX];
   bool more = true;
-  pks_status status = pks__run_merge_open(&merge, snapshot, error);
-  if (!status) { status = pks__run_merge_seek(&merge, prefix, length + 1, error); }
+  pks_status status = open_below(&merge, snapshot, path, length, prefix, error);
   while (!status && !*hidden) {
     status = pks__run_merge_next_within(&merge, prefix, length + 1, &more, error);
     if (status || !more) { break; }
@@ -197,13 +206,10 @@ static pks_status implied_folder(
 ) {
   *found = false;
   if (length >= PKS__PATH_MAX) { return PKS_OK; }
-  pks__run_merge merge = {0};
-  char prefix[PKS__PATH_MAX + 1];
-  memcpy(prefix, path, length);
-  prefix[length] = '/';
+  pks__run_merge merge;
+  char prefix[PKS__PATH_MAX];
   bool more = true;
-  pks_status status = pks__run_merge_open(&merge, snapshot, error);
-  if (!status) { status = pks__run_merge_seek(&merge, prefix, length + 1, error); }
+  pks_status status = open_below(&merge, snapshot, path, length, prefix, error);
   while (!status && !*found) {
     status = pks__run_merge_next_within(&merge, prefix, length + 1, &more, error);
     if (status || !more) { break; }
