@@ -1,5 +1,5 @@
 extension Store {
-  /// How a version becomes one of another store.
+  /// How a version that another store has, or that a delta leads to, becomes one of this store.
   public struct CopyOptions: Hashable, Sendable {
     /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has
     /// here, and a new one gets 0.
@@ -31,4 +31,7 @@ extension Store {
       self.layout = layout
     }
   }
+
+  /// How the version that a delta leads to is stored.
+  public typealias ApplyOptions = CopyOptions
 }

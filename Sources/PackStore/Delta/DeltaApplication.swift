@@ -1,36 +1,5 @@
 import CPackStore
 
-extension Store {
-  /// How what a delta brings is stored.
-  public struct ApplyOptions: Hashable, Sendable {
-    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority.
-    public var priority: Int32?
-
-    /// Takes over a pack of another origin. Its history goes then.
-    public var adopts = false
-
-    /// Takes a version that is lower than the one that was accepted last.
-    public var allowsDowngrade = false
-
-    /// The zstd level of the new chunks, 1 to 22. Nil: 3, or 4 with the sequential layout.
-    public var level: Int32?
-
-    /// How the assets are read later.
-    public var layout: InstallOptions.Layout = .random
-
-    public init(
-      priority: Int32? = nil, adopts: Bool = false, allowsDowngrade: Bool = false, level: Int32? = nil,
-      layout: InstallOptions.Layout = .random
-    ) {
-      self.priority = priority
-      self.adopts = adopts
-      self.allowsDowngrade = allowsDowngrade
-      self.level = level
-      self.layout = layout
-    }
-  }
-}
-
 extension Transaction {
   /// Stages the version that a delta leads to as the pack's current version, with its number and its date.
   ///
