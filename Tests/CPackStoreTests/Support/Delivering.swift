@@ -211,3 +211,32 @@ extension Store {
     var result: pks_add_result
   }
 }
+
+extension Disk {
+  /// Brings a version to the store on this disk, whose process ends again and again: each attempt is given `stride` wants,
+  /// and is closed then, or killed. All wants that were given, and how many attempts it took.
+  func deliver(
+    stride: Int, killed: Bool, begin: (UnsafePointer<pks_vfs>) throws -> (Transaction, Delivery)
+  ) throws -> (wants: [Want], attempts: Int) {
+    var wants: [Want] = []
+    for attempt in 1...200 {
+      let process = sim_start_process(raw, 10 + UInt64(attempt))!
+      let (transaction, delivery) = try begin(process)
+      let resumed = delivery.totals.bytes_resumed
+      let isDone = try delivery.run(limit: stride, window: 3)
+      wants += delivery.wanted.dropLast(delivery.outstanding.count)
+      #expect(delivery.totals.bytes_resumed >= resumed)
+      if isDone {
+        #expect(delivery.totals.bytes_done == delivery.totals.bytes_total)
+        try delivery.stage()
+        _ = try transaction.commit()
+        delivery.close(discard: true)
+        return (wants, attempt)
+      }
+      if killed { sim_kill(process) }
+    }
+    throw DeliveryHasNoEnd()
+  }
+}
+
+private struct DeliveryHasNoEnd: Error {}

@@ -98,24 +98,18 @@ extension Core {
       #expect(try pair.clientDisk.repair().totals.has_lost)
       let client = try Store(pair.clientDisk)
       #expect(try client.snapshot().versions(of: "p").first == 2, "what is left")
-      if isDelivered {
-        let transaction = try client.begin()
-        let delivery = try #require(
-          try Delivery(try Site(pair.disk, version: 2), into: transaction) { $0.provenance = Self.by(1, q: 20) })
-        try delivery.run()
-        try delivery.stage()
-        _ = try transaction.commit()
-        delivery.close(discard: true)
-      } else {
-        let other = try Store("/other", vfs: pair.clientDisk.vfs, create: true, average: 1024, home: pair.clientDisk)
-        let transaction = try other.begin()
-        let delivery = try #require(
-          try Delivery(try Site(pair.disk, version: 2), into: transaction) { $0.provenance = Self.by(1, q: 20) })
-        try delivery.run()
-        try delivery.stage()
-        _ = try transaction.commit()
-        delivery.close(discard: true)
-        let snapshot = try other.snapshot()
+      let taker =
+        isDelivered
+        ? client : try Store("/other", vfs: pair.clientDisk.vfs, create: true, average: 1024, home: pair.clientDisk)
+      let transaction = try taker.begin()
+      let delivery = try #require(
+        try Delivery(try Site(pair.disk, version: 2), into: transaction) { $0.provenance = Self.by(1, q: 20) })
+      try delivery.run()
+      try delivery.stage()
+      _ = try transaction.commit()
+      delivery.close(discard: true)
+      if !isDelivered {
+        let snapshot = try taker.snapshot()
         try client.commit { _ = try $0.copy("p", from: snapshot) }
       }
       #expect(try client.state()["p"]?.content == Change.folders["/two"])

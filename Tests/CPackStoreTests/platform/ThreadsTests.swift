@@ -65,6 +65,26 @@ extension Core {
       }
     }
 
+    /// An effort whose helpers stay with it until they are let go.
+    private final class Held {
+      let effort: Effort
+      private let go: DispatchSemaphore, count: UInt32
+
+      /// Calls for help, and waits until all of it is there.
+      init(_ crew: Crew, helpers count: UInt32) {
+        let came = DispatchSemaphore(value: 0), go = DispatchSemaphore(value: 0)
+        effort = Effort(crew) {
+          came.signal()
+          go.wait()
+        }
+        (self.go, self.count) = (go, count)
+        effort.call(wanted: count)
+        for _ in 0..<count { came.wait() }
+      }
+
+      func letGo() { for _ in 0..<count { go.signal() } }
+    }
+
     private final class Peak: @unchecked Sendable {
       private let lock = NSLock()
       private var highest = 0
@@ -119,38 +139,24 @@ extension Core {
 
     /// Help does come, if one waits for it.
     @Test func helpComes() {
-      let crew = Crew(2), came = DispatchSemaphore(value: 0), go = DispatchSemaphore(value: 0)
-      let effort = Effort(crew) {
-        came.signal()
-        go.wait()
-      }
-      effort.call(wanted: 2)
-      came.wait()
-      came.wait()
+      let crew = Crew(2), held = Held(crew, helpers: 2), effort = held.effort
       #expect(effort.inside.value == 2)
-      go.signal()
-      go.signal()
+      held.letGo()
       effort.dismiss()
       #expect(effort.inside.value == 0 && effort.helpers.value == 2)
     }
 
     /// An effort that is dismissed while all threads are busy elsewhere is never begun; its memory may go.
     @Test func dismissedBeforeHelpCame() {
-      let crew = Crew(1), came = DispatchSemaphore(value: 0), go = DispatchSemaphore(value: 0)
-      let busy = Effort(crew) {
-        came.signal()
-        go.wait()
-      }
-      busy.call(wanted: 1)
-      came.wait()
+      let crew = Crew(1), busy = Held(crew, helpers: 1)
       for _ in 0..<10 {
         let late = Effort(crew) { Issue.record("no thread was free") }
         late.call(wanted: 1)
         late.dismiss()
         #expect(late.helpers.value == 0)
       }
-      go.signal()
-      busy.dismiss()
+      busy.letGo()
+      busy.effort.dismiss()
       let after = Pieces(50), effort = Effort(crew) { after.work() }
       effort.perform(wanted: 1)
       #expect(after.isDoneOnce)
@@ -158,14 +164,7 @@ extension Core {
 
     /// Of several efforts one may be dismissed while the others wait for help: they still get it.
     @Test func dismissedOutOfOrder() {
-      let crew = Crew(1), came = DispatchSemaphore(value: 0), go = DispatchSemaphore(value: 0)
-      let busy = Effort(crew) {
-        came.signal()
-        go.wait()
-      }
-      busy.call(wanted: 1)
-      came.wait()
-      let helped = DispatchSemaphore(value: 0)
+      let crew = Crew(1), busy = Held(crew, helpers: 1), helped = DispatchSemaphore(value: 0)
       let waiting = (0..<3).map { number in
         Effort(crew) {
           if number == 1 { Issue.record("it was dismissed") }
@@ -174,10 +173,10 @@ extension Core {
       }
       for effort in waiting { effort.call(wanted: 1) }
       waiting[1].dismiss()
-      go.signal()
+      busy.letGo()
       helped.wait()
       helped.wait()
-      for effort in [waiting[0], waiting[2], busy] { effort.dismiss() }
+      for effort in [waiting[0], waiting[2], busy.effort] { effort.dismiss() }
       #expect(waiting.map { $0.helpers.value } == [1, 0, 1])
     }
 

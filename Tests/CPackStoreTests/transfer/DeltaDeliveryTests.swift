@@ -70,25 +70,12 @@ extension Core {
 
     @Test(arguments: [(1, false), (1, true), (2, true)]) func interrupted(stride: Int, killed: Bool) throws {
       let test = try Case(), disk = test.base.clone()
-      var wants: [Want] = [], attempts: UInt64 = 0, isDone = false
-      while !isDone && attempts < 100 {
-        attempts += 1
-        let process = sim_start_process(disk.raw, 10 + attempts)!
+      let (wants, attempts) = try disk.deliver(stride: stride, killed: killed) { process in
         let (transaction, delivery) = try test.begin(disk, process: process)
         try delivery.use(test.delta)
-        let resumed = delivery.totals.bytes_resumed
-        isDone = try delivery.run(limit: stride, window: 3)
-        wants += delivery.wanted.dropLast(delivery.outstanding.count)
-        #expect(delivery.totals.bytes_resumed >= resumed)
-        if isDone {
-          try delivery.stage()
-          _ = try transaction.commit()
-          delivery.close(discard: true)
-        } else if killed {
-          sim_kill(process)
-        }
+        return (transaction, delivery)
       }
-      #expect(isDone && attempts > 2)
+      #expect(attempts > 2)
       #expect(wants.count == Set(wants).count, "no verified byte is wanted twice")
       try DeliveryTests.check(disk, test.content, version: 2)
       #expect(!disk.hasLeaks)

@@ -32,24 +32,11 @@ extension Core {
     @Test(arguments: [(1, false), (2, false), (7, false), (6, true), (11, true)])
     func afterEverySoMany(stride: Int, killed: Bool) throws {
       let test = try Case(), disk = test.base.clone()
-      var wants: [Want] = [], attempts = 0, isDone = false
-      while !isDone && attempts < 200 {
-        let process = sim_start_process(disk.raw, UInt64(10 + attempts))!
+      let (wants, attempts) = try disk.deliver(stride: stride, killed: killed) { process in
         let transaction = try Store(disk, process: process).begin()
-        let delivery = try #require(try Delivery(test.site, into: transaction))
-        isDone = try delivery.run(limit: stride, window: 3)
-        wants += delivery.wanted.dropLast(delivery.outstanding.count)
-        attempts += 1
-        if isDone {
-          #expect(delivery.totals.bytes_done == delivery.totals.bytes_total)
-          try delivery.stage()
-          _ = try transaction.commit()
-          delivery.close(discard: true)
-        } else if killed {
-          sim_kill(process)
-        }
+        return (transaction, try #require(try Delivery(test.site, into: transaction)))
       }
-      #expect(isDone && attempts > 2)
+      #expect(attempts > 2)
       try DeliveryTests.check(disk, test.content, version: 2)
       let repeated = wants.count - Set(wants).count
       if killed {
