@@ -47,8 +47,8 @@ static inline pks_le64 pks__put64(uint64_t value) {
   return stored;
 }
 
-/// A bounded reader over untrusted bytes. Reading past the end sets `failed` and yields zeros;
-/// the caller checks `failed` once, at the end, before it believes any value.
+/// A bounded reader over untrusted bytes. Reading past the end sets `failed` and yields zeros; the caller
+/// checks `failed` once, at the end, before it believes any value.
 typedef struct pks__reader {
   const uint8_t *next;
   const uint8_t *end;

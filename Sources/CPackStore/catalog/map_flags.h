@@ -1,8 +1,7 @@
 /// Which files of a version are map assets, as its layout says.
 ///
 /// Asked path after path, in order; one page a level is in memory. A layout that cannot be read any more promises
-/// nothing;
-/// why is kept for those who will not have it so.
+/// nothing; why is kept for those who will not have it so.
 #ifndef PKS_CATALOG_MAP_FLAGS_H
 #define PKS_CATALOG_MAP_FLAGS_H
 

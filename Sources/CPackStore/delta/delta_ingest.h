@@ -1,8 +1,8 @@
 /// First pass of an ingest over a delta.
 ///
 /// The chunks that version A has are passed on by their ids, and nothing of them is read; new ones come out of the
-/// groups.
-/// The delta may come from an attacker: what is made of it has the catalog id that its header names, or is refused.
+/// groups. The delta may come from an attacker: what is made of it has the catalog id that its header names, or is
+/// refused.
 #ifndef PKS_DELTA_DELTA_INGEST_H
 #define PKS_DELTA_DELTA_INGEST_H
 
@@ -10,9 +10,8 @@
 #include "ingest/ingest.h"
 
 /// First pass over a delta that begins with `from`, a version that `base` keeps. `request` is for the pack, how to
-/// encode,
-/// and progress. The result is to be closed, also after an error. Errors: CORRUPT (the delta, or the store), PURGED,
-/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+/// encode, and progress. The result is to be closed, also after an error. Errors: CORRUPT (the delta, or the store),
+/// PURGED, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__ingest_delta(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request,
   const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error

@@ -1,10 +1,9 @@
 /// Which bytes of version A go into the prefix of a group.
 ///
 /// What a group resembles is known from two sides: what A had between the chunks that surround the new ones, the
-/// *replaced*
-/// ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far* range. Of
-/// the far ones only those count that are not in what was replaced as well: the receiver reads and decodes all of a
-/// frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two
+/// *replaced* ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far*
+/// range. Of the far ones only those count that are not in what was replaced as well: the receiver reads and decodes all
+/// of a frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two
 /// ways to fill it, of which the encoder tries both:
 ///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
 ///   narrow  little around what was replaced, and as many far ranges as there is room for

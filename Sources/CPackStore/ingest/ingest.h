@@ -6,8 +6,7 @@
 /// layout and builds the index run.
 ///
 /// The assets come from a folder (`ingest_folder.c`): its files are read and hashed on all threads, and consumed in
-/// order.
-/// Or they come from the catalog of a version that is known already (`ingest_version.c`): then nothing is read but
+/// order. Or they come from the catalog of a version that is known already (`ingest_version.c`): then nothing is read but
 /// chunks that the base does not have.
 ///
 /// Map assets. While all chunks of one are found, in order, in a place where it may lie (`map_search.h`), nothing is

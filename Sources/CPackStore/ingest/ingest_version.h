@@ -39,8 +39,8 @@ pks_status pks__ingest_version_open(
 
 pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_request *request, pks_error *error);
 
-/// Both. The result is to be closed, also after an error. Without losses its catalog is the one that
-/// was asked for. Errors: CORRUPT, also when pages or chunks are nowhere; those of `has` and `fetch`.
+/// Both. The result is to be closed, also after an error. Without losses its catalog is the one that was asked for. Errors:
+/// CORRUPT, also when pages or chunks are nowhere; those of `has` and `fetch`.
 pks_status pks__ingest_version(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks__version_request *request, bool sync,
   pks_error *error

@@ -7,8 +7,7 @@
 ///
 /// Places are tried in this order, and the first that is left is taken: where the pack's current version has the path;
 /// where the store has the first chunk, newest run first; what this add laid out, or wrote. Of these only a few are
-/// tried,
-/// so that content that begins like much else costs no more. One thread at a time.
+/// tried, so that content that begins like much else costs no more. One thread at a time.
 #ifndef PKS_INGEST_MAP_SEARCH_H
 #define PKS_INGEST_MAP_SEARCH_H
 

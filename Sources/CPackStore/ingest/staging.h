@@ -1,11 +1,11 @@
-/// Staging staging areas: a private folder for one transaction's files, and the segments written there.
+/// Staging: a private folder for one transaction's files, and the segments written there.
 ///
 /// A staging folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the
 /// folders of the dead. A folder without a living owner also says that `segments/` may hold files that nothing names: so
 /// a staging that leaves such files, or that took the note away from another one and collected nothing, leaves its own
 /// folder behind, empty. A loss of power may take the folder; then the machine's boot id tells (`commit.c`). A segment
-/// that is sealed here lies under its final name already, and is moved to `segments/` by
-/// the commit. Syncs run on a thread of their own beside the work that follows them.
+/// that is sealed here lies under its final name already, and is moved to `segments/` by the commit.
+/// Syncs run on a thread of their own beside the work that follows them.
 #ifndef PKS_INGEST_STAGING_H
 #define PKS_INGEST_STAGING_H
 

@@ -174,8 +174,7 @@ static int open_regular(int folder, const char *path, int flags, int *out) {
 }
 
 // Opens a regular file, or makes it. Not by one call: in a folder that all may write to and where only owners unlink,
-// some
-// kernels refuse to open another user's file with O_CREAT, whatever its mode.
+// some kernels refuse to open another user's file with O_CREAT, whatever its mode.
 static int open_or_create(int folder, const char *path, int access, mode_t mode, int *out) {
   for (;;) {
     int error = open_regular(folder, path, access | O_NOFOLLOW, out);

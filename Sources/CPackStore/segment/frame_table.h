@@ -12,8 +12,7 @@
 ///     40  le32     F: number of frames
 ///     44  le32     reserved 0
 ///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of
-///     the
-///         stored bytes
+///         the stored bytes
 ///         of a metadata segment then F ids: of the one page that each frame holds
 #ifndef PKS_SEGMENT_FRAME_TABLE_H
 #define PKS_SEGMENT_FRAME_TABLE_H

@@ -1,8 +1,7 @@
 /// The cache: large assets as plain files, which may vanish at any moment.
 ///
 /// `<folder>/<store id>/` holds `files/`, `tmp/` and `LOCK`. An asset that does not lie raw in one piece is
-/// *materialised*
-/// there: decoded once into a file of exactly its bytes, so that later it is mapped, or opened, like any file.
+/// *materialised* there: decoded once into a file of exactly its bytes, so that later it is mapped, or opened, like any file.
 ///
 /// A file is named by its *key*, the SHA-256 of where its bytes come from (segments, which are named by what they hold,
 /// and places in them), so a name never means other bytes. Beside each file lies `<key>.sums`: its length, and an XXH3 of
