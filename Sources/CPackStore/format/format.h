@@ -132,6 +132,19 @@ static inline bool pks__frame_ref_equal(const pks__frame_ref *a, const pks__fram
 
 static inline uint64_t pks__place_offset(uint64_t place) { return place & 0x00ffffffffffffffu; }
 static inline uint32_t pks__place_codec(uint64_t place) { return (uint32_t)(place >> 56); }
+
+/// From what a row on disk says, and the raw length, which its neighbours say.
+static inline pks__frame_ref pks__frame_ref_make(
+  pks_le64 place, pks_le32 stored_length, uint32_t raw_length, pks_le64 sum
+) {
+  return (pks__frame_ref){
+    .offset = pks__place_offset(pks__get64(place)),
+    .stored_length = pks__get32(stored_length),
+    .raw_length = raw_length,
+    .codec = pks__place_codec(pks__get64(place)),
+    .sum = pks__get64(sum),
+  };
+}
 static inline uint64_t pks__place_make(uint64_t offset, uint32_t codec) {
   PKS_ASSERT(offset >> 56 == 0);
   return offset | (uint64_t)codec << 56;

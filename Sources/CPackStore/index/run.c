@@ -290,15 +290,11 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
   );
   if (status) { return status; }
   const pks__run_frame *row = (const pks__run_frame *)(const void *)bytes;
-  uint64_t place = pks__get64(row->place), start = pks__get64(row->raw_start), end = pks__get64(row[1].raw_start);
+  uint64_t start = pks__get64(row->raw_start), end = pks__get64(row[1].raw_start);
   pks__run_frame_info frame = {
-    .raw_start = start,
-    .ref.raw_length = (uint32_t)(end - start),
-    .ref.offset = pks__place_offset(place),
-    .ref.codec = pks__place_codec(place),
-    .ref.stored_length = pks__get32(row->stored_length),
+    .ref = pks__frame_ref_make(row->place, row->stored_length, (uint32_t)(end - start), row->sum),
     .segment = pks__get32(row->segment),
-    .ref.sum = pks__get64(row->sum),
+    .raw_start = start,
   };
   bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.ref.codec <= PKS__CODEC_ZSTD
     && frame.segment < run->segment_count && frame.ref.stored_length > 0

@@ -64,8 +64,8 @@ pks_status pks__frame_pipeline_open(
   if (threads == 1) { out->ring_size = 1; }
   pks__segment_series_init(&out->series, staging, sink, PKS__SEGMENT_DATA, sync);
   pks__scratch_init(&out->places, &staging->scratch);
-  pks__scratch_init(&out->rows, &staging->scratch);
-  pks__scratch_init(&out->row_bases, &staging->scratch);
+  pks__scratch_init(&out->frames, &staging->scratch);
+  pks__scratch_init(&out->frame_bases, &staging->scratch);
   size_t raw_capacity = chunk_maximum > out->target ? chunk_maximum : out->target;
   if (raw_capacity < out->shared_target) { raw_capacity = out->shared_target; }
   int level = request->level;
@@ -92,23 +92,32 @@ void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {
   pks__free(pipeline->encoders);
   pks__segment_series_free(&pipeline->series);
   pks__scratch_free(&pipeline->places);
-  pks__scratch_free(&pipeline->rows);
-  pks__scratch_free(&pipeline->row_bases);
+  pks__scratch_free(&pipeline->frames);
+  pks__scratch_free(&pipeline->frame_bases);
   *pipeline = (pks__frame_pipeline){0};
 }
 
 // MARK: - Retiring
 
-/// Notes what was recorded of the next frame of a segment. Its chunks' places follow.
-static pks_status note_row(
-  pks__frame_pipeline *pipeline, uint32_t segment, const pks__frame_row *row, pks_error *error
+uint32_t pks__frame_pipeline_frame_count(const pks__frame_pipeline *pipeline, uint32_t segment) {
+  uint64_t count = PKS__SCRATCH_COUNT(&pipeline->frame_bases, uint64_t);
+  if (segment >= count) { return 0; }
+  const uint64_t *bases = PKS__SCRATCH_AT(&pipeline->frame_bases, const uint64_t, segment);
+  uint64_t end = segment + 1 < count ? bases[1] : PKS__SCRATCH_COUNT(&pipeline->frames, pks__frame_ref);
+  return (uint32_t)(end - bases[0]);
+}
+
+/// Notes the next frame of a segment. Its chunks' places follow.
+static pks_status note_frame(
+  pks__frame_pipeline *pipeline, uint32_t segment, const pks__frame_row *row, uint32_t raw_length, pks_error *error
 ) {
+  pks__frame_ref frame = pks__frame_ref_make(row->place, row->stored_length, raw_length, row->sum);
   pks_status status = PKS_OK;
-  if (segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t)) {
-    uint64_t base = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
-    status = pks__scratch_append(&pipeline->row_bases, &base, sizeof base, error);
+  if (segment == PKS__SCRATCH_COUNT(&pipeline->frame_bases, uint64_t)) {
+    uint64_t base = PKS__SCRATCH_COUNT(&pipeline->frames, pks__frame_ref);
+    status = pks__scratch_append(&pipeline->frame_bases, &base, sizeof base, error);
   }
-  return status ? status : pks__scratch_append(&pipeline->rows, row, sizeof *row, error);
+  return status ? status : pks__scratch_append(&pipeline->frames, &frame, sizeof frame, error);
 }
 
 /// Writes one stored frame and notes where its chunks came to lie.
@@ -122,7 +131,7 @@ static pks_status write_frame(
     &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame,
     &row, error
   );
-  if (!status) { status = note_row(pipeline, place.segment, &row, error); }
+  if (!status) { status = note_frame(pipeline, place.segment, &row, ends[chunk_count - 1], error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
     place.begin = i > 0 ? ends[i - 1] : 0;
     place.length = ends[i] - place.begin;
@@ -135,13 +144,9 @@ static pks_status write_frame(
 pks_status pks__frame_pipeline_note(
   pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
 ) {
-  pks__new_place place = {.segment = pipeline->series.sealed_count};
-  bool is_first = place.segment == PKS__SCRATCH_COUNT(&pipeline->row_bases, uint64_t);
-  uint64_t count = PKS__SCRATCH_COUNT(&pipeline->rows, pks__frame_row);
-  if (!is_first) {
-    place.frame = (uint32_t)(count - *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, place.segment));
-  }
-  pks_status status = note_row(pipeline, place.segment, row, error);
+  uint32_t segment = pipeline->series.sealed_count;
+  pks__new_place place = {.segment = segment, .frame = pks__frame_pipeline_frame_count(pipeline, segment)};
+  pks_status status = note_frame(pipeline, segment, row, pks__get32(ends[chunk_count - 1]), error);
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
     place.begin = i > 0 ? pks__get32(ends[i - 1]) : 0;
     place.length = pks__get32(ends[i]) - place.begin;

@@ -52,9 +52,9 @@ typedef struct pks__frame_pipeline {
   uint32_t ring_size, oldest, count;
   pks__pipeline_frame *open;  ///< being formed, or NULL
   pks__segment_series series;
-  pks__scratch places;     ///< pks__new_place by chunk number
-  pks__scratch rows;       ///< what was recorded of every frame, pks__frame_row, by position in the series
-  pks__scratch row_bases;  ///< uint64_t by segment: position of its first frame in `rows`
+  pks__scratch places;       ///< pks__new_place by chunk number
+  pks__scratch frames;       ///< pks__frame_ref of every frame that was written, by position in the series
+  pks__scratch frame_bases;  ///< uint64_t by segment: position of its first frame in `frames`
   uint64_t asset_size;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
@@ -112,12 +112,14 @@ pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *e
 /// Retires all frames and seals the last segment. Places are complete afterwards.
 pks_status pks__frame_pipeline_finish(pks__frame_pipeline *pipeline, pks_error *error);
 
-/// What was recorded of a frame.
-static inline const pks__frame_row *pks__frame_pipeline_row(
+/// A frame that was written; `segment` is its number in the series.
+static inline const pks__frame_ref *pks__frame_pipeline_frame(
   const pks__frame_pipeline *pipeline, uint32_t segment, uint32_t frame
 ) {
-  uint64_t base = *PKS__SCRATCH_AT(&pipeline->row_bases, const uint64_t, segment);
-  return PKS__SCRATCH_AT(&pipeline->rows, const pks__frame_row, base + frame);
+  uint64_t base = *PKS__SCRATCH_AT(&pipeline->frame_bases, const uint64_t, segment);
+  return PKS__SCRATCH_AT(&pipeline->frames, const pks__frame_ref, base + frame);
 }
+/// How many frames were written to a segment of the series.
+uint32_t pks__frame_pipeline_frame_count(const pks__frame_pipeline *pipeline, uint32_t segment);
 
 #endif

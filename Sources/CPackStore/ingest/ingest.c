@@ -102,9 +102,9 @@ static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint
 /// Where a chunk that was written lies raw in its segment file; false when it does not.
 static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
   *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
-  const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, (*place)->segment, (*place)->frame);
-  *begin = pks__place_offset(pks__get64(row->place)) + (*place)->begin;
-  return pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
+  const pks__frame_ref *frame = pks__frame_pipeline_frame(&ingest->frames, (*place)->segment, (*place)->frame);
+  *begin = frame->offset + (*place)->begin;
+  return frame->codec == PKS__CODEC_RAW;
 }
 
 static bool begins_page(void *context, uint32_t number) {

@@ -48,9 +48,7 @@ static pks_status locate(
     out->first_frame = place->frame;
     begin = place->begin;
     end = begin + place->length;
-    bool last_of_frame =
-      span->first + index + 1 == PKS__SCRATCH_COUNT(&ingest->frames.places, pks__new_place) || place[1].begin == 0;
-    frame_length = last_of_frame ? end : UINT32_MAX;
+    frame_length = pks__frame_pipeline_frame(&ingest->frames, place->segment, place->frame)->raw_length;
   } else {
     pks__segment *segment = PKS__SCRATCH_AT(&ingest->old_segments, pks__old_segment, span->source)->segment;
     pks__chunk_place place;
@@ -225,32 +223,13 @@ static pks_status keep_asset(assembler *assembler, const char *path, size_t leng
 static pks_status add_new_frames(assembler *assembler, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
   pks__segment_series *series = &ingest->frames.series;
-  uint64_t next_place = 0;
   for (uint32_t i = 0; i < series->sealed_count; i++) {
-    uint32_t number, base = (uint32_t)PKS__SCRATCH_COUNT(&ingest->run.frames, pks__run_frame);
+    uint32_t number, unused, base = (uint32_t)PKS__SCRATCH_COUNT(&ingest->run.frames, pks__run_frame);
     pks_status status = pks__run_writer_add_segment(&ingest->run, &series->sealed[i]->info, &number, error);
     if (!status) { status = pks__scratch_append(&assembler->new_bases, &base, sizeof base, error); }
-    uint64_t places = PKS__SCRATCH_COUNT(&ingest->frames.places, pks__new_place);
-    while (!status && next_place < places) {
-      // A frame's raw length is where its last chunk ends.
-      const pks__new_place *place = PKS__SCRATCH_AT(&ingest->frames.places, pks__new_place, next_place);
-      if (place->segment != i) { break; }
-      uint32_t frame = place->frame, raw_length = 0;
-      for (; next_place < places; next_place++) {
-        place = PKS__SCRATCH_AT(&ingest->frames.places, pks__new_place, next_place);
-        if (place->segment != i || place->frame != frame) { break; }
-        raw_length = place->begin + place->length;
-      }
-      const pks__frame_row *row = pks__frame_pipeline_row(&ingest->frames, i, frame);
-      pks__run_frame_info info = {
-        .ref.raw_length = raw_length,
-        .ref.offset = pks__place_offset(pks__get64(row->place)),
-        .ref.codec = pks__place_codec(pks__get64(row->place)),
-        .ref.stored_length = pks__get32(row->stored_length),
-        .segment = number,
-        .ref.sum = pks__get64(row->sum),
-      };
-      uint32_t unused;
+    uint32_t frame_count = pks__frame_pipeline_frame_count(&ingest->frames, i);
+    for (uint32_t frame = 0; !status && frame < frame_count; frame++) {
+      pks__run_frame_info info = {.ref = *pks__frame_pipeline_frame(&ingest->frames, i, frame), .segment = number};
       status = pks__run_writer_add_frame(&ingest->run, &info, &unused, error);
     }
     if (status) { return status; }

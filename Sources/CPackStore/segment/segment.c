@@ -124,16 +124,12 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
   bool last = index + 1 == segment->frame_count;
   pks_status status = check_row(segment, row, last ? sizeof *row : 2 * sizeof *row, error);
   if (status) { return status; }
-  uint64_t place = pks__get64(row->place);
   uint32_t first = pks__get32(row->first_chunk);
   uint32_t next = last ? segment->chunk_count : pks__get32(row[1].first_chunk);
   pks__frame frame = {
-    .ref.offset = pks__place_offset(place),
-    .ref.codec = pks__place_codec(place),
-    .ref.stored_length = pks__get32(row->stored_length),
+    .ref = pks__frame_ref_make(row->place, row->stored_length, 0, row->sum),
     .first_chunk = first,
     .chunk_count = next - first,
-    .ref.sum = pks__get64(row->sum),
   };
   bool fits = first < next && next <= segment->chunk_count && frame.ref.codec <= PKS__CODEC_ZSTD
     && pks__range_fits(frame.ref.offset, frame.ref.stored_length, segment->frames_end);

@@ -214,27 +214,14 @@ pks_status pks__delivery_frames_give(
 
 // MARK: - Reading back
 
-/// Raw bytes of the frame that holds new chunk `number`: where its last chunk ends.
-static uint32_t raw_length_of(const pks__frame_pipeline *frames, uint32_t number) {
-  uint64_t count = PKS__SCRATCH_COUNT(&frames->places, pks__new_place);
-  const pks__new_place *place = PKS__SCRATCH_AT(&frames->places, const pks__new_place, number);
-  uint64_t left = count - number;
-  while (left > 1 && place[1].segment == place->segment && place[1].frame == place->frame) {
-    place++;
-    left--;
-  }
-  return place->begin + place->length;
-}
-
 /// Reads the stored bytes of a frame that was written here.
 static pks_status read_stored(
-  pks__delivery_frames *frames, const pks__new_place *place, const pks__frame_row *row, pks_error *error
+  pks__delivery_frames *frames, const pks__new_place *place, const pks__frame_ref *frame, pks_error *error
 ) {
   const pks__delivery_context *context = frames->context;
   pks__segment_series *series = &frames->ingest.frames.series;
   const pks_vfs *vfs = context->store->vfs;
-  uint32_t length = pks__get32(row->stored_length);
-  uint64_t offset = pks__place_offset(pks__get64(row->place));
+  uint32_t length = frame->stored_length;
   bool is_complete = place->segment < series->sealed_count;
   char path[2 * PKS__INDEX_NAME], name[PKS__SEGMENT_NAME] = "the growing segment";
   pks_vfs_file file = PKS_VFS_NO_FILE;
@@ -247,26 +234,24 @@ static pks_status read_stored(
   size_t got = 0;
   int failure = is_complete ? pks__vfs_open(vfs, context->store->root, path, PKS_VFS_OPEN_READ, &file) : 0;
   bool is_open = !failure;
-  if (!failure) { failure = pks__vfs_read_at(vfs, file, offset, frames->stored.bytes, length, &got); }
+  if (!failure) { failure = pks__vfs_read_at(vfs, file, frame->offset, frames->stored.bytes, length, &got); }
   if (is_complete && is_open) { pks__vfs_close(vfs, file); }
   if (failure) { return pks__fail_system(error, failure, "cannot read", path); }
-  bool is_whole = got == length && pks__checksum(frames->stored.bytes, length) == pks__get64(row->sum);
-  return is_whole ? PKS_OK : pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, offset);
+  bool is_whole = got == length && pks__checksum(frames->stored.bytes, length) == frame->sum;
+  return is_whole ? PKS_OK : pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, frame->offset);
 }
 
 /// Reads the frame of a new chunk to `raw`, unless it is there.
-static pks_status read_frame(
-  pks__delivery_frames *frames, const pks__new_place *place, uint32_t raw_length, pks_error *error
-) {
+static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place *place, pks_error *error) {
   bool is_there = frames->has_read && frames->read_segment == place->segment && frames->read_frame == place->frame;
   if (is_there) { return PKS_OK; }
-  const pks__frame_row *row = pks__frame_pipeline_row(&frames->ingest.frames, place->segment, place->frame);
-  uint32_t stored_length = pks__get32(row->stored_length);
+  const pks__frame_ref *frame = pks__frame_pipeline_frame(&frames->ingest.frames, place->segment, place->frame);
+  uint32_t stored_length = frame->stored_length, raw_length = frame->raw_length;
   frames->has_read = false;
-  pks_status status = read_stored(frames, place, row, error);
+  pks_status status = read_stored(frames, place, frame, error);
   if (!status) { status = pks__scratch_reserve(&frames->raw, raw_length, error); }
   if (status) { return status; }
-  bool is_raw = pks__place_codec(pks__get64(row->place)) == PKS__CODEC_RAW;
+  bool is_raw = frame->codec == PKS__CODEC_RAW;
   if (is_raw) { memcpy(frames->raw.bytes, frames->stored.bytes, raw_length); }
   bool decodes =
     is_raw || pks__decode(frames->context->decoder, frames->stored.bytes, stored_length, frames->raw.bytes, raw_length);
@@ -304,7 +289,7 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
   if (!came) { return fetch_from_base(frames, want, out, error); }
   const pks__new_place *place = PKS__SCRATCH_AT(&pipeline->places, const pks__new_place, number);
   PKS_ASSERT(place->length == want->length);
-  pks_status status = read_frame(frames, place, raw_length_of(pipeline, number), error);
+  pks_status status = read_frame(frames, place, error);
   if (!status) { memcpy(out, frames->raw.bytes + place->begin, want->length); }
   return status;
 }
