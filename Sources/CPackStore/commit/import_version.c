@@ -4,10 +4,7 @@
 /// source.
 #include "commit/import_version.h"
 
-#include <string.h>
-
 #include "ingest/ingest_version.h"
-#include "store/chunk_lookup.h"
 
 // MARK: - The source
 
@@ -35,24 +32,15 @@ typedef struct chunk_source {
 
 static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   chunk_source *source = context;
-  pks__chunk_ref ref;
   bool found;
-  pks_status status = pks__snapshot_find_chunk(source->snapshot, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
-  if (!status && !found) {
-    const char *text = "a chunk of the asset is missing in its store";
-    return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
-  }
-  source->bytes.length = 0;
-  if (!status) { status = pks__snapshot_read_chunk(source->snapshot, &ref, &source->bytes, error); }
+  pks_status status = pks__chunk_want_read(want, source->snapshot, &source->bytes, out, &found, error);
   if (status) { return status; }
+  if (!found) { return pks__chunk_want_fail(want, error); }
   pks__id id;
-  source->sha256(source->bytes.bytes, (size_t)source->bytes.length, id.bytes);
-  if (source->bytes.length != want->length || !pks__id_equal(&id, want->id)) {
-    const char *text = "a chunk of the asset is not what its name says";
-    return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
-  }
-  memcpy(out, source->bytes.bytes, want->length);
-  return PKS_OK;
+  source->sha256(out, want->length, id.bytes);
+  if (pks__id_equal(&id, want->id)) { return PKS_OK; }
+  const char *text = "a chunk of the asset is not what its name says";
+  return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
 }
 
 // MARK: - The target

@@ -1,12 +1,9 @@
 /// A delta as what is ingested: chunks that version A has are passed on by their ids, new ones come with their bytes.
 #include "delta/delta_ingest.h"
 
-#include <string.h>
-
 #include "delta/delta_literals.h"
 #include "delta/delta_recipe.h"
 #include "ingest/dedup_pass.h"
-#include "store/chunk_lookup.h"
 
 typedef struct delta_walk {
   pks__dedup_pass pass;
@@ -143,17 +140,10 @@ static bool find_new(delta_walk *walk, uint64_t offset, uint64_t *position) {
 /// A chunk of which the bytes are wanted after all: a map asset is laid out afresh.
 static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   delta_walk *walk = context;
-  pks_snapshot *snapshot = walk->from.snapshot;
-  pks__chunk_ref ref;
   uint64_t position;
   bool found;
-  pks_status status = pks__snapshot_find_chunk(snapshot, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
-  walk->found.length = 0;
-  if (!status && found) {
-    status = pks__snapshot_read_chunk(snapshot, &ref, &walk->found, error);
-    if (!status && walk->found.length == want->length) { memcpy(out, walk->found.bytes, want->length); }
-    found = walk->found.length == want->length;
-  } else if (!status && find_new(walk, want->offset, &position)) {
+  pks_status status = pks__chunk_want_read(want, walk->from.snapshot, &walk->found, out, &found, error);
+  if (!status && !found && find_new(walk, want->offset, &position)) {
     found = true;
     status = pks__delta_literals_read(&walk->bytes, position, out, want->length, error);
   }
@@ -161,7 +151,7 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
   pks__id id;
   if (found) { walk->file->sha256(out, want->length, id.bytes); }
   if (found && pks__id_equal(&id, want->id)) { return PKS_OK; }
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+  return pks__chunk_want_fail(want, error);
 }
 
 // MARK: - Ingest

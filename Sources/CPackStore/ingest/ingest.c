@@ -1,6 +1,26 @@
 #include "ingest/ingest.h"
 
+#include <string.h>
+
 #include "base/memory.h"
+#include "store/chunk_lookup.h"
+
+pks_status pks__chunk_want_read(
+  const pks__chunk_want *want, pks_snapshot *snapshot, pks__scratch *bytes, uint8_t *out, bool *found, pks_error *error
+) {
+  pks__chunk_ref ref;
+  pks_status status = pks__snapshot_find_chunk(snapshot, want->id, PKS__SEGMENT_DATA, &ref, found, error);
+  bytes->length = 0;
+  if (!status && *found) { status = pks__snapshot_read_chunk(snapshot, &ref, bytes, error); }
+  if (status || !*found) { return status; }
+  *found = bytes->length == want->length;
+  if (*found) { memcpy(out, bytes->bytes, want->length); }
+  return PKS_OK;
+}
+
+pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error) {
+  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+}
 
 static void init_scratch(pks__ingest *ingest) {
   pks__scratch_folder *home = &ingest->staging->scratch;

@@ -67,6 +67,14 @@ typedef struct pks__chunk_fetch {
   pks_status (*fetch)(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error);
 } pks__chunk_fetch;
 
+/// Reads the wanted chunk from a snapshot, by way of `bytes`. `*found` is false when the snapshot has none of that id and
+/// length. The bytes have the sum that they are stored with; their id is for the caller to check where it matters.
+pks_status pks__chunk_want_read(
+  const pks__chunk_want *want, pks_snapshot *snapshot, pks__scratch *bytes, uint8_t *out, bool *found, pks_error *error
+);
+/// Fails with CORRUPT: the wanted chunk is nowhere.
+pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error);
+
 typedef struct pks__ingest {
   pks__staging *staging;
   pks_snapshot *base;

@@ -26,10 +26,6 @@ static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
 
 // MARK: - Chunks
 
-static pks_status fail_chunk(const pks__catalog_entry *entry, pks_error *error) {
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", entry->path, entry->path_length);
-}
-
 /// A catalog of another store may have longer chunks than this store makes, but not longer than its own root allows.
 static bool chunk_fits(const version_walk *walk, const pks__catalog_chunk *chunk) {
   uint32_t length = pks__get32(chunk->length);
@@ -75,7 +71,10 @@ static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entr
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
-    if (!chunk_fits(walk, &chunk)) { status = fail_chunk(entry, error); }
+    if (!chunk_fits(walk, &chunk)) {
+      const char *text = "the asset has a chunk that no chunker makes";
+      status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
+    }
     if (!status) {
       status = pks__dedup_pass_chunk(&walk->pass, &chunk.id, NULL, pks__get32(chunk.length), error);
       size += pks__get32(chunk.length);
@@ -126,7 +125,7 @@ static pks_status next_entry(version_walk *walk, pks_error *error) {
 static pks_status no_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   (void)context;
   (void)out;
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+  return pks__chunk_want_fail(want, error);
 }
 
 static pks_status walk_catalog(

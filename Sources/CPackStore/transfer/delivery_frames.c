@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "codec/checksum.h"
-#include "store/chunk_lookup.h"
 
 void pks__delivery_frames_init(
   pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
@@ -262,23 +261,6 @@ static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place 
   return PKS_OK;
 }
 
-static pks_status fetch_from_base(
-  pks__delivery_frames *frames, const pks__chunk_want *want, uint8_t *out, pks_error *error
-) {
-  pks__chunk_ref ref;
-  bool found;
-  pks_snapshot *base = frames->context->base;
-  pks_status status = pks__snapshot_find_chunk(base, want->id, PKS__SEGMENT_DATA, &ref, &found, error);
-  frames->stored.length = 0;
-  if (!status && found) { status = pks__snapshot_read_chunk(base, &ref, &frames->stored, error); }
-  if (status) { return status; }
-  if (!found || frames->stored.length != want->length) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
-  }
-  memcpy(out, frames->stored.bytes, want->length);
-  return PKS_OK;
-}
-
 /// Reads a chunk for the ingest: from the new ones or the base.
 static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   pks__delivery_frames *frames = context;
@@ -286,7 +268,11 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
   uint32_t number;
   bool came = pks__ingest_find_new(&frames->ingest, want->id, &number)
     && number < PKS__SCRATCH_COUNT(&pipeline->places, pks__new_place);
-  if (!came) { return fetch_from_base(frames, want, out, error); }
+  if (!came) {
+    bool found;
+    pks_status status = pks__chunk_want_read(want, frames->context->base, &frames->stored, out, &found, error);
+    return status || found ? status : pks__chunk_want_fail(want, error);
+  }
   const pks__new_place *place = PKS__SCRATCH_AT(&pipeline->places, const pks__new_place, number);
   PKS_ASSERT(place->length == want->length);
   pks_status status = read_frame(frames, place, error);
