@@ -27,26 +27,27 @@ static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
 // MARK: - Chunks
 
 /// A catalog of another store may have longer chunks than this store makes, but not longer than its own root allows.
-static bool chunk_fits(const version_walk *walk, const pks__catalog_chunk *chunk) {
+static bool chunk_fits(const pks__catalog_chunk *chunk, uint32_t maximum) {
   uint32_t length = pks__get32(chunk->length);
-  return length > 0 && length <= walk->pass.ingest->chunker.maximum;
+  return length > 0 && length <= maximum;
 }
 
-/// Whether base or origin have every chunk of a file, and these are the file.
-static pks_status can_be_had(version_walk *walk, const pks__catalog_entry *entry, bool *had, pks_error *error) {
-  const pks__version_request *request = walk->request;
-  pks_snapshot *base = walk->pass.ingest->base;
+pks_status pks__ingest_version_has(
+  const pks__version_request *request, pks_snapshot *base, const pks__catalog_entry *entry, uint32_t chunk_maximum,
+  bool *had, pks_error *error
+) {
+  *had = true;
+  if (entry->kind != PKS__RECORD_FILE) { return PKS_OK; }
   pks__chunk_cursor chunks;
   pks__chunk_cursor_init(&chunks, request->pages, entry);
   pks_status status = PKS_OK;
   pks__chunk_want want = {.path = entry->path, .path_length = entry->path_length};
-  *had = true;
   for (bool more = true; !status && *had;) {
     pks__catalog_chunk chunk;
     pks__chunk_ref ref;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
-    *had = chunk_fits(walk, &chunk);
+    *had = chunk_fits(&chunk, chunk_maximum);
     if (!*had) { break; }
     status = pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
     want.id = &chunk.id;
@@ -71,7 +72,7 @@ static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entr
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
-    if (!chunk_fits(walk, &chunk)) {
+    if (!chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)) {
       const char *text = "the asset has a chunk that no chunker makes";
       status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
     }
@@ -116,7 +117,10 @@ static pks_status next_entry(version_walk *walk, pks_error *error) {
   pks__catalog_entry entry;
   bool had = true;
   pks_status status = pks__catalog_entry_read(&walk->entries, &entry, error);
-  if (!status && request->lost && entry.kind == PKS__RECORD_FILE) { status = can_be_had(walk, &entry, &had, error); }
+  if (!status && request->lost) {
+    const pks__ingest *ingest = walk->pass.ingest;
+    status = pks__ingest_version_has(request, ingest->base, &entry, ingest->chunker.maximum, &had, error);
+  }
   if (!status && had) { status = take_entry(walk, &entry, error); }
   if (!status && !had) { request->lost(request->context, entry.path, entry.path_length); }
   return status ? status : pks__tree_cursor_next(&walk->entries, &walk->more, error);

@@ -28,6 +28,13 @@ typedef struct pks__version_request {
   const pks__frame_sink *sink;
 } pks__version_request;
 
+/// Whether `base`, or `request->has`, has every chunk of an entry, and these make it up: whether a walk that leaves out
+/// losses keeps it. `chunk_maximum` is what the chunks may be at most.
+pks_status pks__ingest_version_has(
+  const pks__version_request *request, pks_snapshot *base, const pks__catalog_entry *entry, uint32_t chunk_maximum,
+  bool *had, pks_error *error
+);
+
 /// First pass over a catalog, in two steps: what takes chunks and pages is opened, and its `frames` may be given chunks
 /// that the base does not have; then the catalog is walked. The chunks that were given take their numbers in the order in
 /// which their frames are written, whether these stay as they came or are formed here; the sink notes each frame before.

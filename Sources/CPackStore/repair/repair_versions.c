@@ -1,12 +1,9 @@
 /// Repair: putting versions together again. See `repair.h`.
 #include "repair/repair_versions.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "catalog/tree_cursor.h"
 #include "ingest/ingest_version.h"
-#include "store/chunk_lookup.h"
 
 // MARK: - Losses
 
@@ -39,29 +36,16 @@ static void lose_attributes(void *context) {
 
 // MARK: - Preview
 
+static pks_status has_chunk(void *context, const pks__chunk_want *want, bool *has, pks_error *error) {
+  pks__repair *repair = context;
+  return pks__chunk_recovery_has(&repair->salvage, want, has, error);
+}
+
 /// Whether base or origins have every chunk of an asset.
 static pks_status can_be_had(pks__repair *repair, const pks__catalog_entry *entry, bool *had, pks_error *error) {
-  pks_snapshot *base = pks__txn_snapshot(repair->txn);
-  pks__chunk_want want = {.path = entry->path, .path_length = entry->path_length};
-  pks__chunk_cursor chunks;
-  pks__chunk_cursor_init(&chunks, pks__chunk_recovery_pages(&repair->salvage), entry);
-  pks_status status = PKS_OK;
-  *had = true;
-  for (bool more = true; !status && *had;) {
-    pks__catalog_chunk chunk;
-    pks__chunk_ref ref;
-    status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
-    if (status || !more) { break; }
-    want.id = &chunk.id;
-    want.length = pks__get32(chunk.length);
-    status = pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
-    if (!status && !*had) { status = pks__chunk_recovery_has(&repair->salvage, &want, had, error); }
-    want.offset += want.length;
-  }
-  pks__chunk_cursor_free(&chunks);
-  if (status != PKS_CORRUPT) { return status; }
-  *had = false;
-  return PKS_OK;
+  pks__version_request request = {
+    .pages = pks__chunk_recovery_pages(&repair->salvage), .has = has_chunk, .context = repair};
+  return pks__ingest_version_has(&request, pks__txn_snapshot(repair->txn), entry, UINT32_MAX, had, error);
 }
 
 /// Whether an entry of a catalog passes.
@@ -96,11 +80,6 @@ pks_status pks__repair_is_whole(pks__repair *repair, const pks__id *catalog, boo
 }
 
 // MARK: - Staging
-
-static pks_status has_chunk(void *context, const pks__chunk_want *want, bool *has, pks_error *error) {
-  pks__repair *repair = context;
-  return pks__chunk_recovery_has(&repair->salvage, want, has, error);
-}
 
 static bool show_progress(void *context, const pks_progress *progress) {
   const pks__repair *repair = context;
