@@ -68,13 +68,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
 /// Lets go of all that belongs to the transaction.
 static void leave_transaction(pks_delivery *delivery) {
   if (!delivery->txn) { return; }
-  pks__coming_delta_free(&delivery->delta);
-  pks__delivery_frames_free(&delivery->frames);
-  pks__delivery_plan_free(&delivery->plan);
-  pks__delivery_needs_free(&delivery->needs);
-  pks__delivery_pages_free(&delivery->pages);
-  pks__delivery_site_free(&delivery->site);
-  pks__delivery_wants_free(&delivery->wants);
+  pks__delivery_frames_close(&delivery->frames);
+  pks__delivery_wants_begin(&delivery->wants);
   pks__delivery_context_leave(&delivery->context);
   delivery->txn = NULL;
 }
@@ -120,7 +115,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   made->provenance = request->provenance;
   pks__delivery_context *context = &made->context;
   pks__delivery_context_init(context, txn, request);
-  pks__delivery_wants_init(&made->wants, &context->home);
+  pks__delivery_wants_init(&made->wants, context);
   pks__delivery_site_init(&made->site, context, &made->wants);
   pks__delivery_pages_init(&made->pages, context, &made->wants, &made->site);
   pks__delivery_needs_init(&made->needs, context, &made->pages, &made->frames.ingest);

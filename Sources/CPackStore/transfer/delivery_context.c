@@ -28,7 +28,25 @@ pks_status pks__delivery_context_open(pks__delivery_context *context, pks_error 
   );
 }
 
+void pks__delivery_context_own(
+  pks__delivery_context *context, pks__scratch *const arrays[], size_t array_count, pks__hash_map *const maps[],
+  size_t map_count
+) {
+  PKS_ASSERT(context->array_count + array_count <= PKS_COUNT_OF(context->arrays));
+  PKS_ASSERT(context->map_count + map_count <= PKS_COUNT_OF(context->maps));
+  for (size_t i = 0; i < array_count; i++) {
+    pks__scratch_init(arrays[i], &context->home);
+    context->arrays[context->array_count++] = arrays[i];
+  }
+  for (size_t i = 0; i < map_count; i++) {
+    pks__hash_map_init(maps[i], &context->home);
+    context->maps[context->map_count++] = maps[i];
+  }
+}
+
 void pks__delivery_context_leave(pks__delivery_context *context) {
+  for (size_t i = 0; i < context->array_count; i++) { pks__scratch_free(context->arrays[i]); }
+  for (size_t i = 0; i < context->map_count; i++) { pks__hash_map_free(context->maps[i]); }
   pks__decoder_destroy(context->decoder);
   pks__snapshot_release(context->base);
   context->decoder = NULL;

@@ -1,6 +1,7 @@
 /// What every part of a delivery knows: which version comes, where to, and what is there of it.
 ///
 /// Set when the delivery begins, and read by its parts from then on; only `incoming` changes, through its own functions.
+/// It also frees the arrays of all parts at the end.
 /// Owner: `delivery_context.c`.
 #ifndef PKS_TRANSFER_DELIVERY_CONTEXT_H
 #define PKS_TRANSFER_DELIVERY_CONTEXT_H
@@ -20,6 +21,9 @@ typedef struct pks__delivery_context {
   int64_t committed_at_ns;
   pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
   pks__transfer_staging incoming;
+  pks__scratch *arrays[32];  ///< of all parts, to be freed
+  pks__hash_map *maps[8];    ///< likewise
+  size_t array_count, map_count;
 } pks__delivery_context;
 
 /// Begins with what the transaction sees. The context must not move.
@@ -28,7 +32,12 @@ void pks__delivery_context_init(
 );
 /// Opens the decoder and the folder. Errors: those of `pks__transfer_staging_open`.
 pks_status pks__delivery_context_open(pks__delivery_context *context, pks_error *error);
-/// Lets go of all that belongs to the transaction. The folder stays open.
+/// Makes arrays and maps of a part, which are freed with the context's.
+void pks__delivery_context_own(
+  pks__delivery_context *context, pks__scratch *const arrays[], size_t array_count, pks__hash_map *const maps[],
+  size_t map_count
+);
+/// Lets go of all that belongs to the transaction, the arrays and maps of the parts included. The folder stays open.
 void pks__delivery_context_leave(pks__delivery_context *context);
 
 /// NO_SPACE, with what is needed, when there is no room for so many bytes.

@@ -4,17 +4,9 @@
 #include <string.h>
 
 void pks__coming_delta_init(pks__coming_delta *delta, pks__delivery_context *context, pks__delivery_wants *wants) {
-  pks__scratch_folder *home = &context->home;
   *delta = (pks__coming_delta){.context = context, .wants = wants};
-  pks__scratch_init(&delta->bytes, home);
-  pks__scratch_init(&delta->starts, home);
-  pks__scratch_init(&delta->block, home);
-}
-
-void pks__coming_delta_free(pks__coming_delta *delta) {
-  pks__scratch_free(&delta->bytes);
-  pks__scratch_free(&delta->starts);
-  pks__scratch_free(&delta->block);
+  pks__scratch *arrays[] = {&delta->bytes, &delta->starts, &delta->block};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
 }
 
 void pks__coming_delta_use(pks__coming_delta *delta, const pks_delivery_delta *request, uint64_t frame_bytes) {

@@ -11,7 +11,6 @@
 #define PKS_TRANSFER_DELIVERY_DELTA_H
 
 #include "delta/delta.h"
-#include "transfer/delivery_context.h"
 #include "transfer/delivery_wants.h"
 
 typedef struct pks__coming_delta {
@@ -30,7 +29,6 @@ typedef struct pks__coming_delta {
 } pks__coming_delta;
 
 void pks__coming_delta_init(pks__coming_delta *delta, pks__delivery_context *context, pks__delivery_wants *wants);
-void pks__coming_delta_free(pks__coming_delta *delta);
 
 /// Begins with a delta as the root names it. `frame_bytes`: see there.
 void pks__coming_delta_use(pks__coming_delta *delta, const pks_delivery_delta *request, uint64_t frame_bytes);

@@ -9,21 +9,10 @@ void pks__delivery_frames_init(
   pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
   const pks__delivery_plan *plan
 ) {
-  pks__scratch_folder *home = &context->home;
   *frames =
     (pks__delivery_frames){.context = context, .pages = pages, .needs = needs, .plan = plan, .open_file = UINT32_MAX};
-  pks__scratch_init(&frames->raw, home);
-  pks__scratch_init(&frames->ids, home);
-  pks__scratch_init(&frames->ends, home);
-  pks__scratch_init(&frames->stored, home);
-}
-
-void pks__delivery_frames_free(pks__delivery_frames *frames) {
-  pks__delivery_frames_close(frames);
-  pks__scratch_free(&frames->raw);
-  pks__scratch_free(&frames->ids);
-  pks__scratch_free(&frames->ends);
-  pks__scratch_free(&frames->stored);
+  pks__scratch *arrays[] = {&frames->raw, &frames->ids, &frames->ends, &frames->stored};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
 }
 
 // MARK: - The ingest

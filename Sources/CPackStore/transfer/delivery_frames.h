@@ -41,8 +41,6 @@ void pks__delivery_frames_init(
   pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
   const pks__delivery_plan *plan
 );
-/// Closes the ingest and frees all.
-void pks__delivery_frames_free(pks__delivery_frames *frames);
 
 /// Opens the ingest and takes up what the folder has, once the catalog's root is there. `encoding`: as in
 /// `pks__version_request`.

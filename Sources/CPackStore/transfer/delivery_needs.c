@@ -8,19 +8,10 @@
 void pks__delivery_needs_init(
   pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages, pks__ingest *ingest
 ) {
-  pks__scratch_folder *home = &context->home;
   *needs = (pks__delivery_needs){.context = context, .pages = pages, .ingest = ingest};
-  pks__scratch_init(&needs->texts, home);
-  pks__scratch_init(&needs->files, home);
-  pks__scratch_init(&needs->chunks, home);
-  pks__hash_map_init(&needs->missing, home);
-}
-
-void pks__delivery_needs_free(pks__delivery_needs *needs) {
-  pks__scratch_free(&needs->texts);
-  pks__scratch_free(&needs->files);
-  pks__scratch_free(&needs->chunks);
-  pks__hash_map_free(&needs->missing);
+  pks__scratch *arrays[] = {&needs->texts, &needs->files, &needs->chunks};
+  pks__hash_map *maps[] = {&needs->missing};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
 }
 
 static pks__needy_file *file_at(const pks__delivery_needs *needs, uint64_t index) {

@@ -61,7 +61,6 @@ typedef struct pks__delivery_needs {
 void pks__delivery_needs_init(
   pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages, pks__ingest *ingest
 );
-void pks__delivery_needs_free(pks__delivery_needs *needs);
 
 /// Walks the catalog, all of whose pages are here, and sees that the pages of the layout come that lead to needy files.
 pks_status pks__delivery_needs_find(pks__delivery_needs *needs, pks_error *error);

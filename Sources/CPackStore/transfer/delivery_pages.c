@@ -6,21 +6,10 @@
 void pks__delivery_pages_init(
   pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
 ) {
-  pks__scratch_folder *home = &context->home;
   *pages = (pks__delivery_pages){.context = context, .wants = wants, .site = site};
-  pks__scratch_init(&pages->tasks, home);
-  pks__scratch_init(&pages->waiting, home);
-  pks__scratch_init(&pages->seen, home);
-  pks__hash_map_init(&pages->seen_by_id, home);
-  pks__scratch_init(&pages->page, home);
-}
-
-void pks__delivery_pages_free(pks__delivery_pages *pages) {
-  pks__scratch_free(&pages->tasks);
-  pks__scratch_free(&pages->waiting);
-  pks__scratch_free(&pages->seen);
-  pks__hash_map_free(&pages->seen_by_id);
-  pks__scratch_free(&pages->page);
+  pks__scratch *arrays[] = {&pages->tasks, &pages->waiting, &pages->seen, &pages->page};
+  pks__hash_map *maps[] = {&pages->seen_by_id};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
 }
 
 // MARK: - Having pages

@@ -47,7 +47,6 @@ typedef struct pks__delivery_pages {
 void pks__delivery_pages_init(
   pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
 );
-void pks__delivery_pages_free(pks__delivery_pages *pages);
 
 /// Pages that are in the base or in the folder. CORRUPT when one is in neither.
 pks__page_source pks__delivery_pages_source(pks__delivery_pages *pages);

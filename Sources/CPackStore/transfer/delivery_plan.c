@@ -23,15 +23,9 @@ void pks__delivery_plan_init(
   pks__delivery_needs *needs
 ) {
   *plan = (pks__delivery_plan){.context = context, .wants = wants, .site = site, .needs = needs};
-  pks__scratch *all[] = {&plan->segments, &plan->segment_numbers, &plan->starts, &plan->heads,
-                         &plan->places,   &plan->order,           &plan->frames};
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], &context->home); }
-}
-
-void pks__delivery_plan_free(pks__delivery_plan *plan) {
-  pks__scratch *all[] = {&plan->segments, &plan->segment_numbers, &plan->starts, &plan->heads,
-                         &plan->places,   &plan->order,           &plan->frames};
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
+  pks__scratch *arrays[] = {&plan->segments, &plan->segment_numbers, &plan->starts, &plan->heads,
+                            &plan->places,   &plan->order,           &plan->frames};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
 }
 
 static frame_place *place_at(const pks__delivery_plan *plan, uint32_t chunk) {

@@ -55,7 +55,6 @@ void pks__delivery_plan_init(
   pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
   pks__delivery_needs *needs
 );
-void pks__delivery_plan_free(pks__delivery_plan *plan);
 
 /// Wants the tables of needed segments. Without wants, all are there. The needs are complete.
 pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error);

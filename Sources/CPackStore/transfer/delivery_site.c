@@ -9,23 +9,10 @@ typedef struct page_place {
 } page_place;
 
 void pks__delivery_site_init(pks__delivery_site *site, pks__delivery_context *context, pks__delivery_wants *wants) {
-  pks__scratch_folder *home = &context->home;
   *site = (pks__delivery_site){.context = context, .wants = wants, .table_batch = 1};
-  pks__scratch_init(&site->segments, home);
-  pks__hash_map_init(&site->segments_by_id, home);
-  pks__scratch_init(&site->tables, home);
-  pks__scratch_init(&site->page_places, home);
-  pks__hash_map_init(&site->pages_by_id, home);
-  pks__scratch_init(&site->kept, home);
-}
-
-void pks__delivery_site_free(pks__delivery_site *site) {
-  pks__scratch_free(&site->segments);
-  pks__hash_map_free(&site->segments_by_id);
-  pks__scratch_free(&site->tables);
-  pks__scratch_free(&site->page_places);
-  pks__hash_map_free(&site->pages_by_id);
-  pks__scratch_free(&site->kept);
+  pks__scratch *arrays[] = {&site->segments, &site->tables, &site->page_places, &site->kept};
+  pks__hash_map *maps[] = {&site->segments_by_id, &site->pages_by_id};
+  pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
 }
 
 // MARK: - Segments

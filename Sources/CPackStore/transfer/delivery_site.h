@@ -14,7 +14,6 @@
 #define PKS_TRANSFER_DELIVERY_SITE_H
 
 #include "segment/frame_table.h"
-#include "transfer/delivery_context.h"
 #include "transfer/delivery_wants.h"
 
 typedef struct pks__site_segment {
@@ -40,7 +39,6 @@ typedef struct pks__delivery_site {
 } pks__delivery_site;
 
 void pks__delivery_site_init(pks__delivery_site *site, pks__delivery_context *context, pks__delivery_wants *wants);
-void pks__delivery_site_free(pks__delivery_site *site);
 
 /// Lists the segments that the manifest names.
 pks_status pks__delivery_site_list(pks__delivery_site *site, const pks_delivery_request *request, pks_error *error);

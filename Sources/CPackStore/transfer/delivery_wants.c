@@ -2,13 +2,10 @@
 
 #include "base/sort.h"
 
-void pks__delivery_wants_init(pks__delivery_wants *wants, pks__scratch_folder *home) {
-  *wants = (pks__delivery_wants){.round.home = home};
-}
-
-void pks__delivery_wants_free(pks__delivery_wants *wants) {
-  pks__scratch_free(&wants->round);
-  pks__delivery_wants_begin(wants);
+void pks__delivery_wants_init(pks__delivery_wants *wants, pks__delivery_context *context) {
+  pks__scratch *round = &wants->round;
+  *wants = (pks__delivery_wants){0};
+  pks__delivery_context_own(context, &round, 1, NULL, 0);
 }
 
 void pks__delivery_wants_begin(pks__delivery_wants *wants) {

@@ -13,7 +13,7 @@
 #ifndef PKS_TRANSFER_DELIVERY_WANTS_H
 #define PKS_TRANSFER_DELIVERY_WANTS_H
 
-#include "platform/scratch.h"
+#include "transfer/delivery_context.h"
 
 typedef enum pks__want_kind {
   PKS__WANT_TABLE,
@@ -37,8 +37,7 @@ typedef struct pks__delivery_wants {
   uint64_t handed, given;
 } pks__delivery_wants;
 
-void pks__delivery_wants_init(pks__delivery_wants *wants, pks__scratch_folder *home);
-void pks__delivery_wants_free(pks__delivery_wants *wants);
+void pks__delivery_wants_init(pks__delivery_wants *wants, pks__delivery_context *context);
 
 /// Begins an empty round. What was handed out and not given is forgotten.
 void pks__delivery_wants_begin(pks__delivery_wants *wants);
