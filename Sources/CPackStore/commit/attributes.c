@@ -51,11 +51,10 @@ pks_status pks_txn_set_attributes(
   if (!status) { status = pks__txn_check_provenance(txn, &by, pack, 0, &adopts, error); }
   if (!status) { status = pks__txn_check_number(txn, &request, adopts, error); }
   if (status) { return status; }
-  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
-  uint32_t live = pks__generation_find_pack(generation, pack);
-  if (live == UINT32_MAX) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET); }
+  const pks__version *current = pks__generation_current(&pks__txn_snapshot(txn)->generation, pack);
+  if (!current) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET); }
   pks__ingest ingest;
-  status = ingest_again(&ingest, txn, &request, &generation->packs[live].versions[0], error);
+  status = ingest_again(&ingest, txn, &request, current, error);
   if (!status) { status = stage_next(txn, &ingest, &by, adopts, result ? result : &discarded, error); }
   pks__ingest_close(&ingest);
   return status;

@@ -17,7 +17,7 @@
 #include "transfer/delivery_site.h"
 
 typedef enum pks__page_role {
-  PKS__ROLE_ROOT,  ///< of catalog or layout; nothing hangs on it here
+  PKS__ROLE_ROOT,  ///< of catalog or layout, or the attributes; nothing hangs on it here
   PKS__ROLE_CATALOG,
   PKS__ROLE_CHUNKS,
   PKS__ROLE_LAYOUT,
