@@ -7,7 +7,7 @@ BUILD := .build
 RAW := $(BUILD)/bench
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev libssl-dev pkg-config clang-format nginx-light openssl python3
+PACKAGES := libzstd-dev libxxhash-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
@@ -37,7 +37,7 @@ release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release --product packstore-bench
 
 demo:  ## Store a real folder, publish it, change it, update a device, and show what was saved.
-	@Scripts/setup libzstd-dev libxxhash-dev
+	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev
 	@Scripts/build-demo $(BUILD)/demo
 	@Scripts/demo $(BUILD)/demo/release/packstore
 

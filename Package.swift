@@ -55,6 +55,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
       name: "CPackStore",
       dependencies: ["CZstd", "CXXHash"],
@@ -71,9 +72,16 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // Decoders of other programs' archives. Only the publisher's side needs them, and zlib.
+    .target(
+      name: "CPackArchives",
+      dependencies: ["CZlib", "CZstd"],
+      exclude: ["README.md"],
+      cSettings: cSettings + optimization
+    ),
     .target(
       name: "PackAuthoring",
-      dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["PackStore", "CPackArchives", .product(name: "SystemPackage", package: "swift-system")],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
