@@ -24,6 +24,16 @@ struct ExtractPath: Sendable {
     }
   }
 
+  /// - Parameter path: relative to the target.
+  init(_ path: [UInt8]) throws {
+    bytes = path + [0]
+    start = 0
+    nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    guard parts(of: path).allSatisfy(isName) else {
+      throw PackStoreError(.invalidArgument, "no file can have the path", file: text)
+    }
+  }
+
   /// The folder it lies in, relative to the target; empty for the target itself.
   var folder: ArraySlice<UInt8> { bytes[start..<max(nameStart - 1, start)] }
 

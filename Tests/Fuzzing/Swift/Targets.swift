@@ -7,7 +7,7 @@ import PackStore
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
-  "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes,
+  "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -162,6 +162,47 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(attributes.canonicalBytes == bytes && bytes.count <= Attributes.byteCountLimit)
   if let info = attributes.userInfo { precondition(try! UserInfo(json: info.bytes) == info) }
   if let range = attributes.appVersions { precondition(try! AppVersionRange(range.description) == range) }
+}
+
+/// Another program's archive. The first byte says what kind is read: tar, tar in gzip, in zstd, zip, Apple's, in blocks.
+@Sendable private func readForeign(_ bytes: [UInt8]) {
+  let faults = ArchiveFaults(file: "archive")
+  let content = Array(bytes.dropFirst())
+  let limit: UInt64 = 1 << 22
+  let file = InputFile(content)
+  let raw = StreamReader(FileStream(file, 0..<UInt64(content.count)), faults)
+  let budget = ByteBudget(limit: limit, faults)
+  func open() throws -> any ContainerReader {
+    switch (bytes.first ?? 0) % 6 {
+    case 0: TarContainer(raw, faults)
+    case 1: TarContainer(StreamReader(try DecodedStream(.gzip, of: raw, budget, faults), faults), faults)
+    case 2: TarContainer(StreamReader(try DecodedStream(.zstd, of: raw, budget, faults), faults), faults)
+    case 3: try ZipContainer(file, limit: limit, faults)
+    case 4: AppleArchiveContainer(raw, faults)
+    default: AppleArchiveContainer(StreamReader(try BlockStream(raw, budget, faults), faults), faults)
+    }
+  }
+  try? walk(open(), limit: limit, faults)
+}
+
+private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: ArchiveFaults) throws {
+  var reader = reader
+  var table = EntryTable(limit: 10_000, faults)
+  var left = ByteBudget(limit: limit, faults)
+  try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+    while let entry = try reader.next() {
+      let path = try EntryPath(entry.path, faults)
+      precondition(!path.bytes.contains(0) && path.bytes.first != 0x2F && path.bytes.last != 0x2F)
+      precondition(!path.bytes.split(separator: 0x2F).contains { $0.elementsEqual("..".utf8) })
+      guard case .file(let byteCount) = entry.kind else { continue }
+      try table.insert(path, .file, byteCount: byteCount)
+      precondition(table.byteCount(ofFile: path) == byteCount)
+      try left.take(byteCount)
+      var done: UInt64 = 0
+      while case let count = try reader.read(into: buffer), count > 0 { done += UInt64(count) }
+      precondition(done == byteCount)
+    }
+  }
 }
 
 // MARK: - Seeds

@@ -5,3 +5,22 @@ public enum Store {}
 package struct PathPattern {
   package init(_ text: String) throws {}
 }
+
+/// Stands in for a file that is read, of which the bytes are given.
+package final class InputFile {
+  private let content: [UInt8]
+
+  package init(_ content: [UInt8]) { self.content = content }
+
+  package var byteCount: UInt64 { get throws { UInt64(content.count) } }
+
+  package func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    let part = content.dropFirst(Int(clamping: offset)).prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  package func bytes(at offset: UInt64 = 0, upTo count: Int) throws -> [UInt8] {
+    Array(content.dropFirst(Int(clamping: offset)).prefix(count))
+  }
+}

@@ -1,0 +1,156 @@
+import CPackArchives
+public import PackStore
+
+/// Writes an Apple Archive: the same bytes for the same entries, on any machine, for any user and at any time.
+///
+/// Entries come in the order in which they are added. Owner and group are 0, the mode is 0644 or 0755, and the time is the
+/// one that is given. `Docs/ForeignArchives.md` has the format; no tool of Apple's has read what this writes.
+public final class AppleArchiveWriter {
+  /// How content is stored.
+  public enum Coding: Sendable {
+    /// As it is.
+    case stored
+    /// Compressed by deflate, where that makes it shorter.
+    case deflate
+  }
+
+  /// What Apple's `ba-package` takes as well.
+  static let blockByteCount = 1 << 20
+
+  private let file: FilePlace
+  private let output: NewFile
+  private let coding: Coding
+  private let modifiedAt: UInt64
+  private var block: [UInt8] = []
+  private var byteCount: UInt64 = 0
+  private var hasFinished = false
+
+  /// Begins an archive in a draft beside `path`, which ``finish(replacing:)`` gives its name.
+  ///
+  /// - Parameter modifiedAt: the time of all entries, in seconds since 1970.
+  public init(_ path: FilePath, coding: Coding = .deflate, modifiedAt: UInt64 = 0) throws {
+    try requireName(path)
+    file = FilePlace(path)
+    output = try NewFile(FilePlace(FilePath("\(path).\(UInt64.random(in: 0 ... .max)).partial")))
+    self.coding = coding
+    self.modifiedAt = modifiedAt
+    block.reserveCapacity(Self.blockByteCount)
+    // Blocks that are all stored are the same in every kind; LZFSE's is what Apple's tools make.
+    try write(Array((coding == .deflate ? "pbzz" : "pbze").utf8) + bigEndian(UInt64(Self.blockByteCount)))
+  }
+
+  deinit { if !hasFinished { try? removeFile(output.place) } }
+
+  public func addFolder(_ path: String) throws { try add(fields("D", path, mode: 0o755)) }
+
+  /// Adds a symbolic link. Its target is not looked at.
+  public func addLink(_ path: String, to target: String) throws {
+    guard (1...EntryPath.byteLimit).contains(target.utf8.count) else {
+      throw PackStoreError(.invalidArgument, "a link's target has 1 to \(EntryPath.byteLimit) bytes", file: path)
+    }
+    try add(fields("L", path, mode: 0o755) + text("LNK", target))
+  }
+
+  /// Adds a file's content.
+  ///
+  /// - Throws: `sourceChanged` when the file shrinks meanwhile.
+  public func addFile(_ path: String, isExecutable: Bool = false, from source: FilePath) throws {
+    let source = try InputFile(source)
+    let byteCount = try source.byteCount
+    try add(fields("F", path, mode: isExecutable ? 0o755 : 0o644) + content(byteCount))
+    var done: UInt64 = 0
+    while done < byteCount {
+      try Task.checkCancellation()
+      let bytes = try source.bytes(at: done, upTo: Int(min(byteCount - done, UInt64(Self.blockByteCount))))
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: path) }
+      try append(bytes)
+      done += UInt64(bytes.count)
+    }
+  }
+
+  /// Adds bytes as a file.
+  public func addFile(_ path: String, bytes: [UInt8]) throws {
+    try add(fields("F", path, mode: 0o644) + content(UInt64(bytes.count)))
+    try append(bytes)
+  }
+
+  /// Ends the archive, makes it durable and gives it its name.
+  ///
+  /// - Parameter replacing: it takes the place of a file of that name.
+  /// - Returns: its length in bytes.
+  /// - Throws: `exists` when something is there that is not to be replaced.
+  @discardableResult
+  public func finish(replacing: Bool = false) throws -> UInt64 {
+    try writeBlock()
+    try output.sync()
+    try place(output.place, at: file, replacing: replacing)
+    if !replacing { try removeFile(output.place) }
+    hasFinished = true
+    try syncFolder(file.folder)
+    return byteCount
+  }
+
+  // MARK: - Fields
+
+  private func fields(_ kind: Character, _ path: String, mode: UInt16) throws -> [UInt8] {
+    _ = try EntryPath(Array(path.utf8), ArchiveFaults(file: file.text))
+    return Array("TYP1".utf8) + [kind.asciiValue!] + text("PAT", path) + Array("UID1".utf8) + [0] + Array("GID1".utf8)
+      + [0]
+      + Array("MOD2".utf8) + littleEndian(mode) + Array("FLG1".utf8) + [0] + Array("MTMT".utf8)
+      + littleEndian(modifiedAt) + littleEndian(UInt32(0))
+  }
+
+  /// - Precondition: of at most 64 KiB, as paths are that were checked.
+  private func text(_ key: String, _ value: String) -> [UInt8] {
+    Array(key.utf8) + Array("P".utf8) + littleEndian(UInt16(value.utf8.count)) + Array(value.utf8)
+  }
+
+  private func content(_ byteCount: UInt64) -> [UInt8] {
+    if let short = UInt16(exactly: byteCount) { return Array("DATA".utf8) + littleEndian(short) }
+    if let long = UInt32(exactly: byteCount) { return Array("DATB".utf8) + littleEndian(long) }
+    return Array("DATC".utf8) + littleEndian(byteCount)
+  }
+
+  private func littleEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+    withUnsafeBytes(of: number.littleEndian, Array.init)
+  }
+
+  private func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
+
+  private func add(_ fields: [UInt8]) throws {
+    // Two texts of at most 4,095 bytes each and fixed fields fit into the 16 bits.
+    try append(Array("AA01".utf8) + littleEndian(UInt16(fields.count + 6)) + fields)
+  }
+
+  // MARK: - Blocks
+
+  private func append(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(Self.blockByteCount - block.count)
+      block += part
+      rest = rest.dropFirst(part.count)
+      if block.count == Self.blockByteCount { try writeBlock() }
+    }
+  }
+
+  private func writeBlock() throws {
+    guard !block.isEmpty else { return }
+    let stored = encoded(block)
+    try write(bigEndian(UInt64(block.count)) + bigEndian(UInt64(stored.count)) + stored)
+    block.removeAll(keepingCapacity: true)
+  }
+
+  private func encoded(_ block: [UInt8]) -> [UInt8] {
+    guard coding == .deflate else { return block }
+    let encoded = [UInt8](unsafeUninitializedCapacity: block.count) { target, count in
+      count = pka_deflate_encode(block, block.count, target.baseAddress!)
+    }
+    return encoded.isEmpty ? block : encoded
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    try output.write(bytes)
+    byteCount += UInt64(bytes.count)
+  }
+}

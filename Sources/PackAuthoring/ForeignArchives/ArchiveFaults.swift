@@ -1,0 +1,36 @@
+import PackStore
+
+/// The errors about one archive.
+struct ArchiveFaults: Sendable {
+  /// The archive's path, as it was given.
+  let file: String
+
+  /// Bytes that no program writes: the archive was cut short, or changed on its way.
+  func damaged(_ reason: String) -> PackStoreError {
+    var error = PackStoreError(.corrupt, reason, file: file)
+    error.specificRemedy = "fetch or make the archive again"
+    return error
+  }
+
+  /// What is not read, or cannot be stored. `finding` goes on after "the archive 'Assets.zip' ".
+  func refused(_ finding: String, remedy: String? = nil) -> PackStoreError {
+    var error = PackStoreError(.refused, "the archive \(finding)", file: file)
+    error.specificRemedy = remedy
+    return error
+  }
+
+  /// An entry that cannot be stored.
+  func refused(_ path: [UInt8], _ finding: String, remedy: String? = nil) -> PackStoreError {
+    refused("holds '\(shown(path))', \(finding)", remedy: remedy)
+  }
+}
+
+/// A name for people: what is no UTF-8, and what would move a terminal's cursor, is replaced, and what is long is cut.
+func shown(_ name: some Sequence<UInt8>) -> String {
+  let scalars = String(decoding: Array(name), as: UTF8.self).unicodeScalars
+  let limit = 100
+  var text = String.UnicodeScalarView(
+    scalars.prefix(limit).map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 })
+  if scalars.dropFirst(limit).first != nil { text.append("\u{2026}") }
+  return String(text)
+}

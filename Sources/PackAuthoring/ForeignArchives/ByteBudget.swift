@@ -1,0 +1,22 @@
+/// How much an archive may unpack to: what keeps a small file from filling a disk.
+struct ByteBudget {
+  let limit: UInt64
+  private let faults: ArchiveFaults
+  private var left: UInt64
+
+  init(limit: UInt64, _ faults: ArchiveFaults) {
+    self.limit = limit
+    self.faults = faults
+    left = limit
+  }
+
+  /// - Throws: `refused` when it is used up.
+  mutating func take(_ count: UInt64) throws {
+    guard count <= left else {
+      throw faults.refused(
+        "unpacks to more than \(limit) bytes, which is the limit",
+        remedy: "allow more if you know where the archive comes from")
+    }
+    left -= count
+  }
+}

@@ -1,0 +1,86 @@
+import CPackArchives
+import PackStore
+
+/// What a gzip, deflate or zstd stream holds.
+final class DecodedStream: ByteStream {
+  enum Coding: Sendable {
+    /// Members one after the other; zeros may follow.
+    case gzip
+    /// Frames one after the other.
+    case zstd
+    /// One stream, as zip has it.
+    case deflate
+  }
+
+  private let source: StreamReader
+  private let coding: Coding
+  private let faults: ArchiveFaults
+  private let stream: OpaquePointer
+  private var budget: ByteBudget
+  private var hasEnded = false
+
+  /// - Parameter budget: what the stream may give altogether.
+  init(_ coding: Coding, of source: StreamReader, _ budget: ByteBudget, _ faults: ArchiveFaults) throws {
+    let core =
+      switch coding {
+      case .gzip: PKA_GZIP
+      case .zstd: PKA_ZSTD
+      case .deflate: PKA_DEFLATE
+      }
+    guard let stream = pka_stream_create(core) else { throw Self.noMemory }
+    self.stream = stream
+    self.source = source
+    self.coding = coding
+    self.budget = budget
+    self.faults = faults
+  }
+
+  deinit { pka_stream_destroy(stream) }
+
+  private static var noMemory: PackStoreError { PackStoreError(.outOfMemory, "no memory to decompress") }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    while true {
+      if try hasEnded && !beginsAgain() { return 0 }
+      let input = try source.buffered()
+      var taken = input.count, given = buffer.count
+      let state = pka_stream_decode(
+        stream, input.assumingMemoryBound(to: UInt8.self).baseAddress, &taken,
+        buffer.assumingMemoryBound(to: UInt8.self).baseAddress, &given)
+      source.consume(taken)
+      try check(state)
+      hasEnded = state == PKA_END
+      try budget.take(UInt64(given))
+      if given > 0 { return given }
+      guard hasEnded || taken > 0 || !input.isEmpty else { throw faults.damaged("compressed data is cut short") }
+    }
+  }
+
+  /// Whether another member follows the one that ended.
+  private func beginsAgain() throws -> Bool {
+    let next = try source.buffered()
+    guard coding != .deflate, let first = next.first else { return false }
+    if coding == .gzip, first == 0 {
+      guard try source.isZeroToEnd() else { throw trailing }
+      return false
+    }
+    let begins = coding == .gzip ? first == 0x1F : first == 0x28 || 0x50...0x5F ~= first
+    guard begins else { throw trailing }
+    hasEnded = false
+    return true
+  }
+
+  private var trailing: PackStoreError { faults.damaged("other bytes follow the compressed data") }
+
+  private func check(_ state: pka_state) throws {
+    switch state {
+    case PKA_MORE, PKA_END: break
+    case PKA_WINDOW:
+      throw faults.refused(
+        "needs more than \(PKA_WINDOW_MAX >> 20) MiB of memory to decompress",
+        remedy: "compress it again without --ultra and --long")
+    case PKA_NO_MEMORY: throw Self.noMemory
+    default: throw faults.damaged("compressed data is damaged")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import PackStore
+
+/// The path of an entry as the store has it: relative, with `/` between its parts, UTF-8.
+struct EntryPath: Hashable {
+  /// The store's limits.
+  static let byteLimit = 4095
+  static let partLimit = 255
+  static let depthLimit = 2000
+
+  /// Without a slash at the end; empty for the folder that was archived.
+  let bytes: [UInt8]
+
+  /// - Parameter raw: as it is in the archive: parts `.` and a slash at the end mean nothing.
+  init(_ raw: [UInt8], _ faults: ArchiveFaults) throws {
+    func refuse(_ finding: String) -> PackStoreError { faults.refused(raw, finding) }
+    guard String(validating: raw, as: UTF8.self) != nil else { throw refuse("whose name is not UTF-8") }
+    guard !raw.contains(0) else { throw refuse("whose name has a NUL") }
+    guard raw.first != UInt8(ascii: "/") else { throw refuse("whose name is absolute") }
+    let text = raw.last == UInt8(ascii: "/") ? raw.dropLast() : raw[...]
+    var parts = text.isEmpty ? [] : text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    parts.removeAll { $0.elementsEqual(".".utf8) }
+    for part in parts {
+      guard !part.isEmpty else { throw refuse("whose name has an empty part") }
+      guard !part.elementsEqual("..".utf8) else { throw refuse("whose name has a part '..'") }
+      guard part.count <= Self.partLimit else {
+        throw refuse("whose name has a part of more than \(Self.partLimit) bytes")
+      }
+    }
+    guard parts.count <= Self.depthLimit else { throw refuse("which lies more than \(Self.depthLimit) folders deep") }
+    bytes = Array(parts.joined(separator: [UInt8(ascii: "/")]))
+    guard bytes.count <= Self.byteLimit else { throw refuse("whose name has more than \(Self.byteLimit) bytes") }
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// The entries so far, so that none has the path of another, or lies below one that is no folder.
+struct EntryTable {
+  enum Kind: UInt8 {
+    case folder
+    /// A folder that no entry names, for something lies in it.
+    case impliedFolder
+    case file, link
+  }
+
+  /// Two sums of a path with random seeds: what no archive can be made to collide with. Paths themselves would take more
+  /// memory than an archive should.
+  private struct Key: Hashable {
+    let first: Int
+    let second: Int
+
+    init(_ path: ArraySlice<UInt8>) {
+      func sum(_ seed: UInt8) -> Int {
+        var hasher = Hasher()
+        hasher.combine(seed)
+        path.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
+      }
+      first = sum(1)
+      second = sum(2)
+    }
+  }
+
+  private struct Record {
+    var kind: Kind
+    /// Of a file.
+    var byteCount: UInt64 = 0
+  }
+
+  private let limit: Int
+  private let faults: ArchiveFaults
+  private var records: [Key: Record] = [:]
+
+  init(limit: Int, _ faults: ArchiveFaults) {
+    self.limit = limit
+    self.faults = faults
+  }
+
+  /// How long a file is that came before; nil when there is none.
+  func byteCount(ofFile path: EntryPath) -> UInt64? {
+    guard let record = records[Key(path.bytes[...])], record.kind == .file else { return nil }
+    return record.byteCount
+  }
+
+  /// - Throws: `refused` when another entry is in the way, or there are too many.
+  mutating func insert(_ path: EntryPath, _ kind: Kind, byteCount: UInt64 = 0) throws {
+    for place in path.bytes.indices where path.bytes[place] == UInt8(ascii: "/") {
+      switch try insert(path.bytes[..<place], Record(kind: .impliedFolder)) {
+      case .file?: throw faults.refused(path.bytes, "which lies below a file")
+      case .link?: throw faults.refused(path.bytes, "which lies below a link")
+      default: break
+      }
+    }
+    guard let before = try insert(path.bytes[...], Record(kind: kind, byteCount: byteCount)) else { return }
+    switch (before, kind) {
+    case (.folder, .folder): break
+    case (.impliedFolder, .folder): records[Key(path.bytes[...])]?.kind = .folder
+    case (.impliedFolder, _): throw faults.refused(path.bytes, "below which other entries lie")
+    default: throw faults.refused(path.bytes, "twice")
+    }
+  }
+
+  /// Returns what was there, which stays.
+  private mutating func insert(_ path: ArraySlice<UInt8>, _ record: Record) throws -> Kind? {
+    let key = Key(path)
+    if let before = records[key] { return before.kind }
+    guard records.count < limit else {
+      throw faults.refused("has more than \(limit) entries", remedy: "divide it into several packs")
+    }
+    records[key] = record
+    return nil
+  }
+}

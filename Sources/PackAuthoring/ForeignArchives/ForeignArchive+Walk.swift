@@ -1,0 +1,137 @@
+public import PackStore
+
+extension ForeignArchive {
+  /// One file, folder or link of an archive.
+  public struct Entry: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+      case file(byteCount: UInt64, isExecutable: Bool)
+      case folder
+      /// A symbolic link, whose target is data here: it is neither followed nor changed.
+      case link(target: String)
+    }
+
+    public var path: String
+    public var kind: Kind
+  }
+
+  /// What an archive holds altogether.
+  public struct Totals: Hashable, Sendable {
+    public var fileCount = 0
+    public var linkCount = 0
+    /// Those that are entries of their own.
+    public var folderCount = 0
+    public var byteCount: UInt64 = 0
+  }
+
+  /// Reads the whole archive, and says what it holds. What installs it refuses is an error here as well.
+  @discardableResult
+  public func list(_ visit: (Entry) throws -> Void) throws -> Totals {
+    var walk = try ArchiveWalk(self, into: nil)
+    return try walk.run(visit: visit) { _ in }
+  }
+
+  /// Writes what the archive holds below a folder that is empty.
+  ///
+  /// - Parameters:
+  ///   - visit: called for each entry, when it was written.
+  ///   - progress: called after each entry, and after every 256 KiB.
+  /// - Throws: `corrupt` and `refused` for the archive, `noSpace` and `ioError` for the folder, `CancellationError`. What
+  ///   was written stays.
+  @discardableResult
+  public func unpack(
+    into folder: FilePath, visit: ((Entry) throws -> Void)? = nil, progress: ((Totals) -> Void)? = nil
+  ) throws -> Totals {
+    var walk = try ArchiveWalk(self, into: FolderBuilder(folder))
+    return try walk.run(visit: visit ?? { _ in }, progress: progress ?? { _ in })
+  }
+}
+
+/// One way through an archive, from its first entry to its last.
+private struct ArchiveWalk: ~Copyable {
+  private static let bufferByteCount = 256 << 10
+
+  private var reader: any ContainerReader
+  private var budget: ByteBudget
+  private let faults: ArchiveFaults
+  private let folder: FolderBuilder?
+  private var table: EntryTable
+  private var totals = ForeignArchive.Totals()
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferByteCount, alignment: 16)
+
+  init(_ archive: ForeignArchive, into folder: FolderBuilder?) throws {
+    (reader, budget, faults) = try archive.open()
+    table = EntryTable(limit: archive.limits.entryCount, faults)
+    self.folder = folder
+  }
+
+  deinit { buffer.deallocate() }
+
+  mutating func run(
+    visit: (ForeignArchive.Entry) throws -> Void, progress: (ForeignArchive.Totals) -> Void
+  ) throws -> ForeignArchive.Totals {
+    while let entry = try reader.next() {
+      try Task.checkCancellation()
+      let path = try EntryPath(entry.path, faults)
+      if path.bytes.isEmpty {
+        guard entry.kind == .folder else { throw faults.refused("holds a file or link without a name") }
+        continue
+      }
+      try visit(.init(path: path.text, kind: take(entry, at: path, progress)))
+      progress(totals)
+    }
+    return totals
+  }
+
+  private mutating func take(
+    _ entry: ContainerEntry, at path: EntryPath, _ progress: (ForeignArchive.Totals) -> Void
+  ) throws -> ForeignArchive.Entry.Kind {
+    switch entry.kind {
+    case .folder:
+      try table.insert(path, .folder)
+      try folder?.makeFolder(path.bytes)
+      totals.folderCount += 1
+      return .folder
+    case .link(let target):
+      guard !target.isEmpty, target.count <= EntryPath.byteLimit, !target.contains(0) else {
+        throw faults.refused(path.bytes, "a link whose target is empty, too long, or has a NUL")
+      }
+      try table.insert(path, .link)
+      try folder?.makeLink(path.bytes, to: target)
+      totals.linkCount += 1
+      return .link(target: String(decoding: target, as: UTF8.self))
+    case .hardLink(let target):
+      return .file(byteCount: try addName(path, of: EntryPath(target, faults)), isExecutable: entry.isExecutable)
+    case .file(let byteCount):
+      try table.insert(path, .file, byteCount: byteCount)
+      try copyFile(entry, at: path, byteCount, progress)
+      totals.fileCount += 1
+      return .file(byteCount: byteCount, isExecutable: entry.isExecutable)
+    }
+  }
+
+  /// Another name of a file is a file of its own in a store, which keeps equal bytes once.
+  private mutating func addName(_ path: EntryPath, of file: EntryPath) throws -> UInt64 {
+    guard let byteCount = table.byteCount(ofFile: file) else {
+      throw faults.refused(path.bytes, "a hard link to '\(shown(file.bytes))', which is no file before it")
+    }
+    try budget.take(byteCount)
+    try table.insert(path, .file, byteCount: byteCount)
+    try folder?.addName(path.bytes, of: file.bytes)
+    totals.fileCount += 1
+    totals.byteCount += byteCount
+    return byteCount
+  }
+
+  private mutating func copyFile(
+    _ entry: ContainerEntry, at path: EntryPath, _ byteCount: UInt64, _ progress: (ForeignArchive.Totals) -> Void
+  ) throws {
+    try budget.take(byteCount)
+    var file = try folder?.makeFile(path.bytes, isExecutable: entry.isExecutable)
+    while case let count = try reader.read(into: buffer), count > 0 {
+      try Task.checkCancellation()
+      try file?.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      totals.byteCount += UInt64(count)
+      progress(totals)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+public import PackStore
+
+/// An archive that another program made: tar, zip, or Apple's `.aar`.
+///
+///     let archive = try ForeignArchive("Assets.zip")
+///     try await store.install(archive, as: "Assets")
+///
+/// Nothing in it is believed: what is damaged, hostile, or not read is an error that names it, and nothing is installed.
+/// `Docs/ForeignArchives.md` has the rules of each format.
+public struct ForeignArchive: Sendable {
+  public enum Format: String, Sendable, CaseIterable {
+    /// Also compressed with gzip or zstd.
+    case tar
+    case zip
+    /// Apple Archive, such as `ba-package` makes of an asset pack.
+    case appleArchive = "aar"
+  }
+
+  /// What keeps a small file from filling a disk or the memory.
+  public struct Limits: Sendable {
+    /// How many bytes it may unpack to. By default 200 times the archive's size, at least 64 MiB and at most 200 GB.
+    public var byteCount: UInt64?
+
+    /// How many files, folders and links it may have.
+    public var entryCount = 1_000_000
+
+    public init(byteCount: UInt64? = nil) { self.byteCount = byteCount }
+  }
+
+  public let path: FilePath
+  public let format: Format
+  public let limits: Limits
+
+  /// Finds out what kind of archive a file is, by its first bytes and not by its name.
+  ///
+  /// - Throws: `notFound`, `wrongKind`, `ioError` for the file; `corrupt` when it is no archive; `refused` for a kind that
+  ///   is not read.
+  public init(_ path: FilePath, limits: Limits = .init()) throws {
+    self.path = path
+    self.limits = limits
+    let faults = ArchiveFaults(file: path.string)
+    let start = try InputFile(path).bytes(upTo: 512)
+    guard let format = try Self.format(start, faults) else { throw faults.damaged("there is no archive that is known") }
+    self.format = format
+  }
+
+  private static func format(_ start: [UInt8], _ faults: ArchiveFaults) throws -> Format? {
+    for (magic, name) in unreadFormats where start.starts(with: magic) {
+      throw faults.refused("is \(name), which is not read", remedy: "make a tar or zip file of its content")
+    }
+    if start.starts(with: "AA01".utf8) || start.starts(with: "YAA1".utf8) { return .appleArchive }
+    if start.starts(with: "pbz".utf8) { return .appleArchive }
+    if start.starts(with: [0x50, 0x4B, 3, 4]) || start.starts(with: [0x50, 0x4B, 5, 6]) { return .zip }
+    if Compression(start) != nil || ForeignTarHeader(start) != nil { return .tar }
+    return nil
+  }
+
+  private static let unreadFormats: [([UInt8], String)] = [
+    (Array("AEA1".utf8), "an encrypted Apple Archive"), (Array("BZh".utf8), "compressed with bzip2"),
+    ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], "compressed with xz"), ([0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C], "a 7z archive"),
+    (Array("Rar!".utf8), "a RAR archive"), ([0x50, 0x4B, 7, 8], "one part of a zip file"),
+    (Array("xar!".utf8), "a xar archive"), ([0x04, 0x22, 0x4D, 0x18], "compressed with LZ4"),
+  ]
+
+  /// What a tar file may be wrapped in.
+  private enum Compression {
+    case gzip, zstd
+
+    init?(_ start: [UInt8]) {
+      if start.starts(with: [0x1F, 0x8B]) {
+        self = .gzip
+      } else if start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
+        self = .zstd
+      } else {
+        return nil
+      }
+    }
+  }
+
+  /// How much an archive of a size may unpack to. Deflate makes at most 1,032 bytes of one, and games' files seldom more
+  /// than ten; Apple hosts at most 200 GB for an app.
+  static func defaultLimit(archiveByteCount: UInt64) -> UInt64 {
+    let (product, isTooLarge) = archiveByteCount.multipliedReportingOverflow(by: 200)
+    return isTooLarge ? 200_000_000_000 : min(max(product, 64 << 20), 200_000_000_000)
+  }
+
+  /// Opens the archive for one walk through it.
+  func open() throws -> (reader: any ContainerReader, budget: ByteBudget, faults: ArchiveFaults) {
+    let file = try InputFile(path)
+    let faults = ArchiveFaults(file: path.string)
+    let byteCount = try file.byteCount
+    let budget = ByteBudget(
+      limit: limits.byteCount ?? Self.defaultLimit(archiveByteCount: byteCount), faults)
+    let raw = StreamReader(FileStream(file, 0..<byteCount), faults)
+    let start = try file.bytes(upTo: 4)
+    let reader: any ContainerReader
+    switch format {
+    case .zip: reader = try ZipContainer(file, limit: budget.limit, faults)
+    case .tar:
+      let coding: DecodedStream.Coding? =
+        switch Compression(start) {
+        case .gzip: .gzip
+        case .zstd: .zstd
+        case nil: nil
+        }
+      let content = try coding.map { StreamReader(try DecodedStream($0, of: raw, budget, faults), faults) }
+      reader = TarContainer(content ?? raw, faults)
+    case .appleArchive:
+      let isCompressed = start.starts(with: "pbz".utf8)
+      let content = isCompressed ? StreamReader(try BlockStream(raw, budget, faults), faults) : raw
+      reader = AppleArchiveContainer(content, faults)
+    }
+    return (reader, budget, faults)
+  }
+}

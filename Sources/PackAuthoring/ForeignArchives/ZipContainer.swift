@@ -1,0 +1,340 @@
+import CPackArchives
+import PackStore
+
+/// A zip file: stored and deflated entries, of any size.
+///
+/// The directory at the end is the truth. What stands before each entry has to agree with it, the entries may not share
+/// bytes, and nothing may follow.
+struct ZipContainer: ContainerReader {
+  private let file: InputFile
+  private let faults: ArchiveFaults
+  private let end: ZipEnd
+  private let directory: StreamReader
+  private let limit: UInt64
+  private var entriesLeft: UInt64
+  private var directoryLeft: UInt64
+
+  /// Of the bytes before the directory, those that no entry has taken yet. Entries that overlap would take more than
+  /// there are.
+  private var bytesLeft: UInt64
+  private var body: Body?
+
+  /// The content of a file as it is read.
+  private struct Body {
+    let stream: any ByteStream
+    let entry: ZipEntry
+    var byteCount: UInt64 = 0
+    var sum: UInt32 = 0
+  }
+
+  /// - Parameter limit: how much one entry may unpack to.
+  init(_ file: InputFile, limit: UInt64, _ faults: ArchiveFaults) throws {
+    self.file = file
+    self.faults = faults
+    self.limit = limit
+    end = try ZipEnd(of: file, faults)
+    directory = StreamReader(FileStream(file, end.directory), faults)
+    entriesLeft = end.entryCount
+    directoryLeft = UInt64(end.directory.count)
+    bytesLeft = end.directory.lowerBound
+  }
+
+  mutating func next() throws -> ContainerEntry? {
+    guard entriesLeft > 0 else {
+      guard directoryLeft == 0 else { throw faults.damaged("the directory is longer than its entries") }
+      return nil
+    }
+    entriesLeft -= 1
+    let entry = try ZipEntry(from: directory, faults)
+    guard entry.directoryByteCount <= directoryLeft else { throw faults.damaged("the directory is cut short") }
+    directoryLeft -= entry.directoryByteCount
+    try entry.checkSupport(faults)
+    try open(entry)
+    var result = ContainerEntry(
+      path: entry.path, kind: .file(byteCount: entry.byteCount), isExecutable: isExecutable(mode: entry.mode ?? 0))
+    switch try entry.kind(faults) {
+    case .folder:
+      guard entry.byteCount == 0 else { throw faults.refused(entry.path, "a folder that has bytes") }
+      result.kind = .folder
+    case .link: result.kind = .link(target: try linkTarget(entry))
+    default: break
+    }
+    return result
+  }
+
+  mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    guard var body else { return 0 }
+    let count = try body.stream.read(into: buffer)
+    let bytes = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
+    body.byteCount += UInt64(count)
+    body.sum = pka_crc32(body.sum, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, count)
+    self.body = body
+    guard body.byteCount <= body.entry.byteCount, count > 0 || body.byteCount == body.entry.byteCount else {
+      throw faults.damaged("'\(shown(body.entry.path))' does not have as many bytes as the directory says")
+    }
+    guard count > 0 || body.sum == body.entry.sum else {
+      throw faults.damaged("'\(shown(body.entry.path))' has a wrong sum")
+    }
+    return count
+  }
+
+  /// A link's target is its content.
+  private mutating func linkTarget(_ entry: ZipEntry) throws -> [UInt8] {
+    guard entry.byteCount <= UInt64(EntryPath.byteLimit) else {
+      throw faults.refused(entry.path, "a link whose target is too long")
+    }
+    var target: [UInt8] = []
+    try withUnsafeTemporaryAllocation(byteCount: EntryPath.byteLimit + 1, alignment: 1) { buffer in
+      while case let count = try read(into: buffer), count > 0 { target += buffer.prefix(count) }
+    }
+    body = nil
+    return target
+  }
+
+  /// Compares what stands before an entry with the directory, and goes to its first byte.
+  private mutating func open(_ entry: ZipEntry) throws {
+    let headerEnd = entry.offset.addingReportingOverflow(UInt64(ZipEntry.localByteCount))
+    guard !headerEnd.overflow, headerEnd.partialValue <= end.directory.lowerBound else { throw outside(entry) }
+    let local = try file.bytes(at: entry.offset, upTo: ZipEntry.localByteCount)
+    guard local.count == ZipEntry.localByteCount, let variable = entry.matches(local) else { throw mismatch(entry) }
+    let name = try file.bytes(at: headerEnd.partialValue, upTo: entry.path.count)
+    guard name == entry.path else { throw mismatch(entry) }
+    let first = headerEnd.partialValue.addingReportingOverflow(variable)
+    let last = first.partialValue.addingReportingOverflow(entry.storedByteCount)
+    guard !first.overflow, !last.overflow, last.partialValue <= end.directory.lowerBound else { throw outside(entry) }
+    let taken = last.partialValue - entry.offset
+    guard taken <= bytesLeft else { throw faults.damaged("entries overlap") }
+    bytesLeft -= taken
+    let stored = FileStream(file, first.partialValue..<last.partialValue)
+    guard entry.method == .deflated || entry.storedByteCount == entry.byteCount else { throw mismatch(entry) }
+    let stream: any ByteStream =
+      entry.method == .deflated
+      ? try DecodedStream(.deflate, of: StreamReader(stored, faults), ByteBudget(limit: limit, faults), faults) : stored
+    body = Body(stream: stream, entry: entry)
+  }
+
+  private func outside(_ entry: ZipEntry) -> PackStoreError {
+    faults.damaged("'\(shown(entry.path))' lies outside of the file's part for entries")
+  }
+
+  private func mismatch(_ entry: ZipEntry) -> PackStoreError {
+    faults.damaged("the directory does not agree with what stands before '\(shown(entry.path))'")
+  }
+}
+
+/// The records at the end of a zip file, and where its directory lies.
+private struct ZipEnd {
+  let directory: Range<UInt64>
+  let entryCount: UInt64
+
+  private static let byteCount = 22
+  private static let locatorByteCount = 20
+  private static let wideByteCount = 56
+
+  init(of file: InputFile, _ faults: ArchiveFaults) throws {
+    let fileByteCount = try file.byteCount
+    // A comment of up to 65,535 bytes may come last.
+    let tailByteCount = min(fileByteCount, UInt64(Self.byteCount + 65_535))
+    let tail = try file.bytes(at: fileByteCount - tailByteCount, upTo: Int(tailByteCount))
+    guard let start = Self.place(in: tail) else {
+      throw faults.damaged("the end of the zip file is missing, or other bytes follow it,")
+    }
+    let record = tail[start...].prefix(Self.byteCount)
+    func number(_ offset: Int, _ count: Int) -> UInt64 {
+      UInt64(littleEndian: record[(start + offset)..<(start + offset + count)])
+    }
+    var disks = [number(4, 2), number(6, 2)]
+    var counts = [number(8, 2), number(10, 2)]
+    var byteCount = number(12, 4), offset = number(16, 4)
+    var directoryEnd = fileByteCount - tailByteCount + UInt64(start)
+    if let wide = try Self.wideRecord(before: directoryEnd, in: file, faults) {
+      directoryEnd = wide.place
+      func wideNumber(_ offset: Int, _ count: Int) -> UInt64 {
+        UInt64(littleEndian: wide.bytes[offset..<(offset + count)])
+      }
+      // Where the narrow record has a number of its own, it has to be the same.
+      func choose(_ narrow: UInt64, _ limit: UInt64, _ wide: UInt64) throws -> UInt64 {
+        guard narrow == limit || narrow == wide else { throw faults.damaged("the two ends of the zip file disagree") }
+        return wide
+      }
+      disks = [try choose(disks[0], 0xFFFF, wideNumber(16, 4)), try choose(disks[1], 0xFFFF, wideNumber(20, 4))]
+      counts = [try choose(counts[0], 0xFFFF, wideNumber(24, 8)), try choose(counts[1], 0xFFFF, wideNumber(32, 8))]
+      byteCount = try choose(byteCount, 0xFFFF_FFFF, wideNumber(40, 8))
+      offset = try choose(offset, 0xFFFF_FFFF, wideNumber(48, 8))
+    }
+    guard disks == [0, 0], counts[0] == counts[1] else {
+      throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
+    }
+    guard offset <= directoryEnd, byteCount == directoryEnd - offset else {
+      throw faults.damaged("the directory is not where the end of the zip file says")
+    }
+    directory = offset..<directoryEnd
+    entryCount = counts[0]
+  }
+
+  /// The last record whose comment goes up to the end of the file.
+  private static func place(in tail: [UInt8]) -> Int? {
+    var place = tail.count - byteCount
+    while place >= 0 {
+      if tail[place...].starts(with: [0x50, 0x4B, 5, 6]),
+        Int(UInt16(littleEndian: tail[(place + 20)..<(place + 22)])) == tail.count - place - byteCount
+      {
+        return place
+      }
+      place -= 1
+    }
+    return nil
+  }
+
+  /// The record of zip64, where there is one.
+  private static func wideRecord(
+    before end: UInt64, in file: InputFile, _ faults: ArchiveFaults
+  ) throws -> (bytes: [UInt8], place: UInt64)? {
+    guard end >= UInt64(locatorByteCount + wideByteCount) else { return nil }
+    let locator = try file.bytes(at: end - UInt64(locatorByteCount), upTo: locatorByteCount)
+    guard locator.starts(with: [0x50, 0x4B, 6, 7]) else { return nil }
+    let place = UInt64(littleEndian: locator[8..<16])
+    // Extra fields of the record would lie between; no program writes them.
+    guard UInt32(littleEndian: locator[4..<8]) == 0, UInt32(littleEndian: locator[16..<20]) <= 1,
+      place == end - UInt64(locatorByteCount + wideByteCount)
+    else { throw faults.damaged("the zip64 record is not where it should be") }
+    let record = try file.bytes(at: place, upTo: wideByteCount)
+    guard record.count == wideByteCount, record.starts(with: [0x50, 0x4B, 6, 6]) else {
+      throw faults.damaged("the zip64 record is damaged")
+    }
+    return (record, place)
+  }
+}
+
+/// What the directory says of one entry.
+private struct ZipEntry {
+  static let localByteCount = 30
+  private static let byteCount = 46
+
+  enum Method: Equatable {
+    case stored, deflated
+    case other(UInt16)
+  }
+
+  let path: [UInt8]
+  let flags: UInt16
+  let method: Method
+  let sum: UInt32
+  let byteCount: UInt64
+  let storedByteCount: UInt64
+  let offset: UInt64
+  /// Of Unix, where the program that made the entry ran there.
+  let mode: UInt32?
+  /// How many bytes the entry takes in the directory.
+  let directoryByteCount: UInt64
+
+  init(from directory: StreamReader, _ faults: ArchiveFaults) throws {
+    let record = try directory.bytes(Self.byteCount, "the directory")
+    func number<Number: FixedWidthInteger>(_ offset: Int, _ type: Number.Type) -> Number {
+      Number(littleEndian: record[offset..<(offset + MemoryLayout<Number>.size)])
+    }
+    guard record.starts(with: [0x50, 0x4B, 1, 2]) else { throw faults.damaged("the directory is damaged") }
+    let lengths = [28, 30, 32].map { Int(number($0, UInt16.self)) }
+    path = try directory.bytes(lengths[0], "the directory")
+    let extra = try directory.bytes(lengths[1], "the directory")
+    try directory.skip(UInt64(lengths[2]), "the directory")
+    directoryByteCount = UInt64(Self.byteCount + lengths.reduce(0, +))
+    flags = number(8, UInt16.self)
+    switch number(10, UInt16.self) {
+    case 0: method = .stored
+    case 8: method = .deflated
+    case let code: method = .other(code)
+    }
+    sum = number(16, UInt32.self)
+    let host = record[5]
+    mode = host == 3 || host == 19 ? number(38, UInt32.self) >> 16 : nil
+    var wide = try Self.wideNumbers(extra, faults)
+    func widen(_ narrow: UInt32) throws -> UInt64 {
+      guard narrow == .max else { return UInt64(narrow) }
+      guard let next = wide.first else { throw faults.damaged("an entry lacks its zip64 numbers") }
+      wide = wide.dropFirst()
+      return next
+    }
+    byteCount = try widen(number(24, UInt32.self))
+    storedByteCount = try widen(number(20, UInt32.self))
+    offset = try widen(number(42, UInt32.self))
+    guard number(34, UInt16.self) == 0 else {
+      throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
+    }
+  }
+
+  /// The numbers of 64 bits among the extra fields.
+  private static func wideNumbers(_ extra: [UInt8], _ faults: ArchiveFaults) throws -> ArraySlice<UInt64> {
+    var rest = extra[...]
+    while rest.count >= 4 {
+      let tag = UInt16(littleEndian: rest.prefix(2)), count = Int(UInt16(littleEndian: rest.dropFirst(2).prefix(2)))
+      rest = rest.dropFirst(4)
+      guard count <= rest.count else { throw faults.damaged("an entry's extra fields are cut short") }
+      let field = rest.prefix(count)
+      rest = rest.dropFirst(count)
+      guard tag == 1 else { continue }
+      return stride(from: field.startIndex, to: field.endIndex - 7, by: 8).map {
+        UInt64(littleEndian: field[$0..<($0 + 8)])
+      }[...]
+    }
+    return []
+  }
+
+  func checkSupport(_ faults: ArchiveFaults) throws {
+    // Bit 0 is encryption, 6 a strong one, 13 a directory that hides names.
+    guard flags & 0b0010_0000_0100_0001 == 0 else {
+      throw faults.refused(path, "which is encrypted", remedy: "make the archive again without a password")
+    }
+    guard flags & 0b10_0000 == 0 else { throw faults.refused(path, "a patch, which is not read") }
+    if case .other(let code) = method {
+      let names: [UInt16: String] = [
+        9: "Deflate64", 12: "bzip2", 14: "LZMA", 20: "zstd", 93: "zstd", 95: "xz", 98: "PPMd", 99: "AES encryption",
+      ]
+      throw faults.refused(
+        path, "compressed with \(names[code] ?? "method \(code)"), which is not read",
+        remedy: "make the archive again with deflate")
+    }
+    guard !path.contains(UInt8(ascii: "\\")) else {
+      throw faults.refused(
+        path, "whose name has a backslash", remedy: "make the archive again with '/' between folders")
+    }
+  }
+
+  func kind(_ faults: ArchiveFaults) throws -> UnixKind {
+    let isFolder = path.last == UInt8(ascii: "/")
+    let bits = (mode ?? 0) & UnixKind.mask
+    guard bits != 0 else { return isFolder ? .folder : .file }
+    switch UnixKind(rawValue: bits) {
+    case .folder: return .folder
+    case .file where !isFolder: return .file
+    case .link where !isFolder: return .link
+    case let kind?:
+      throw faults.refused(path, isFolder ? "a folder by its name and \(kind.name) by its mode" : kind.name)
+    case nil: throw faults.refused(path, "of an unknown kind")
+    }
+  }
+
+  /// Whether the header before the entry says the same.
+  ///
+  /// - Returns: how long its name and extra fields are; nil when it does not.
+  func matches(_ local: [UInt8]) -> UInt64? {
+    func number(_ offset: Int, _ count: Int) -> UInt64 { UInt64(littleEndian: local[offset..<(offset + count)]) }
+    let localMethod = number(8, 2)
+    let isSameMethod =
+      switch method {
+      case .stored: localMethod == 0
+      case .deflated: localMethod == 8
+      case .other(let code): localMethod == UInt64(code)
+      }
+    guard local.starts(with: [0x50, 0x4B, 3, 4]), isSameMethod, (UInt16(number(6, 2)) ^ flags) & 1 == 0,
+      number(26, 2) == UInt64(path.count)
+    else { return nil }
+    // With bit 3 sum and sizes follow the entry, and may be zero before it. Sizes of zip64 are in an extra field.
+    func agrees(_ local: UInt64, _ truth: UInt64) -> Bool {
+      local == truth || (flags & 8 != 0 && local == 0) || local == 0xFFFF_FFFF
+    }
+    guard agrees(number(14, 4), UInt64(sum)), agrees(number(18, 4), storedByteCount), agrees(number(22, 4), byteCount)
+    else { return nil }
+    return number(26, 2) + number(28, 2)
+  }
+}

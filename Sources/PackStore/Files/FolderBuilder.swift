@@ -1,0 +1,54 @@
+/// Fills a folder with files, folders and links, named by their paths below it, and never through a link: what the paths
+/// say may come from an archive.
+///
+/// Used from one thread at a time.
+package final class FolderBuilder {
+  private let path: FilePath
+  private let root: OutputFolder
+  private var folders: FolderStack
+
+  /// - Parameter path: the folder, which is made if need be.
+  package init(_ path: FilePath) throws {
+    self.path = path
+    root = try OutputFolder(making: path)
+    folders = FolderStack(root: root.descriptor)
+  }
+
+  /// Makes a folder and those that it lies in, where they are missing.
+  package func makeFolder(_ path: [UInt8]) throws { _ = try folders.enter(ExtractPath(path).relative) }
+
+  /// Makes a file, which has to be new.
+  ///
+  /// - Throws: `exists`.
+  package func makeFile(_ path: [UInt8], isExecutable: Bool) throws -> File {
+    let path = try ExtractPath(path)
+    return File(try OutputFile(path, in: folders.enter(path.folder), executable: isExecutable, replacing: false))
+  }
+
+  /// Makes a symbolic link, which has to be new.
+  package func makeLink(_ path: [UInt8], to target: [UInt8]) throws {
+    let path = try ExtractPath(path)
+    let folder = try folders.enter(path.folder)
+    try target.withUnsafeBytes { try PackStore.makeLink(path, to: $0, in: folder, replacing: false) }
+  }
+
+  /// Gives a file that was made another name, which has to be new.
+  package func addName(_ path: [UInt8], of file: [UInt8]) throws {
+    let path = try ExtractPath(path)
+    _ = try folders.enter(path.folder)
+    try linkFile(FilePlace(ExtractPath(file).text, in: self.path), to: FilePlace(path.text, in: self.path))
+  }
+
+  /// A file that is filled from its front.
+  package struct File: ~Copyable {
+    private let file: OutputFile
+    private var byteCount: UInt64 = 0
+
+    fileprivate init(_ file: OutputFile) { self.file = file }
+
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
+      try file.write(bytes, at: byteCount)
+      byteCount += UInt64(bytes.count)
+    }
+  }
+}
