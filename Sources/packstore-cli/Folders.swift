@@ -25,18 +25,14 @@ func requireFolder(_ path: String) throws {
   }
 }
 
-/// Fails unless there is a file at `path`, or a link to one.
-func requireArchive(_ path: String) throws {
+/// Fails when there is nothing at `path` that can be imported.
+func requireSource(_ path: String) throws {
   var info = stat()
   guard stat(path, &info) == 0 else {
     let number = errno
     throw Failure(
       FailureCode(systemError: number), "cannot read the archive '\(escaped(path))': \(systemErrorText(number))",
       path: path)
-  }
-  guard info.st_mode & S_IFMT != S_IFDIR else {
-    throw Failure(
-      .wrongKind, "'\(escaped(path))' is a folder", remedy: "take a site in a folder with 'packstore pull'", path: path)
   }
 }
 

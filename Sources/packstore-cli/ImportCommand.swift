@@ -1,27 +1,48 @@
 import ArgumentParser
+import PackAuthoring
 import PackDelivery
 import PackStore
 
 struct Import: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Take the version of a pack that an archive holds.",
+    abstract: "Take the version of a pack that an archive or a folder holds.",
     discussion: """
-      Makes the store when there is none. What is stored in the archive is taken as it is, without compressing it again; \
-      what the store has already stays. 'packstore package' makes archives.
+      Makes the store when there is none. What kind of archive it is, its content says and not its name: one that \
+      'packstore package' made, a tar file (also compressed with gzip or zstd), a zip file, or Apple's .aar.
 
-      The pack belongs to the key and the product that the archive names: archives of others are refused later, unless \
-      '--adopt' is said, and so are lower versions, unless '--downgrade' is. '--trust' names the key that the publisher \
-      gave you.
+      What 'packstore package' made is signed, and stored as it is, without compressing it again; what the store has \
+      already stays. The pack belongs to the key and the product that the archive names: archives of others are refused \
+      later, unless '--adopt' is said, and so are lower versions, unless '--downgrade' is. '--trust' names the key that \
+      the publisher gave you.
+
+      The other kinds become the next version of a pack of this machine, as if they were unpacked and given to \
+      'packstore add'. '--pack' names it; an asset pack that Apple's ba-package made has a name of its own. They are \
+      unpacked in TMPDIR meanwhile. What is damaged, hostile or not read is named, and nothing is installed.
 
         packstore import Packs Tutorial.pack
         packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        packstore import Packs Assets.zip --pack Assets
+        packstore import Packs Tutorial.aar --dry-run
       """
   )
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The archive.", completion: .file())
+  @Argument(help: "The archive, or a folder.", completion: .file())
   var file: String
+
+  @Option(
+    help: .init("The pack's name, of an archive that does not name it.", valueName: "id"), transform: parsePackID)
+  var pack: PackID?
+
+  @Flag(help: "Say what would be installed, and make no version.")
+  var dryRun = false
+
+  @Option(
+    help: .init(
+      "How much an archive may unpack to; also as 500k, 2M or 10G (default: 200 times its size, at least 67M).",
+      valueName: "bytes"), transform: parseByteCount)
+  var limit: Int?
 
   @Option(
     help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
@@ -46,29 +67,73 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
   }
 
-  var subject: Failure.Facts { .init(store: store.store) }
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    try requireArchive(file)  // first: a mistyped name must not make a store
+    try requireSource(file)  // first: a mistyped name must not make a store
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    let result = try await Store(at: FilePath(store.store), options: wait.storeOptions).pull(
-      from: file, options: options
-    ) {
-      bar.update(Progress($0))
+    if isFolder(FilePath(file)) {
+      try refuseOptionsOfArchives()
+      try await installFolder(bar)
+    } else if try isPackArchive(FilePath(file)) {
+      try refuseOptionsOfForeign()
+      try await pull(bar)
+    } else {
+      try refuseOptionsOfSigned()
+      try await installForeign(bar)
     }
+  }
+}
+
+// MARK: - Options that make no sense
+
+extension Import {
+  private func refuse(_ options: [(isGiven: Bool, name: String)], _ reason: String) throws {
+    guard let option = options.first(where: \.isGiven) else { return }
+    throw Failure(
+      .usage, "\(option.name) makes no sense for '\(escaped(file))', \(reason)", remedy: "leave it out", path: file)
+  }
+
+  private var signedOptions: [(isGiven: Bool, name: String)] {
+    [(trust != nil, "--trust"), (downgrade, "--downgrade"), (allowUnsigned, "--allow-unsigned")]
+  }
+
+  private func refuseOptionsOfSigned() throws { try refuse(signedOptions, "which is not an archive of a pack") }
+
+  private func refuseOptionsOfForeign() throws {
+    try refuse([(pack != nil, "--pack"), (limit != nil, "--limit")], "which names its pack and its size")
+  }
+
+  private func refuseOptionsOfArchives() throws {
+    try refuse(signedOptions + [(dryRun, "--dry-run"), (limit != nil, "--limit")], "a folder")
+  }
+}
+
+// MARK: - Archives of packs
+
+extension Import {
+  private func pull(_ bar: ProgressBar) async throws {
+    let place = try PlaceForPull(store.store, dryRun: dryRun)
+    defer { place.end() }
+    let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
+    let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
+    let result =
+      dryRun
+      ? try await store.planPull(from: file, options: pullOptions, progress: show)
+      : try await store.pull(from: file, options: pullOptions, progress: show)
     bar.finish()
     try say(result)
   }
 
-  private var options: Store.PullOptions {
+  private var pullOptions: Store.PullOptions {
     .init(
       trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, allowsUnsigned: allowUnsigned,
       waitsForWriters: !wait.noWait, keptVersionCount: keep)
   }
 
   private func say(_ result: Store.PullResult) throws {
-    if !report.quiet, result.isFirstContact, let key = result.key {
+    if !report.quiet, !dryRun, result.isFirstContact, let key = result.key {
       warn(
         "this pack is taken from the key \(key) from now on; compare it with what the publisher says"
       )
@@ -80,7 +145,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
     }
     let output = Output()
     if report.json {
-      try output.json(result.packs.map(ImportReport.init))
+      try output.json(result.packs.map { ImportReport($0, isDryRun: dryRun) })
     } else if report.isTalkative {
       try output.lines(result.packs.map(line))
     }
@@ -90,7 +155,98 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
   private func line(_ pack: Store.PullResult.Pack) -> String {
     guard pack.outcome == .updated else { return "\(pack.pack) is at version \(pack.from ?? 0) already" }
     let whence = pack.from.map { ", from \($0)" } ?? ""
-    return "\(pack.pack) is at version \(pack.to ?? 0)\(whence); \(formatBytes(pack.newStoredByteCount)) stored"
+    let verb = dryRun ? "would be" : "is"
+    let stored = dryRun ? "" : "; \(formatBytes(pack.newStoredByteCount)) stored"
+    return "\(pack.pack) \(verb) at version \(pack.to ?? 0)\(whence)\(stored)"
+  }
+}
+
+// MARK: - Other archives, and folders
+
+extension Import {
+  private var transactionOptions: Transaction.Options {
+    .init(waitsForWriters: !wait.noWait, keptVersionCount: keep)
+  }
+
+  private func installFolder(_ bar: ProgressBar) async throws {
+    guard let pack else {
+      throw Failure(
+        .invalidArgument, "'\(escaped(file))' is a folder and does not say which pack it is",
+        remedy: "name the pack with --pack; take a site in a folder with 'packstore pull'", path: file)
+    }
+    let store = try Store(at: FilePath(store.store), options: wait.storeOptions)
+    let result: Store.InstallResult
+    do {
+      result = try await store.change(options: transactionOptions) { [file, adopt] transaction in
+        try transaction.install(folder: FilePath(file), as: pack, options: .init(adopts: adopt)) {
+          bar.update(Progress(activity: "storing", $0))
+        }
+      }
+    } catch let error as PackStoreError {
+      bar.finish()
+      throw explainRefusal(error, of: file, quiet: report.quiet)
+    }
+    bar.finish()
+    try say(ImportReport(result, format: "folder"), result.notices)
+  }
+
+  private func installForeign(_ bar: ProgressBar) async throws {
+    let archive = try ForeignArchive(
+      FilePath(file), limits: .init(byteCount: limit.map { UInt64($0) }))
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let content = try await unpack(archive, into: FilePath(folder.path), bar)
+    let pack: PackID
+    do {
+      pack = try archive.packName(content.unpacked.manifest, chosen: self.pack)
+    } catch let error as PackStoreError {
+      throw Failure(.invalidArgument, error.finding, remedy: "name the pack with --pack", path: file)
+    }
+    guard !dryRun else {
+      bar.finish()
+      return try say(ImportReport(planned: pack, archive, content.unpacked, content.entries))
+    }
+    let store = try Store(at: FilePath(store.store), options: wait.storeOptions)
+    let unpacked = content.unpacked.folder
+    let result = try await store.change(options: transactionOptions) { [adopt] transaction in
+      try transaction.install(folder: unpacked, as: pack, options: .init(adopts: adopt)) {
+        bar.update(Progress(activity: "storing", $0))
+      }
+    }
+    bar.finish()
+    try say(ImportReport(result, archive, content.unpacked), result.notices)
+  }
+
+  /// Entries are listed for a dry run only.
+  private func unpack(
+    _ archive: ForeignArchive, into folder: FilePath, _ bar: ProgressBar
+  ) async throws -> (unpacked: ForeignArchive.Unpacked, entries: [ForeignArchive.Entry]) {
+    let lists = dryRun
+    return try await BlockingExecutor.run {
+      var entries: [ForeignArchive.Entry] = []
+      let unpacked = try archive.unpackForInstall(
+        into: folder, visit: { if lists { entries.append($0) } },
+        progress: {
+          bar.update(Progress(activity: "unpacking", bytesDone: Int(clamping: $0.byteCount), filesDone: $0.fileCount))
+        })
+      return (unpacked, entries)
+    }
+  }
+
+  private func say(_ result: ImportReport, _ notices: [Store.InstallNotice] = []) throws {
+    if !report.quiet {
+      for notice in notices { warn(escaped(notice.description)) }
+      if let notKept = result.notKept, !notKept.isEmpty {
+        warn("the archive says more than a store keeps: \(notKept.map(escaped).joined(separator: ", "))")
+      }
+    }
+    let output = Output()
+    if report.json {
+      try output.json([result])
+    } else if report.isTalkative {
+      try output.lines((result.entries ?? []).map(\.line) + [result.line])
+    }
+    try output.flush()
   }
 }
 
@@ -103,15 +259,92 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
 
 private struct ImportReport: Encodable {
   let pack, outcome: String
-  let from, to: UInt64?
-  let newChunks, newStoredBytes: Int
+  var from, to: UInt64?
+  var newChunks = 0
+  var newStoredBytes = 0
+  var format: String?
+  var files, links: Int?
+  var bytes: UInt64?
+  /// What the archive says and the store does not keep.
+  var notKept: [String]?
+  var entries: [Entry]?
 
-  init(_ pack: Store.PullResult.Pack) {
+  init(_ pack: Store.PullResult.Pack, isDryRun: Bool) {
     self.pack = pack.pack.name
-    outcome = pack.outcome.word
+    outcome = isDryRun && pack.outcome == .updated ? "planned" : pack.outcome.word
     from = pack.from
     to = pack.to
     newChunks = pack.newChunkCount
     newStoredBytes = pack.newStoredByteCount
+    format = "pack"
+  }
+
+  init(_ result: Store.InstallResult, format: String) {
+    pack = result.version.pack.name
+    outcome = result.isUnchanged ? "unchanged" : "updated"
+    to = result.version.number
+    newChunks = result.newChunkCount
+    newStoredBytes = result.newStoredByteCount
+    self.format = format
+    files = result.version.fileCount
+    links = result.version.linkCount
+    bytes = UInt64(clamping: result.version.byteCount)
+  }
+
+  init(_ result: Store.InstallResult, _ archive: ForeignArchive, _ content: ForeignArchive.Unpacked) {
+    self.init(result, format: archive.format.rawValue)
+    notKept = content.manifest?.otherKeys
+  }
+
+  init(
+    planned pack: PackID, _ archive: ForeignArchive, _ content: ForeignArchive.Unpacked,
+    _ entries: [ForeignArchive.Entry]
+  ) {
+    self.pack = pack.name
+    outcome = "planned"
+    format = archive.format.rawValue
+    notKept = content.manifest?.otherKeys
+    let installed = entries.compactMap { entry in content.installedPath(of: entry.path).map { Entry(entry, at: $0) } }
+    self.entries = installed
+    files = installed.count { $0.kind == "file" }
+    links = installed.count { $0.kind == "link" }
+    bytes = installed.reduce(0) { $0 + ($1.bytes ?? 0) }
+  }
+
+  var line: String {
+    let content = "\(formatCount(files ?? 0, "file")), \(formatBytes(Int(clamping: bytes ?? 0)))"
+    return switch outcome {
+    case "planned": "\(pack) would be made of this: \(content)"
+    case "unchanged": "\(pack) is unchanged at version \(to ?? 0)"
+    default: "\(pack) is at version \(to ?? 0): \(content); \(formatBytes(newStoredBytes)) stored"
+    }
+  }
+
+  struct Entry: Encodable {
+    let path, kind: String
+    var bytes: UInt64?
+    var executable: Bool?
+    var target: String?
+
+    init(_ entry: ForeignArchive.Entry, at path: String) {
+      self.path = path
+      switch entry.kind {
+      case .file(let byteCount, let isExecutable):
+        kind = "file"
+        bytes = byteCount
+        executable = isExecutable
+      case .folder: kind = "folder"
+      case .link(let target):
+        kind = "link"
+        self.target = target
+      }
+    }
+
+    var line: String {
+      let size = bytes.map { formatBytes(Int(clamping: $0)) } ?? ""
+      let padding = String(repeating: " ", count: max(10 - size.count, 0))
+      let kind = self.kind + String(repeating: " ", count: max(6 - self.kind.count, 0))
+      return "\(kind)  \(padding)\(size)  \(escaped(path))" + (target.map { " -> \(escaped($0))" } ?? "")
+    }
   }
 }

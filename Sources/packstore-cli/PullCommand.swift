@@ -185,7 +185,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 }
 
 /// Where to pull to. A dry run makes no store that is not there: it compares with an empty one elsewhere.
-private struct PlaceForPull {
+struct PlaceForPull {
   let path: String
   private let temporary: TemporaryFolder?
 

@@ -137,6 +137,23 @@ import Testing
     try run("trust", "device")
   }
 
+  private func foreignArchives() throws {
+    let reader = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Reader").path
+    _ = try playground.shell(
+      """
+      tar cf moved.tar -C moved . && tar czf moved.tgz -C moved . && python3 -m zipfile -c moved.zip moved/ && \
+      python3 -c "import sys; sys.path.insert(0, '\(reader)'); import foreign_archives as f; \
+      sys.stdout.buffer.write(f.asset_pack())" >pack.aar
+      """)
+    try run("import", "foreign", "moved.tar", "--pack", "P")
+    try run("import", "foreign", "moved.tgz", "--pack", "P")
+    try run("import", "foreign", "moved.zip", "--pack", "P")
+    try run("import", "foreign", "moved", "--pack", "P")
+    try run("import", "foreign", "pack.aar", "-q")
+    try run("import", "foreign", "pack.aar", "--dry-run", "-q")
+  }
+
   private func archivesAndDeltas() throws {
     try run("package", "store", "P", "-o", "P.pack", "--key", "key")
     try run("import", "imported", "P.pack")
@@ -146,6 +163,8 @@ import Testing
     try run("import", "applied", "P-2.pack")
     try run("apply", "applied", "P.delta")
     try run("import", "applied", "P.pack")
+    try run("import", "planned", "P.pack", "--dry-run")
+    try foreignArchives()
   }
 
   private func damage() throws {
