@@ -28,7 +28,7 @@ let isJSONWanted = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.conta
 /// One or more lines to standard error. When that fails, there is no place to say so.
 func writeToStandardError(_ text: String) {
   var text = text
-  text.withUTF8 { _ = writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
+  text.withUTF8 { _ = PendingWrites.shared.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
 }
 
 /// `packstore: warning: ...`.
@@ -76,7 +76,7 @@ final class Output: Sendable {
   /// Bytes as they are. Many are not copied.
   func write(_ bytes: Slice<UnsafeMutableRawBufferPointer>) throws {
     try flush()
-    try Self.check(writeAll(UnsafeRawBufferPointer(rebasing: bytes), to: STDOUT_FILENO))
+    try Self.check(PendingWrites.shared.writeAll(UnsafeRawBufferPointer(rebasing: bytes), to: STDOUT_FILENO))
   }
 
   /// Bytes as they are.
@@ -97,30 +97,20 @@ final class Output: Sendable {
 
   private static func empty(_ buffer: inout [UInt8]) throws {
     defer { buffer.removeAll(keepingCapacity: true) }
-    try check(buffer.withUnsafeBytes { writeAll($0, to: STDOUT_FILENO) })
+    try check(buffer.withUnsafeBytes { PendingWrites.shared.writeAll($0, to: STDOUT_FILENO) })
   }
 
   private static func check(_ errorNumber: Int32) throws {
-    guard errorNumber != 0 else { return }
-    throw errorNumber == EPIPE
-      ? BrokenPipe()
-      : Failure(
+    switch errorNumber {
+    case 0: return
+    case EPIPE: throw BrokenPipe()
+    // What the command has done by then stays done: it does not say that nothing was.
+    case ECANCELED: throw Failure(.cancelled, "cancelled in the middle of a write to standard output")
+    default:
+      throw Failure(
         FailureCode(systemError: errorNumber), "cannot write to standard output: \(systemErrorText(errorNumber))")
-  }
-}
-
-/// Returns 0 or an error number.
-private func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
-  var rest = bytes[...]
-  while !rest.isEmpty {
-    let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-    if written >= 0 {
-      rest = rest.dropFirst(written)
-    } else if errno != EINTR {
-      return errno
     }
   }
-  return 0
 }
 
 // MARK: - JSON

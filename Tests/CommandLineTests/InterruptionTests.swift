@@ -152,6 +152,31 @@ import Testing
     #expect(try playground.packstore("verify", "store", "--deep", "-q").status == 0)
   }
 
+  /// A reader that does not read holds back whatever is written to it. One signal ends that all the same, also when errors
+  /// go the same way.
+  @Test(
+    arguments: [SIGINT, SIGTERM],
+    [["cat", "store", "large"], ["ls", "store", "-R", "--json"], ["ls", "store", "-Rl"]])
+  func aSignalEndsAWriteThatWaits(number: Int32, arguments: [String]) throws {
+    try playground.write(noise(4_000_000), to: "folder/large")
+    let name = String(repeating: "name", count: 50)
+    for number in 0..<800 { try playground.write("", to: "folder/\(number)-\(name)") }
+    try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+    for mergesErrors in [false, true] {
+      let pipe = Pipe()
+      let process = try playground.start(
+        arguments, output: pipe.fileHandleForWriting, errors: mergesErrors ? pipe.fileHandleForWriting : .nullDevice)
+      // Until nothing more fits: then the program waits, or is about to.
+      var state = pollfd(fd: pipe.fileHandleForWriting.fileDescriptor, events: Int16(POLLOUT), revents: 0)
+      while process.isRunning, poll(&state, 1, 0) == 1 { sched_yield() }
+      #expect(process.isRunning)
+      kill(process.processIdentifier, number)
+      process.waitUntilExit()
+      #expect(process.terminationReason == .exit && process.terminationStatus == 130)
+      withExtendedLifetime(pipe) {}
+    }
+  }
+
   @Test(.enabled(if: canMountPrivately, "needs user namespaces"))
   func fullDiskLeavesTheStoreAsItWas() throws {
     try playground.makeFolder("disk")
