@@ -86,7 +86,8 @@ extension Store {
     public let lostVersionCount: Int
     public let lostPackCount: Int
 
-    /// What was stored again, at most the first 1,000.
+    /// Assets that were damaged and are whole again, at most the first 1,000. Those that lay whole in a damaged file, and
+    /// were stored again for that, are not among them.
     public let healings: [Healing]
     public let healedAssetCount: Int
 
@@ -211,7 +212,7 @@ private struct RepairObserver {
         .init(
           pack: pack, version: note.version == 0 ? nil : note.version, asset: asset,
           unnamedAssetCount: Int(clamping: note.unnamed_count), isOfAttributes: note.attributes))
-    } else if !note.lost, healings.count < Self.limit {
+    } else if !note.lost, !note.moved, healings.count < Self.limit {
       healings.append(
         .init(pack: pack, version: note.version, asset: asset ?? "", origin: String(cString: note.origin)))
     }

@@ -81,6 +81,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     if report.json {
       try output.json(RepairReport(result, site, isDryRun: dryRun))
     } else {
+      if report.isTalkative { try output.lines(healings(result)) }
+      try output.flush()  // what is lost comes last, where it is seen
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
       if report.isTalkative { try output.lines(text(result) + (site.map(text) ?? [])) }
     }
@@ -114,11 +116,13 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
       + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
   }
 
+  private func healings(_ result: Store.RepairResult) -> [String] {
+    result.healings.map { escaped("healed: \($0.pack)@\($0.version) \($0.asset), from \($0.origin)") }
+  }
+
   private func text(_ result: Store.RepairResult) -> [String] {
     if result.wasWhole { return ["the store is whole: nothing to repair"] }
-    var lines = result.healings.map {
-      escaped("healed: \($0.pack)@\($0.version) \($0.asset), from \($0.origin)")
-    }
+    var lines: [String] = []
     if result.isRebuilt {
       lines.append("the index was lost: priorities, dates, pins and which versions are current are guessed")
     }

@@ -102,6 +102,35 @@ import Testing
     #expect(try isIntact())
   }
 
+  /// What shares a file with the damage, and is whole, is neither lost nor healed; what is lost is said last.
+  @Test func onlyWhatWasDamagedIsReported() throws {
+    for number in 0..<120 { try playground.write(noise(3_000, seed: UInt64(number)), to: "folder/small/\(number)") }
+    try add()
+    _ = try damage()
+    _ = try playground.shell("cp -R store copy; cp -R store dry")
+    let dry = try playground.packstore("repair", "dry", "--dry-run", "--json").json
+    // The noise of one file: nothing else in its segment is hurt.
+    let victim = try #require((dry["lost"] as? [NSDictionary])?.compactMap { $0["asset"] as? String }.first)
+    for report in [dry, try playground.packstore("repair", "store", "--json").json] {
+      #expect(report["healed_assets"] as? Int == 0 && (report["healed"] as? [NSDictionary])?.isEmpty == true)
+      let lost = (report["lost"] as? [NSDictionary])?.compactMap { $0["asset"] as? String }
+      #expect(lost == [victim], "\(report)")
+    }
+    let run = try playground.shell("packstore repair copy 2>&1")
+    let kept = try #require(run.lines.firstIndex { $0.hasPrefix("kept ") })
+    let asset = try #require(run.lines.firstIndex { $0 == "packstore: lost: Tutorial@3 \(victim)" })
+    #expect(kept > asset && run.lines.last?.hasPrefix("packstore: lost 1 asset") == true, "\(run.output)")
+    #expect(run.lines.count < 6, "\(run.output)")
+    let healed = try playground.shell(
+      """
+      packstore add whole folder --pack Tutorial -q
+      rm -r store; mv dry store; packstore repair store --from whole --json
+      """)
+    #expect(healed.status == 0, "\(healed.errors)")
+    let assets = try #require(healed.json["healed"] as? [NSDictionary]).compactMap { $0["asset"] as? String }
+    #expect(assets == [victim])
+  }
+
   @Test func healedFromACopy() throws {
     _ = try damage()
     let run = try playground.packstore("repair", "store", "--from", "backup")

@@ -126,9 +126,10 @@ PKS_MUST_CHECK pks_status pks_snapshot_verify(
 
 // MARK: - Repair
 
-/// What became of something that a repair found damaged. All text is on loan until the callback returns.
+/// What became of something that a repair found damaged, or in a damaged file. All text is on loan until the callback returns.
 typedef struct pks_repair_note {
-  bool lost;  ///< or else healed: its bytes were found, and stored again
+  bool lost;   ///< or else its bytes were found, and stored again
+  bool moved;  ///< it was not damaged itself: its bytes lay whole in a file that is
   const char *pack;
   uint64_t version;     ///< as it was numbered; 0: all of the pack
   const char *asset;    ///< path, NOT NUL-terminated; NULL: all of the version
@@ -136,7 +137,7 @@ typedef struct pks_repair_note {
   /// without `asset`: assets of the version that are lost, whose paths are not known; 0: the version itself is
   uint64_t unnamed_count;
   bool attributes;     ///< not the version, but its attributes: it goes on without
-  const char *origin;  ///< healed: where the bytes were, in English, or the path of a donor
+  const char *origin;  ///< not lost: where the bytes were, in English, or the path of a donor
 } pks_repair_note;
 
 typedef enum pks_repair_phase {
@@ -175,7 +176,7 @@ typedef struct pks_repair_totals {
   uint64_t fault_count;  ///< that were found at first; 0 when the store could not even be opened
   uint64_t segment_count, damaged_segment_count;
   uint64_t pack_count, version_count;  ///< kept
-  uint64_t healed_asset_count;         ///< of all versions, those of which bytes were stored again from another place
+  uint64_t healed_asset_count;         ///< of all versions, those that were damaged and are whole again
   uint64_t lost_asset_count;           ///< of current versions
   uint64_t lost_version_count;         ///< older ones, dropped because something of them is nowhere
   uint64_t lost_pack_count;

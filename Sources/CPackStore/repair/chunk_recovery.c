@@ -84,6 +84,8 @@ static pks_status read_any_copy(
 // MARK: - Chunks
 
 static const char base_origin[] = "segments that are whole";
+static const char intact_origin[] = "intact parts of damaged segments";
+static const char index_origin[] = "the index as it was";
 
 /// The bytes of a chunk in `salvage->bytes`; `*origin` is NULL when it is nowhere. A map asset is laid out in one piece,
 /// be some of its chunks whole or not: then the base is an origin, too.
@@ -93,10 +95,10 @@ static pks_status get_chunk(
   *origin = base_origin;
   pks_status status = read_any_copy(salvage, salvage->base, want->id, PKS__SEGMENT_DATA, &salvage->bytes, error);
   if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
-  *origin = "intact parts of damaged segments";
+  *origin = intact_origin;
   status = read_intact(salvage, want->id, &salvage->bytes, error);
   if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
-  *origin = "the index as it was";
+  *origin = index_origin;
   status = read_indexed(salvage, want, error);
   if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
   for (uint32_t i = 0; i < salvage->donor_count; i++) {
@@ -117,6 +119,18 @@ pks_status pks__chunk_recovery_has(
   return status;
 }
 
+/// Whether the asset was damaged at this chunk, or lay whole in a file that is damaged elsewhere. Of what the index does
+/// not tell the place, what lies in an intact part is taken for whole. Uses `salvage->bytes`.
+static pks_status was_damaged(
+  pks__chunk_recovery *salvage, const pks__chunk_want *want, const char *origin, bool *damaged, pks_error *error
+) {
+  *damaged = origin != intact_origin && origin != index_origin;
+  if (origin != intact_origin || !salvage->index || salvage->rank == PKS_ANY_PACK) { return PKS_OK; }
+  pks_status status = read_indexed(salvage, want, error);
+  *damaged = !status && !fits(salvage, want->id, &salvage->bytes);
+  return status;
+}
+
 static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   pks__chunk_recovery *salvage = context;
   const char *origin;
@@ -127,8 +141,11 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
     return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
   }
   memcpy(out, salvage->bytes.bytes, want->length);
-  if (origin != base_origin) { salvage->healed(salvage->context, want->path, want->path_length, origin); }
-  return PKS_OK;
+  if (origin == base_origin) { return PKS_OK; }
+  bool damaged;
+  status = was_damaged(salvage, want, origin, &damaged, error);
+  if (!status) { salvage->healed(salvage->context, want->path, want->path_length, origin, damaged); }
+  return status;
 }
 
 pks__chunk_fetch pks__chunk_recovery_fetch(pks__chunk_recovery *salvage) {

@@ -31,8 +31,9 @@ typedef struct pks__chunk_recovery {
   uint32_t donor_count;
   uint32_t rank;  ///< pack under way, in `index`; PKS_ANY_PACK: its paths mean something else there, or nothing
   const pks__catalog_rebuild *draft;  ///< has pages, too; NULL: none
-  /// Told of the origin of each chunk that is fetched: text for people, static or a donor's path.
-  void (*healed)(void *context, const char *path, size_t path_length, const char *origin);
+  /// Told of the origin of each chunk that is fetched: text for people, static or a donor's path. `damaged`: the asset
+  /// was, at this chunk; otherwise it lay whole in a file that is damaged elsewhere.
+  void (*healed)(void *context, const char *path, size_t path_length, const char *origin, bool damaged);
   void *context;
   pks__scratch bytes;  ///< of the chunk under way
 } pks__chunk_recovery;

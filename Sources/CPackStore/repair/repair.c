@@ -97,7 +97,7 @@ static pks_status open_stores(pks__repair *repair, const char *path, pks_error *
   options.read_only = false;
   pks_status status = pks__store_open_parts(&repair->store, path, &options, error);
   if (!status && !repair->store->may_write) {
-    status = pks__fail(error, PKS_READ_ONLY, "the store's directory may not be written", path, PKS_NO_OFFSET);
+    status = pks__fail(error, PKS_READ_ONLY, "the directory of the store may not be written", path, PKS_NO_OFFSET);
     if (error) { error->system_error = repair->store->write_failure; }
   }
   options.read_only = true;
@@ -159,19 +159,26 @@ static pks_status open_base(pks__repair *repair, pks_error *error) {
   return pks__snapshot_create(&repair->txn->base, repair->store, &generation, staging->folder, error);
 }
 
-static void note_healed(void *context, const char *path, size_t length, const char *origin) {
+static void note_healed(void *context, const char *path, size_t length, const char *origin, bool damaged) {
   pks__repair *repair = context;
-  bool same = repair->healed_origin == origin && repair->healed_length == length
-    && memcmp(repair->healed_path, path, length) == 0;
-  if (same) { return; }
   bool same_path =
     repair->healed_origin && repair->healed_length == length && memcmp(repair->healed_path, path, length) == 0;
-  repair->totals.healed_asset_count += !same_path;
+  if (same_path && repair->healed_origin == origin && repair->healed_damaged == damaged) { return; }
+  if (!same_path) { repair->healed_counted = false; }
+  repair->totals.healed_asset_count += damaged && !repair->healed_counted;
+  repair->healed_counted = repair->healed_counted || damaged;
+  repair->healed_damaged = damaged;
   repair->healed_origin = origin;
   repair->healed_length = length;
   memcpy(repair->healed_path, path, length);
   pks_repair_note note = {
-    .pack = repair->pack, .version = repair->version, .asset = path, .asset_length = length, .origin = origin};
+    .moved = !damaged,
+    .pack = repair->pack,
+    .version = repair->version,
+    .asset = path,
+    .asset_length = length,
+    .origin = origin,
+  };
   if (repair->request->note) { repair->request->note(repair->request->context, &note); }
 }
 

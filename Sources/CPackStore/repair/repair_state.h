@@ -57,6 +57,8 @@ typedef struct pks__repair {
   char *healed_path;  ///< the last that was told
   size_t healed_length;
   const char *healed_origin;
+  bool healed_damaged;
+  bool healed_counted;  ///< the asset is among the totals
 } pks__repair;
 
 #endif
