@@ -18,17 +18,30 @@ public struct DeliveryError: Error, Hashable, Sendable {
   /// What to do about it, where what ``code`` suggests is of no help.
   package var specificRemedy: String?
 
+  /// A limit of the caller's that ended the pull, and that may be raised.
+  package enum Limit: String, CaseIterable, Sendable {
+    case metadata, redirects, privateRedirects, answer, rate, root
+  }
+
+  package var limit: Limit?
+
+  /// With ``Code/otherKey``: the origin that the store trusts at the place.
+  package var trustedOrigin: Store.Origin?
+
   /// The pack concerned.
   package var pack: PackID?
 
   /// Names of packs that may have been meant.
   package var suggestions: [String] = []
 
-  package init(_ code: Code, _ reason: String, at location: String? = nil, offset: UInt64? = nil) {
+  package init(
+    _ code: Code, _ reason: String, at location: String? = nil, offset: UInt64? = nil, limit: Limit? = nil
+  ) {
     self.code = code
     self.reason = reason
     self.location = location
     self.offset = offset
+    self.limit = limit
   }
 }
 
@@ -116,17 +129,23 @@ extension DeliveryError: CustomStringConvertible {
 
   /// What and where.
   public var finding: String {
-    guard let location, !reason.contains("'\(location)'") else { return reason }
-    return "\(reason) at \(location)" + (offset.map { ", byte \($0)" } ?? "")
+    let place = location.flatMap { reason.contains("'\($0)'") ? nil : $0 }
+    switch (place, offset) {
+    case (nil, nil): return reason
+    case (nil, let offset?): return "\(reason) at byte \(offset)"
+    case (let place?, let offset): return "\(reason) at \(place)" + (offset.map { ", byte \($0)" } ?? "")
+    }
   }
 
   /// What to do about it, in terms of this library; nil where the finding says it all.
   public var remedy: String? {
     if let specificRemedy { return specificRemedy }
+    if let limit { return remedy(for: limit) }
     return switch code {
     case .noHTTP: "build PackStore with its trait Delivery, or pull from a folder or an archive"
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
     case .unreachable: "try again later; what came so far is kept"
+    case .badResponse: "try again later; if it stays so, tell the publisher of the site"
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if it stays so, tell the publisher of the site"
     case .newerFormat: "update PackStore"
@@ -138,6 +157,17 @@ extension DeliveryError: CustomStringConvertible {
     case .tooOld: "try again later, or ask the publisher"
     case .expired: "ask the publisher for a newer one"
     default: nil
+    }
+  }
+
+  private func remedy(for limit: Limit) -> String {
+    switch limit {
+    case .metadata: "raise PullOptions.limits.metadataByteLimit, if you believe that it needs so much"
+    case .redirects: "raise PullOptions.limits.redirectLimit, if you believe that so many are meant"
+    case .privateRedirects: "set PullOptions.limits.allowsPrivateRedirects, if you believe that it is meant"
+    case .answer: "try again later, or raise PullOptions.limits.answerLimit; what came so far is kept"
+    case .rate: "try again later, or lower PullOptions.limits.minimumByteRate; what came so far is kept"
+    case .root: "try again later, or raise PullOptions.limits.rootLimit"
     }
   }
 }

@@ -15,9 +15,24 @@ extension PackStoreError {
 
   /// A version is not kept: those that are.
   package static func notKept(_ number: UInt64, of pack: PackID, among versions: [PackVersion]) -> Self {
+    naming(versions, of: pack, "\(pack)@\(number) is not kept")
+  }
+
+  /// No version was current before this one, of those that are kept.
+  package static func noneBefore(_ version: PackVersion, among versions: [PackVersion]) -> Self {
+    naming(versions, of: version.pack, "no version before \(version) is kept")
+  }
+
+  /// The pack was removed, and versions of it are kept.
+  static func removed(_ pack: PackID, keeping versions: [PackVersion]) -> Self {
+    var error = naming(versions, of: pack, "the pack '\(pack)' was removed")
+    error.specificRemedy = "roll back to a kept version first"
+    return error
+  }
+
+  private static func naming(_ versions: [PackVersion], of pack: PackID, _ finding: String) -> Self {
     let kept = versions.map(\.number).sorted()
-    var error = Self(
-      .notFound, "\(pack)@\(number) is not kept; kept: \(listed(kept.map(String.init)))")
+    var error = Self(.notFound, "\(finding); kept: \(listed(kept.map(String.init)))")
     error.suggestions = kept.prefix(10).map { "\(pack)@\($0)" }
     error.pack = pack
     return error

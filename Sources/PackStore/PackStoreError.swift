@@ -21,11 +21,13 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   /// What went wrong, in a few English words.
   public var reason: String
 
-  /// The file, folder, asset or pack concerned. Of a read that failed, the store's file, then `, asset ` and the
-  /// asset's path.
+  /// The file, folder, asset or pack concerned; of a read that failed, the store's file.
   public var file: String?
 
-  /// Where in the file, in bytes; where ``file`` names an asset as well, in the store's file.
+  /// Of a read that failed, the path of the asset that lies in ``file``.
+  public var asset: String?
+
+  /// Where in ``file``, in bytes.
   public var offset: UInt64?
 
   /// Why the system refused.
@@ -66,15 +68,44 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
     self.systemError = systemError
   }
 
+  /// What stands between a store's file and the asset that lies in it.
+  private static let assetLink = ", asset "
+
   init(_ error: UnsafePointer<pks_error>) {
     let error = error.pointee
-    let file = withUnsafeBytes(of: error.file) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     self.init(Code(error.status), String(cString: error.text ?? pks_status_name(error.status)))
-    self.file = file.isEmpty ? nil : file
+    withUnsafeBytes(of: error.file) { bytes in
+      let name = bytes.prefix { $0 != 0 }
+      let assetOffset = Int(error.asset_offset)
+      let hasAsset = assetOffset > Self.assetLink.utf8.count && assetOffset <= name.count
+      let file = hasAsset ? name.prefix(assetOffset - Self.assetLink.utf8.count) : name
+      self.file = file.isEmpty ? nil : String(decoding: file, as: UTF8.self)
+      asset = hasAsset ? String(decoding: name.dropFirst(assetOffset), as: UTF8.self) : nil
+    }
     systemError = error.system_error == 0 ? nil : Errno(rawValue: error.system_error)
     offset = error.offset == UInt64.max ? nil : error.offset
     neededByteCount = code == .noSpace && error.needed > 0 ? error.needed : nil
     holder = code == .busy && error.needed > 0 ? error.needed : nil
+  }
+}
+
+extension PackStoreError {
+  /// Decodes what this version or an earlier one encoded: lists that an earlier one did not have are empty.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    code = try values.decode(Code.self, forKey: .code)
+    reason = try values.decode(String.self, forKey: .reason)
+    file = try values.decodeIfPresent(String.self, forKey: .file)
+    asset = try values.decodeIfPresent(String.self, forKey: .asset)
+    offset = try values.decodeIfPresent(UInt64.self, forKey: .offset)
+    systemError = try values.decodeIfPresent(Errno.self, forKey: .systemError)
+    neededByteCount = try values.decodeIfPresent(UInt64.self, forKey: .neededByteCount)
+    holder = try values.decodeIfPresent(UInt64.self, forKey: .holder)
+    notices = try values.decodeIfPresent([Store.InstallNotice].self, forKey: .notices) ?? []
+    specificRemedy = try values.decodeIfPresent(String.self, forKey: .specificRemedy)
+    topic = try values.decodeIfPresent(Topic.self, forKey: .topic)
+    pack = try values.decodeIfPresent(PackID.self, forKey: .pack)
+    suggestions = try values.decodeIfPresent([String].self, forKey: .suggestions) ?? []
   }
 }
 
@@ -180,12 +211,12 @@ extension PackStoreError: CustomStringConvertible {
   /// The reason with the name of what it is about.
   private var placedReason: String {
     guard let file else { return reason }
-    if let offset {
-      // The offset is in the store's file, which comes first; no name of such a file looks like this.
-      guard let asset = file.firstRange(of: ", asset ") else { return "\(reason) in \(file) at byte \(offset)" }
-      return "\(reason) in \(file[..<asset.lowerBound]) at byte \(offset)\(file[asset.lowerBound...])"
+    let assetPart = asset.map { Self.assetLink + $0 } ?? ""
+    if let offset { return "\(reason) in \(file) at byte \(offset)\(assetPart)" }
+    if asset != nil { return "\(reason) in \(file)\(assetPart)" }
+    if code == .corrupt, !reason.hasPrefix("the file "), !reason.hasPrefix("the directory ") {
+      return "\(reason) in \(file)"
     }
-    if code == .corrupt { return "\(reason) in \(file)" }
     if reason.contains("'\(file)'") { return reason }
     // The core's texts do not change: "the folder holds what cannot be stored" is about the folder 'Assets'.
     if let subject = reason.prefixMatch(
@@ -217,7 +248,7 @@ extension PackStoreError: CustomStringConvertible {
     case .newerFormat: "update PackStore"
     case .otherDraft:
       "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
-    case .purged: "fetch the pack again"
+    case .purged: "call Store.repair, then install or pull the pack again"
     default: nil
     }
   }

@@ -125,15 +125,18 @@ public struct Transaction: ~Copyable {
     try naming(pack, version) { try check { pks_txn_pin(pointer, pack.name, version, $0) } }
   }
 
-  /// Says which packs there are where one is not, and which versions are kept.
+  /// Says which packs there are where one is not, and which versions are kept, be it of a pack that was removed.
   private func naming(_ pack: PackID, _ version: UInt64? = nil, _ body: () throws -> Void) throws {
     do {
       try body()
     } catch let error as PackStoreError where error.code == .notFound {
-      let kept = versions(of: pack)
-      guard !kept.isEmpty else { throw PackStoreError.noPack(pack, among: packs.map(\.id)) }
-      guard let version else { throw error }
-      throw PackStoreError.notKept(version, of: pack, among: kept)
+      let kept = keptVersions(of: pack)
+      guard !kept.isEmpty else { throw PackStoreError.noPack(pack, among: (packs + removedPacks).map(\.id)) }
+      if let version, !kept.contains(where: { $0.number == version }) {
+        throw PackStoreError.notKept(version, of: pack, among: kept)
+      }
+      throw removedPacks.contains { $0.id == pack }
+        ? PackStoreError.removed(pack, keeping: kept) : PackStoreError.noneBefore(kept[0], among: kept)
     }
   }
 
@@ -164,11 +167,23 @@ public struct Transaction: ~Copyable {
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Store.Pack] { (0..<pks_txn_pack_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, $0)) } }
 
+  /// The packs that will have been removed but keep their history, in no particular order.
+  public var removedPacks: [Store.Pack] {
+    let count = pks_txn_pack_count(pointer)
+    return (0..<pks_txn_removed_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, count + $0)) }
+  }
+
   /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such
   /// pack.
-  public func versions(of id: PackID) -> [PackVersion] {
-    guard let index = (0..<pks_txn_pack_count(pointer)).first(where: { Store.Pack(pks_txn_pack(pointer, $0)).id == id })
-    else {
+  public func versions(of id: PackID) -> [PackVersion] { versions(of: id, amongFirst: pks_txn_pack_count(pointer)) }
+
+  /// The same, also of a pack that was removed and keeps its history.
+  private func keptVersions(of id: PackID) -> [PackVersion] {
+    versions(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer))
+  }
+
+  private func versions(of id: PackID, amongFirst packCount: UInt32) -> [PackVersion] {
+    guard let index = (0..<packCount).first(where: { Store.Pack(pks_txn_pack(pointer, $0)).id == id }) else {
       return []
     }
     let count = pks_txn_pack(pointer, index).version_count
@@ -223,7 +238,12 @@ final class TransactionHold {
   init(of store: Store, options: Transaction.Options) throws {
     var options = options.core
     var pointer: OpaquePointer?
-    try check { pks_txn_begin(&pointer, store.pointer, &options, $0) }
+    do {
+      try check { pks_txn_begin(&pointer, store.pointer, &options, $0) }
+    } catch var error as PackStoreError where error.code == .readOnly {
+      error.file = store.path.string
+      throw error
+    }
     self.store = store
     self.pointer = pointer
   }

@@ -104,6 +104,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     guard links == .follow || !unsafeLinks else { throw ValidationError("--unsafe-links needs '--links follow'") }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard !folder.isEmpty else { throw ValidationError("the name of the folder to add is empty") }
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
@@ -118,18 +119,22 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let result: Store.InstallResult
+    let result: Store.InstallResult, before: Store.Origin?
     do {
-      result = try await store.change(options: transactionOptions) { [folder, pack, installOptions] transaction in
-        try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
+      (result, before) = try await store.change(options: transactionOptions) {
+        [folder, pack, installOptions] transaction in
+        let before = (transaction.packs + transaction.removedPacks).first { $0.id == pack }?.origin
+        let result = try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
           bar.update(Progress(activity: "storing", $0))
         }
+        return (result, before)
       }
     } catch let error as PackStoreError {
       bar.finish()
       throw explain(error, store)
     }
     let duration = clock.now - start
+    let adoptedOrigin = before == .local ? nil : before
 
     bar.finish()
     if !report.quiet {
@@ -137,9 +142,9 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     }
     let output = Output()
     if report.json {
-      try output.json(AddReport(result, duration))
+      try output.json(AddReport(result, adoptedFrom: adoptedOrigin, duration))
     } else if report.isTalkative {
-      try output.lines(summary(result, duration))
+      try output.lines(summary(result, adoptedFrom: adoptedOrigin, duration))
     }
     try output.flush()
   }
@@ -181,15 +186,19 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
       pack: pack)
   }
 
-  private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {
+  private func summary(
+    _ result: Store.InstallResult, adoptedFrom origin: Store.Origin?, _ duration: Duration
+  ) -> [String] {
     let version = result.version
+    let adoption = origin.map { ["\(version.pack) is taken over from \($0.id): its history is gone"] } ?? []
     let mapped = result.mappedCount == 0 ? [] : ["  mapped  \(mappedSummary(result))"]
     guard !result.isUnchanged else {
-      return ["\(version.pack) is unchanged at version \(version.number)"] + (result.relaidCount > 0 ? mapped : [])
+      let what = origin == nil ? "\(version.pack) is" : "its content is"
+      return adoption + ["\(what) unchanged at version \(version.number)"] + (result.relaidCount > 0 ? mapped : [])
     }
     let saved = max(version.byteCount - result.newStoredByteCount, 0)
     let chunks = "\(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))"
-    return [
+    return adoption + [
       "\(version.pack) is at version \(version.number)",
       "  assets  \(assetCounts(files: version.fileCount, links: version.linkCount, folders: version.folderCount))",
       "  size    \(formatBytes(version.byteCount))",
@@ -218,8 +227,11 @@ private struct AddReport: Encodable {
   let mapped, relaid, mappedNewBytes: Int
   let seconds: Double
   let notices: [NoticeReport]
+  /// The origin that the pack had.
+  let adoptedFrom: String?
 
-  init(_ result: Store.InstallResult, _ duration: Duration) {
+  init(_ result: Store.InstallResult, adoptedFrom origin: Store.Origin?, _ duration: Duration) {
+    adoptedFrom = origin?.id
     pack = result.version.pack.name
     version = result.version.number
     unchanged = result.isUnchanged

@@ -1,48 +1,90 @@
 import PackDelivery
 import PackStore
 
-// What a person at a terminal does about an error. The libraries speak of their API, which is no help here.
+// What a person at a terminal does about an error. The libraries speak of their API, which is no help here; and the
+// command knows the names that its remedy takes.
+
+extension DeliveryError.Limit {
+  /// Whether the same command fails again for as long as its options are the same.
+  var isFinal: Bool { self == .metadata || self == .redirects || self == .privateRedirects }
+}
+
+extension Failure.Facts {
+  fileprivate var storeName: String { store ?? site ?? "STORE" }
+  fileprivate var siteName: String { site ?? store ?? "SITE" }
+}
 
 extension PackStoreError {
   /// The command or option that helps.
-  var advice: String? {
+  ///
+  /// - Parameter subject: what the command is about.
+  func advice(about subject: Failure.Facts) -> String? {
     switch topic {
-    case .damagedRoot: "run 'packstore repair SITE' with the key that signed it"
+    case .damagedRoot: "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it"
     case .lostRoot:
-      "run 'packstore publish', naming its product with --product and saying with --expires or --no-expires how long it counts"
-    case nil: specificRemedy ?? commandAdvice ?? (code == .refused ? nil : remedy)
+      "say again what it said, with '--product NAME', and '--expires DAYS' or '--no-expires': 'packstore publish' and"
+        + " 'packstore repair' take these options"
+    case nil: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
   }
 
   /// Nil where the library's own words will do.
-  private var commandAdvice: String? {
+  private func commandAdvice(about subject: Failure.Facts) -> String? {
+    let store = subject.storeName
     switch code {
-    case .busy: "\(holder.map { "wait for process \($0)" } ?? "try again later"), or leave out --no-wait"
-    case .conflict: "run the command again"
-    case .held: "run 'packstore unpin' to let it move again"
-    case .otherOrigin: "see 'packstore trust'; --adopt takes the pack over"
-    case .downgrade: "--downgrade takes it all the same"
+    case .busy: return "\(holder.map { "wait for process \($0)" } ?? "try again later"), or leave out --no-wait"
+    case .conflict: return "run the command again"
+    case .held:
+      let pack = (self.pack ?? concernedPack ?? subject.pack)?.name ?? "PACK"
+      return "run 'packstore unpin \(store) \(pack)' to let it move again"
+    case .otherOrigin: return "see 'packstore trust \(store)'; --adopt takes the pack over"
+    case .downgrade: return "--downgrade takes it all the same"
     case .isSite:
-      "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged"
-    case .corrupt: "run 'packstore verify', then 'packstore repair'"
-    default: nil
+      return "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is"
+        + " damaged"
+    case .corrupt: return repairAdvice(for: store)
+    case .purged: return "\(repairAdvice(for: store)); then add or pull the pack again"
+    default: return nil
     }
+  }
+
+  /// The pack that ``file`` names. A conflict may also be about the store's control file.
+  var concernedPack: PackID? {
+    let isAboutPack =
+      code == .held || code == .otherOrigin || code == .downgrade || (code == .conflict && file != "CONTROL")
+    return isAboutPack ? file.flatMap { try? PackID(validating: $0) } : nil
   }
 }
 
 extension DeliveryError {
   /// The command or option that helps.
-  var advice: String? { commandAdvice ?? remedy }
+  ///
+  /// - Parameter subject: what the command is about.
+  func advice(about subject: Failure.Facts) -> String? { commandAdvice(about: subject) ?? remedy }
 
   /// Nil where the library's own words will do.
-  private var commandAdvice: String? {
+  private func commandAdvice(about subject: Failure.Facts) -> String? {
+    if let limit { return advice(limit) }
     switch code {
-    case .noHTTP: "run 'make release', which builds the program with HTTP and TLS, or pull from a folder"
-    case .badResponse where specificRemedy != nil: "raise --metadata-limit, if you believe that it needs so much"
-    case .tooOld: "try again later, or allow more with --max-age"
-    case .notSigned: "--allow-unsigned takes it"
-    case .otherKey: "ask the publisher; 'packstore trust STORE forget ID' forgets what is trusted"
-    default: nil
+    case .noHTTP: return "run 'make release', which builds the program with HTTP and TLS, or pull from a folder"
+    case .tooOld: return "try again later, or allow more with --max-age"
+    case .notSigned: return "--allow-unsigned takes it"
+    case .otherKey:
+      guard let trustedOrigin else { return "compare --trust with what the publisher says" }
+      return "ask the publisher; 'packstore trust \(subject.storeName) forget \(trustedOrigin.id)' forgets what is"
+        + " trusted"
+    default: return nil
+    }
+  }
+
+  private func advice(_ limit: Limit) -> String {
+    switch limit {
+    case .metadata: "raise --metadata-limit, if you believe that it needs so much"
+    case .redirects: "raise --redirects, if you believe that so many are meant"
+    case .privateRedirects: "--allow-private-redirects follows it, if you believe that it is meant"
+    case .answer: "try again later, or raise --answer-limit; what came so far is kept"
+    case .rate: "try again later, or lower --min-rate; what came so far is kept"
+    case .root: "try again later, or raise --root-limit"
     }
   }
 }

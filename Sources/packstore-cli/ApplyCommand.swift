@@ -55,6 +55,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
+    try PackFileKind.require(.delta, at: file, store: store.store, for: "apply")
     let delta = try DeltaFile(FilePath(file))
     let trust = try chooseTrust(for: delta)
     var storeOptions = Store.Options.existing

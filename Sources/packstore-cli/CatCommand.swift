@@ -33,9 +33,9 @@ struct Cat: ParsableCommand, CommandWithSubject {
 
   func run() throws {
     let snapshot = try store.openForReading().makeSnapshot()
-    let asset = try snapshot.find(path, in: pack.pack)
+    let asset = try snapshot.find(normalizedPath(path), in: pack.pack)
+    try requireFile(asset)
     var rest = try range?.clamped(to: asset) ?? 0..<asset.byteCount
-    if asset.kind != .file { _ = try asset.contents(range: 0..<0) }  // says what it is
 
     let output = Output()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(rest.count, Self.bufferSize), alignment: 64)
@@ -48,6 +48,23 @@ struct Cat: ParsableCommand, CommandWithSubject {
       rest = next.upperBound..<rest.upperBound
     }
     try output.flush()
+  }
+
+  private func requireFile(_ asset: borrowing Snapshot.Asset) throws {
+    let name = escaped(asset.path)
+    switch asset.kind {
+    case .folder:
+      throw Failure(
+        .wrongKind, "'\(name)' is a folder", remedy: "list it with 'packstore ls \(escaped(store.store)) \(name)'",
+        path: asset.path)
+    case .link:
+      throw Failure(
+        .wrongKind, "'\(name)' is a link to '\(escaped(try asset.linkTarget()))'", remedy: "name the file itself",
+        path: asset.path)
+    case .file:
+      guard path.hasSuffix("/") else { return }
+      throw Failure(.wrongKind, "'\(name)' is a file, not a folder", remedy: "leave out the '/'", path: asset.path)
+    }
   }
 }
 

@@ -88,6 +88,11 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
     let source = try openStore(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
     let snapshot = try source.makeSnapshot()
     let (old, new) = try (from.find(in: snapshot), target.find(in: snapshot))
+    guard old.number != new.number else {
+      throw Failure(
+        .usage, "both versions are \(old)", remedy: "a delta leads from one version to another: name two",
+        pack: from.pack)
+    }
     let file = try outputFile(output, force: force)
     let key = unsigned ? nil : try self.key.open(quiet: report.quiet)
     var options = Store.DeltaOptions()

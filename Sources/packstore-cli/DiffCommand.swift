@@ -28,8 +28,12 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
+    guard operands.count >= 2 else {
+      throw ValidationError(
+        "what is '\(escaped(operands.first ?? ""))' to be compared with? Name two versions of a store, or two folders")
+    }
     guard operands.count == 2 || operands.count == 3 && store == nil else {
-      throw ValidationError("diff takes two operands and a store, before them or with --store, or two folders")
+      throw ValidationError("diff compares two: name two versions of one store, or two folders")
     }
     if storePath == nil, let version = operands.first(where: { $0.contains("@") && !$0.contains("/") }) {
       throw ValidationError("which store is '\(escaped(version))' in? Name it first, or with --store")

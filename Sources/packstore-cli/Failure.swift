@@ -8,6 +8,8 @@ struct Failure: Error {
   var finding: String
   /// What to do about it, in terms of commands and options.
   var remedy: String?
+  /// Whether the same command may succeed later although its user changes nothing.
+  var canRetry: Bool
   var facts = Facts()
 
   /// What the failure is about, exactly, for programs.
@@ -37,6 +39,7 @@ struct Failure: Error {
     self.code = code
     self.finding = finding
     self.remedy = remedy
+    canRetry = code.canRetry
     facts.path = path
     facts.pack = pack
   }
@@ -47,24 +50,27 @@ struct Failure: Error {
 
 extension Failure {
   /// The library's error with the command or option that helps.
-  init(_ error: PackStoreError) {
-    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice.map { escaped($0) })
-    facts.pack = error.pack ?? (error.isAboutPack ? error.file.flatMap { try? PackID(validating: $0) } : nil)
+  ///
+  /// - Parameter subject: what the command is about, for the remedy.
+  init(_ error: PackStoreError, about subject: Facts = .init()) {
+    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice(about: subject).map { escaped($0) })
+    facts.pack = error.pack ?? error.concernedPack
     facts.suggestions = error.suggestions
-    facts.path = facts.pack == nil ? error.concernedPath : nil
+    facts.path = facts.pack == nil ? error.asset ?? error.file : nil
     facts.offset = error.offset
     facts.neededByteCount = error.neededByteCount
     facts.holder = error.holder
     facts.notices = error.notices
   }
 
-  init(_ error: DeliveryError) {
+  init(_ error: DeliveryError, about subject: Facts = .init()) {
     let isURL = error.location?.contains("://") == true
     // A file of this machine does not mend itself: the file of trusted keys, an archive, a site in a folder.
     let isLocalDamage = error.code == .corrupt && error.location != nil && !isURL
     self.init(
       isLocalDamage ? .corrupt : FailureCode(error.code), escaped(error.finding),
-      remedy: error.advice.map { escaped($0) })
+      remedy: error.advice(about: subject).map { escaped($0) })
+    canRetry = canRetry && error.limit?.isFinal != true
     facts.pack = error.pack
     facts.suggestions = error.suggestions
     facts.url = isURL ? error.location : nil
@@ -73,28 +79,14 @@ extension Failure {
   }
 
   /// What another failure says, or nil for what is no failure of ours: wrong usage, help, a pipe that was closed.
-  init?(_ error: any Error) {
+  init?(_ error: any Error, about subject: Facts = .init()) {
     switch error {
     case let failure as Failure: self = failure
-    case let error as PackStoreError: self.init(error)
-    case let error as DeliveryError: self.init(error)
+    case let error as PackStoreError: self.init(error, about: subject)
+    case let error as DeliveryError: self.init(error, about: subject)
     case is CancellationError: self.init(.cancelled, "cancelled")
     default: return nil
     }
-  }
-}
-
-extension PackStoreError {
-  /// Whether ``file`` is the name of a pack. A conflict may also be about the store's control file.
-  fileprivate var isAboutPack: Bool {
-    code == .held || code == .otherOrigin || code == .downgrade || (code == .conflict && file != "CONTROL")
-  }
-
-  /// ``file``, or of a read that failed the asset, which comes behind the store's file.
-  fileprivate var concernedPath: String? {
-    let isRead = code == .corrupt || code == .ioError || code == .purged
-    guard let file, isRead, let separator = file.firstRange(of: ", asset ") else { return file }
-    return String(file[separator.upperBound...])
   }
 }
 
@@ -115,7 +107,7 @@ struct FailureReport: Encodable {
   init(_ failure: Failure) {
     code = failure.code
     exit = failure.code.exitStatus.rawValue
-    retry = failure.code.canRetry
+    retry = failure.canRetry
     message = failure.finding
     remedy = failure.remedy
     let facts = failure.facts
@@ -151,7 +143,7 @@ struct CommandError: Error {
   let subject: Failure.Facts
 
   var failure: Failure? {
-    guard var failure = Failure(cause) else { return nil }
+    guard var failure = Failure(cause, about: subject) else { return nil }
     failure.facts.store = failure.facts.store ?? subject.store
     failure.facts.site = failure.facts.site ?? subject.site
     failure.facts.pack = failure.facts.pack ?? subject.pack

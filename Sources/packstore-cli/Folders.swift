@@ -23,6 +23,11 @@ func requireFolder(_ path: String) throws {
     throw Failure(
       .wrongKind, "'\(escaped(path))' is not a folder", remedy: "name the folder it lies in", path: path)
   }
+  guard access(path, R_OK | X_OK) == 0 else {
+    throw Failure(
+      FailureCode(systemError: errno), "cannot read the folder '\(escaped(path))': \(systemErrorText())",
+      remedy: "let this user read it", path: path)
+  }
 }
 
 /// Fails when there is nothing at `path` that can be imported.
@@ -49,6 +54,13 @@ func requireOutside(_ folder: String, of store: String) throws {
   }
 }
 
+/// Whether a store would be made at `path`: nothing is there, or an empty folder.
+func isVacant(_ path: String) -> Bool {
+  guard pathExists(FilePath(path)) else { return !path.isEmpty }
+  guard isFolder(FilePath(path)) else { return false }
+  return (try? namesInFolder(FilePath(path)).isEmpty) ?? false
+}
+
 private func realPath(_ path: String) -> String? {
   guard let resolved = realpath(path, nil) else { return nil }
   defer { free(resolved) }
@@ -66,10 +78,12 @@ func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool =
       warn(escaped(notice.description))
     }
   }
-  let unsafe = error.notices.contains { $0.kind == .linkOut } ? ", or follow such links with --unsafe-links" : ""
+  let kinds = Set(error.notices.map(\.kind))
+  let unsafe = kinds.contains(.linkOut) ? ", or follow such links with --unsafe-links" : ""
+  let change =
+    kinds == [.unreadable] ? "let this user read what is listed, or remove it" : "rename or remove what is listed"
   var failure = Failure(
-    .refused, "the folder '\(escaped(folder))' holds what cannot be stored",
-    remedy: "rename or remove what is listed\(unsafe)", path: folder)
+    .refused, "the folder '\(escaped(folder))' holds what cannot be stored", remedy: change + unsafe, path: folder)
   failure.facts.notices = error.notices
   return failure
 }

@@ -88,6 +88,22 @@ func escaped(_ name: some Sequence<UInt8>) -> String {
 
 func escaped(_ name: String) -> String { escaped(name.utf8) }
 
+/// The same for a text in which names are escaped already: backslashes stay as they are.
+func escapedControls(_ text: String) -> String {
+  var shown = ""
+  for scalar in text.unicodeScalars {
+    if scalar == "\\" { shown.unicodeScalars.append(scalar) } else { append(scalar, to: &shown) }
+  }
+  return shown
+}
+
+/// Whether a character of a name is not shown as it is.
+func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
+  var shown = ""
+  append(scalar, to: &shown)
+  return shown != String(scalar)
+}
+
 private func append(_ scalar: Unicode.Scalar, to text: inout String) {
   switch scalar {
   case "\n": text += #"\n"#

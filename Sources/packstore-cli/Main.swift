@@ -57,6 +57,25 @@ extension Packstore {
   }
 }
 
+extension Packstore {
+  /// All one-letter options that commands have.
+  static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q"]
+
+  /// Fails when a word such as '-dash' is no group of one-letter options: ArgumentParser would see an 'h' in it and print
+  /// help, or complain of a letter.
+  fileprivate static func requireKnownShortOptions(_ arguments: ArraySlice<String>) throws {
+    for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") && !word.hasPrefix("--") {
+      let letters = word.dropFirst()
+      let isNumber = letters.utf8.allSatisfy { (48...57).contains($0) }
+      guard letters.count > 1, !isNumber else { continue }
+      guard letters.allSatisfy(shortOptions.contains), !letters.contains("h") else {
+        throw Failure(
+          .usage, "there is no option '\(escaped(word))'", remedy: "a name that begins with '-' goes after '--'")
+      }
+    }
+  }
+}
+
 @main
 enum Main {
   static func main() async {
@@ -65,6 +84,7 @@ enum Main {
       // Not left to ArgumentParser, which would take 'add --version N' for it.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
       try Packstore.requireKnownCommand(CommandLine.arguments.dropFirst())
+      try Packstore.requireKnownShortOptions(CommandLine.arguments.dropFirst())
       var command = try Packstore.parseAsRoot()
       do {
         if var command = command as? any AsyncParsableCommand {
@@ -104,7 +124,7 @@ enum Main {
       print(text)
       return .done
     }
-    let message = text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text
+    let message = showable(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
     if isJSONWanted {
       complain(Failure(usage: message))
     } else {
@@ -112,6 +132,20 @@ enum Main {
     }
     return .usage
   }
+}
+
+/// What ArgumentParser says with words of the command line in it, safe to show on a terminal.
+private func showable(_ text: String) -> String {
+  var text = text
+  for argument in CommandLine.arguments.dropFirst() {
+    // A value may come with its option.
+    for word in [argument[...]] + argument.split(separator: "=", maxSplits: 1).dropFirst() {
+      let name = String(word)
+      if name.unicodeScalars.contains(where: needsEscape) { text = text.replacing(name, with: escaped(name)) }
+    }
+  }
+  return text.split(separator: "\n", omittingEmptySubsequences: false).map { escapedControls(String($0)) }
+    .joined(separator: "\n")
 }
 
 extension Failure {

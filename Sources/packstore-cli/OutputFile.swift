@@ -15,12 +15,17 @@ import PackStore
 /// - Returns: the name to write to; behind a link, that of the file that it leads to.
 func outputFile(_ name: String, force: Bool) throws -> String {
   guard !name.isEmpty else { throw ValidationError("-o needs the name of a file") }
+  guard name != "-" else {
+    throw Failure(
+      .usage, "this command does not write to standard output", remedy: "name a file; './-' is one that is called '-'")
+  }
   var info = stat()
   guard stat(name, &info) == 0 else {
     guard lstat(name, &info) != 0 else {
       throw Failure(
         .wrongKind, "'\(escaped(name))' is a link that leads nowhere", remedy: "name another file", path: name)
     }
+    try requireWritable(FilePath(name).removingLastComponent())
     return name
   }
   guard info.st_mode & S_IFMT == S_IFREG else {
@@ -31,7 +36,18 @@ func outputFile(_ name: String, force: Bool) throws -> String {
   guard force else { throw existsAlready(name) }
   guard let resolved = realpath(name, nil) else { return name }
   defer { free(resolved) }
-  return String(cString: resolved)
+  let file = String(cString: resolved)
+  try requireWritable(FilePath(file).removingLastComponent())
+  return file
+}
+
+/// Fails when no file can be made in a folder; that it is not there, the system says later.
+private func requireWritable(_ folder: FilePath) throws {
+  let folder = folder.isEmpty ? "." : folder.string
+  guard access(folder, W_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR else { return }
+  throw Failure(
+    FailureCode(systemError: errno), "cannot write into the folder '\(escaped(folder))': \(systemErrorText())",
+    remedy: "name a file in a folder that this user may write to", path: folder)
 }
 
 /// What to say of a file that is in the way.

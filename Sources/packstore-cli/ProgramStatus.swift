@@ -23,7 +23,7 @@ extension FailureCode {
   var exitStatus: ProgramStatus {
     switch self {
     case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
-      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .purged, .inUse,
+      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .inUse,
       .noPack, .noHTTP:
       .failed
     case .usage, .invalidArgument, .invalidLocation: .usage
@@ -33,7 +33,7 @@ extension FailureCode {
       .trust
     case .noSpace: .space
     case .busy, .conflict: .busy
-    case .corrupt, .dataLost, .siteCorrupt: .damage
+    case .corrupt, .purged, .dataLost, .siteCorrupt: .damage
     case .cancelled: .cancelled
     }
   }

@@ -37,10 +37,19 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
   func validate() throws {
     switch action {
     case .list: guard ids.isEmpty else { throw ValidationError("'list' takes no ids") }
-    case .forget: guard ids.count == 1 else { throw ValidationError("'forget' takes one id") }
-    case .order: guard !ids.isEmpty else { throw ValidationError("'order' takes the ids of those that come first") }
+    case .forget:
+      guard ids.count == 1 else { throw ValidationError("'forget' takes the id of one origin: \(whereIDsAre)") }
+    case .order:
+      guard !ids.isEmpty else {
+        throw ValidationError("'order' takes the ids of the origins that come first: \(whereIDsAre)")
+      }
+    }
+    for id in ids where id.count < 4 {
+      throw ValidationError("'\(escaped(id))' is too short: write four digits of an origin's id, or more")
     }
   }
+
+  private var whereIDsAre: String { "'packstore trust \(escaped(store.store))' lists them" }
 
   var subject: Failure.Facts { .init(store: store.store) }
 
@@ -79,8 +88,6 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
   }
 
   private func find(_ id: String, among origins: [Store.Origin]) throws -> Store.Origin {
-    let isWord = id == Store.Origin.local.id || id == Store.Origin.unknown.id
-    guard isWord || id.count >= 4 else { throw ValidationError("'\(id)' is too short: four digits at least") }
     let found = Set(origins.filter { $0.id.hasPrefix(id) })
     guard let origin = found.first else {
       throw noSuchOrigin(id, among: Set(origins.map(\.id)).sorted())
@@ -128,8 +135,10 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
       origins.add([origin.id, origin.product ?? "", origin.key ?? "", origin.packs.joined(separator: ", ")])
     }
     guard !list.places.isEmpty else { return origins.lines }
-    var places = Table(("PLACE", .left), ("ORIGIN", .left), ("ROOT", .right), ("MADE", .left))
-    for place in list.places { places.add([escaped(place.place), place.origin, "\(place.sequence)", place.madeAt]) }
+    var places = Table(("PLACE", .left), ("ORIGIN", .left), ("KEY", .left), ("ROOT", .right), ("MADE", .left))
+    for place in list.places {
+      places.add([escaped(place.place), place.origin, place.key, "\(place.sequence)", place.madeAt])
+    }
     return origins.lines + [""] + places.lines
   }
 }

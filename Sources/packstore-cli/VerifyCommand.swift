@@ -44,21 +44,16 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// A store that does not open is damaged, too.
+  /// A store that the disk cannot read is damaged, too; one that this user may not read is not.
   private func open() throws -> Store {
     do {
       return try store.openForReading()
-    } catch let error as PackStoreError where error.code == .corrupt || isLoss(error) {
+    } catch let error as PackStoreError where error.code == .ioError && error.systemError == .ioError {
       var failure = Failure(error)
       failure.code = .corrupt
       failure.remedy = repairAdvice(for: escaped(store.store))
       throw failure
     }
-  }
-
-  /// A file that is gone, or that the disk cannot read; one that this user may not read is not lost.
-  private func isLoss(_ error: PackStoreError) -> Bool {
-    error.code == .ioError && (error.systemError == .ioError || error.systemError == .noSuchFileOrDirectory)
   }
 
   private func summary(_ result: Store.VerifyResult) -> String {

@@ -56,10 +56,7 @@ struct VersionName: Sendable {
     switch which ?? standard {
     case .current: return current
     case .previous:
-      guard versions.count > 1 else {
-        throw Failure(
-          .notFound, "no version before \(current) is kept; kept: \(current.number)", pack: pack)
-      }
+      guard versions.count > 1 else { throw PackStoreError.noneBefore(current, among: versions) }
       return versions[1]
     case .number(let number):
       guard let version = versions.first(where: { $0.number == number }) else {

@@ -98,7 +98,7 @@ import Testing
     (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
     (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
     (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
-    (["apply", "client", "folder/large", "--allow-unsigned"], 7, "no delta"),
+    (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large' is not a delta"),
     (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
   ])
   func mistakes(_ arguments: [String], _ status: Int32, _ text: String) throws {

@@ -66,7 +66,15 @@ import Testing
       try expect(arguments, says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
     }
     try expect(
-      ["pin", "store", "Level@previous"], says: "no version before Level@1 is kept; kept: 1")
+      ["pin", "store", "Level@previous"], says: "no version before Level@1 is kept; kept: 1", suggests: ["Level@1"])
+    try expect(
+      ["rollback", "store", "Level"], says: "no version before Level@1 is kept; kept: 1", suggests: ["Level@1"])
+    try playground.packstore("remove", "store", "Tutorial", "--keep-history", "-q")
+    try expect(["rollback", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
+    try expect(["pin", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
+    try expect(
+      ["rollback", "store", "Tutoral"], says: "there is no pack 'Tutoral': did you mean 'Tutorial'?",
+      suggests: ["Tutorial"])
   }
 
   @Test(arguments: [

@@ -30,16 +30,45 @@ import Testing
       says: "the range begins at byte 9, but 'config.json' has 3 bytes")
   }
 
+  @Test func folders() throws {
+    try playground.write("x", to: "tree/sub/file")
+    try playground.packstore("add", "other", "tree", "--pack", "tree", "-q")
+    for path in ["sub", "sub/"] {
+      try expect(["cat", "other", path], says: "'sub' is a folder: list it with 'packstore ls other sub'")
+    }
+    try expect(["cat", "other", "sub/file/"], says: "'sub/file' is a file, not a folder: leave out the '/'")
+    #expect(try playground.packstore("cat", "other", "sub/file").output == "x")
+  }
+
+  @Test func deltasOfOneVersion() throws {
+    for target in ["base@2", "@2", "base", "@current"] {
+      let run = try playground.packstore("delta", "store", "base@2", target, "-o", "file.delta", "--key", "key")
+      #expect(run.status == 2 && run.errors.hasPrefix("packstore: both versions are base@2: "), "\(run.errors)")
+    }
+    #expect(!playground.exists("file.delta") && !playground.exists("key"))
+  }
+
+  @Test(arguments: [["package", "store", "base"], ["delta", "store", "base@1", "base@2"]])
+  func standardOutputIsNoFile(command: [String]) throws {
+    let run = try playground.packstore(command + ["-o", "-", "--key", "key"])
+    #expect(run.status == 2 && run.output.isEmpty && !playground.exists("-") && !playground.exists("key"))
+    #expect(
+      run.errors.hasSuffix(
+        "packstore: this command does not write to standard output: name a file; './-' is one that is called '-'\n"))
+    #expect(try playground.packstore(command + ["-o", "./-", "--key", "key", "-q"]).status == 0)
+    #expect(playground.exists("-"))
+  }
+
   @Test func packs() throws {
     try playground.packstore("rollback", "store", "base", "-q")
-    let held = "'base' is held at version 1 since a rollback: run 'packstore unpin' to let it move again"
+    let held = "'base' is held at version 1 since a rollback: run 'packstore unpin store base' to let it move again"
     try expect(["add", "store", "folder", "--pack", "base"], says: held)
     try playground.packstore("unpin", "store", "base", "-q")
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.packstore("add", "other", "folder", "--pack", "base", "-q")
     try expect(
       ["pull", "other", "site", "base"],
-      says: "'base' is of another origin: this machine: see 'packstore trust'; --adopt takes the pack over")
+      says: "'base' is of another origin: this machine: see 'packstore trust other'; --adopt takes the pack over")
     try expect(
       ["pull", "site", "site"],
       says: "the store 'site' is a site's, and only publications change it: use 'packstore publish'"

@@ -43,7 +43,7 @@ import Testing
     #expect(refused.status == 1)
     #expect(
       refused.errors.hasSuffix(
-        "packstore: 'P' is held at version 2 since a rollback: run 'packstore unpin' to let it move again\n"))
+        "packstore: 'P' is held at version 2 since a rollback: run 'packstore unpin store P' to let it move again\n"))
     #expect(try content() == "version 2")
     #expect(try playground.packstore("unpin", "store", "P").output == "P is neither held nor pinned\n")
     #expect(try playground.packstore("add", "store", "folder", "--pack", "P").status == 0)

@@ -125,6 +125,7 @@ import Testing
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "2")
     try run("pull", "device", "site")
     try run("add", "device", "other", "--pack", "Local", "--priority", "3")
+    try run("add", "device", "other", "--pack", "Q", "--adopt")
     for command in ["ls", "conflicts"] { try run(command, "device", isLines: true) }
     for command in ["stat", "log", "trust"] { try run(command, "device") }
     try playground.write("newer", to: "folder/new")

@@ -81,7 +81,9 @@ import Testing
       #expect(run.status == 2 && run.errors.contains("has lost its root, and with it"), "\(run.errors)")
     }
     let published = try playground.packstore("publish", "store", "site", "--key", "site.key")
-    #expect(published.status == 4 && published.errors.contains("run 'packstore repair SITE'"), "\(published.errors)")
+    #expect(
+      published.status == 4 && published.errors.contains("run 'packstore repair site' with '--key FILE'"),
+      "\(published.errors)")
     let run = try playground.packstore("repair", "site", "--key", "site.key", "--product", "default", "--expires", "9")
     #expect(run.status == 0 && run.lines.contains("made again, or left out: root"), "\(run.errors)")
     #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)

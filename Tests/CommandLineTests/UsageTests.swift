@@ -1,5 +1,7 @@
 import Testing
 
+@testable import packstore_cli
+
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
@@ -48,7 +50,9 @@ import Testing
     ["publish", "store"], ["publish", "store", "site", "P@0"], ["publish", "store", "site", "P@x"],
     ["publish", "store", "site", "P", "P@1"], ["publish", "store", "site", "--level", "23"],
     ["publish", "store", "site", "--keep", "0"], ["publish", "store", "site", "--expires", "0"],
-    ["package", "store", "P"], ["package", "store", "a/b", "-o", "x"], ["import", "store"],
+    ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
+    ["package", "store", "P"], ["package", "store", "a/b", "-o", "x"],
+    ["import", "store"],
     ["import", "store", "x", "--trust", "abc"],
   ])
   func wrongUsageExitsWith2(arguments: [String]) throws {
@@ -57,6 +61,50 @@ import Testing
     #expect(run.output.isEmpty)
     #expect(run.errors.hasPrefix("packstore: "))
     #expect(playground.tree("").isEmpty)
+  }
+
+  /// Not help, and no complaint of something else.
+  @Test(arguments: ["-dash", "-help", "-lh", "-xyz"]) func wordsThatLookLikeOptions(word: String) throws {
+    for command in [["cat", "store"], ["ls", "store"], ["extract", "store"]] {
+      let run = try playground.packstore(command + [word])
+      #expect(run.status == 2 && run.output.isEmpty, "\(command)")
+      #expect(run.errors == "packstore: there is no option '\(word)': a name that begins with '-' goes after '--'\n")
+    }
+    #expect(try playground.packstore("cat", "nowhere", "--", word).status == 1, "a name")
+  }
+
+  /// Which words are groups of one-letter options depends on what options there are.
+  @Test func oneLetterOptionsAreKnown() throws {
+    var letters: Set<Character> = []
+    for command in Self.commands {
+      let help = try playground.packstore(command, "--help").output
+      letters.formUnion(help.matches(of: /\n  -(\w)[, ]/).compactMap { $0.1.first })
+    }
+    #expect(letters == Packstore.shortOptions)
+  }
+
+  /// What is shown of a command line is text, whatever is in it.
+  @Test(arguments: ["\u{1b}]0;owned\u{7}", "a\u{1b}[31m", "a\nb", "\u{202e}gpj", "a\u{9b}31m"])
+  func wrongUsageIsSafeToShow(text: String) throws {
+    for arguments in [
+      ["ls", "store", "--\(text)"], ["ls", "store", "--\(text)=\(text)"], ["cat", "store", "-\(text)"], [text],
+      ["help", text], ["add", "store", "folder", "--pack", text], ["add", "store", "folder", "--pack=\(text)"],
+      ["add", "store", "folder", "--pack", "P", "--layout", text], ["trust", "store", text],
+      ["trust", "store", "forget", text], ["cat", "store", "a", "--range", text], ["diff", text], ["pull", text],
+      ["publish", "store", "site", "--level", text], ["publish", "store", "site", "--product", text],
+      ["pull", "store", "site", "--max-age", text], ["pull", "store", "site", "--min-rate", text],
+      ["log", "store", text], ["delta", "store", "\(text)@1", "@2", "-o", "f"],
+    ] {
+      for json in [[], ["--json"]] {
+        let run = try playground.packstore(arguments + json)
+        #expect([1, 2].contains(run.status), "\(arguments)")
+        // JSON has names exactly, in its own escapes.
+        let isSafe = run.errors.unicodeScalars.allSatisfy {
+          $0 == "\n" || $0 == "\\" || !needsEscape($0) || (!json.isEmpty && $0.value >= 0x20)
+        }
+        #expect(isSafe && !run.errors.contains("\nb"), "\(arguments): \(run.errors.debugDescription)")
+      }
+    }
   }
 
   @Test func usageErrorsSayWhatIsWrong() throws {

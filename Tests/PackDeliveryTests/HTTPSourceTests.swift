@@ -93,7 +93,7 @@
           #expect(source.hasRanges == hasRanges, "the first answer tells")
           #expect(try await source.readWhole("root", upTo: 3) == [1, 2, 3])
           let error = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 2) }
-          #expect(error?.description == "the file is longer than 2 B at \(server.url)/root")
+          #expect(error?.finding == "the file is longer than 2 B at \(server.url)/root")
         }
       }
     }

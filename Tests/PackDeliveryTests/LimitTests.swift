@@ -222,7 +222,7 @@
         Issue.record("it was pulled")
       } catch let error as DeliveryError {
         #expect(error.code == .badResponse)
-        #expect(error.reason == "the version takes more than 2.0 kB of metadata")
+        #expect(error.reason == "the version takes more than 2.0 kB of metadata" && error.limit == .metadata)
       }
       #expect(server.requests.allSatisfy { ($0.range?.count ?? 0) < 2000 || $0.path.hasSuffix("root") })
       // Twenty times as much, by its share of the version's 1.9 MB.

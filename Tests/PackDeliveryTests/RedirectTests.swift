@@ -45,6 +45,7 @@
     private func expectRefused(_ source: HTTPSource, asked server: FaultServer) async throws {
       let error = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 10) }
       #expect(error?.reason.contains("of a private network, which is refused") == true)
+      #expect(error?.limit == .privateRedirects)
       #expect(server.requests.isEmpty, "nothing was asked there")
     }
 
@@ -146,7 +147,7 @@
         limits.redirectLimit = limit
         try await withServers(from: "127.0.0.1", to: "127.0.0.1", limits: limits) { source, _, second in
           let error = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 10) }
-          #expect(error?.reason == "the server redirects more than 0 times")
+          #expect(error?.reason == "the server redirects more than 0 times" && error?.limit == .redirects)
           #expect(second.requests.isEmpty)
         }
       }

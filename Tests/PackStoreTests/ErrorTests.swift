@@ -32,11 +32,52 @@ import Testing
     #expect(named.count == PackStoreError.Code.Known.allCases.count + 1)
   }
 
-  /// The offset is the one in the segment.
-  @Test func corruptionUnderAnAsset() {
-    var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a, asset Videos/a, asset b.m4v")
-    error.offset = 64
-    #expect(error.finding == "checksum mismatch in segments/3f2a at byte 64, asset Videos/a, asset b.m4v")
+  /// The offset is the one in the segment, and names that look like the text between are names.
+  @Test(arguments: ["Videos/a.m4v", "Videos/a, asset b.m4v", ", asset /b", "Videos/\u{301}a"])
+  func corruptionUnderAnAsset(path: String) async throws {
+    let folder = TemporaryFolder()
+    do {
+      let source = try folder.makeFolder("source, asset x", [path: noise(100_000, seed: 1)])
+      try await folder.store("store, asset y").install(folder: FilePath(source), as: "P")
+    }
+    let segments = folder.path("store, asset y/segments")
+    for segment in try FileManager.default.contentsOfDirectory(atPath: segments) {
+      let file = URL(fileURLWithPath: "\(segments)/\(segment)")
+      var bytes = try Data(contentsOf: file)
+      guard bytes.count > 100_000 else { continue }
+      bytes[50_000] ^= 1
+      try bytes.write(to: file)
+    }
+    let store = try folder.store("store, asset y")
+    let error = #expect(throws: PackStoreError.self) { try store.contents(of: path) }
+    let file = try #require(error?.file), offset = try #require(error?.offset)
+    #expect(file.hasPrefix("segments/") && !file.contains(", asset ") && error?.asset == path)
+    #expect(error?.finding == "checksum mismatch in \(file) at byte \(offset), asset \(path)")
+    let other = PackStoreError(.ioError, "cannot open the folder", file: "/a, asset b")
+    #expect(other.asset == nil && other.finding == "cannot open the folder '/a, asset b'")
+  }
+
+  /// What version 0.1.0 encoded, which had no suggestions; and all that this one encodes.
+  @Test func isDecoded() throws {
+    let old = #"{"code":101,"reason":"no such asset","file":"a","notices":[]}"#
+    let decoded = try JSONDecoder().decode(PackStoreError.self, from: Data(old.utf8))
+    #expect(decoded == PackStoreError(.notFound, "no such asset", file: "a"))
+    var full = PackStoreError(.corrupt, "checksum mismatch", file: "segments/1", systemError: .ioError)
+    full.asset = "a"
+    full.offset = 4
+    full.neededByteCount = 5
+    full.holder = 6
+    let notice = #"{"kind":"unreadable","path":"l","systemError":13}"#
+    full.notices = [try JSONDecoder().decode(Store.InstallNotice.self, from: Data(notice.utf8))]
+    full.specificRemedy = "do something"
+    full.topic = .lostRoot
+    full.pack = "P"
+    full.suggestions = ["Q"]
+    for case (let label?, let value) in Mirror(reflecting: full).children {
+      #expect("\(value)" != "nil" && "\(value)" != "[]", "the test sets \(label), too")
+    }
+    let copy = try JSONDecoder().decode(PackStoreError.self, from: JSONEncoder().encode(full))
+    #expect(copy == full)
   }
 
   @Test func fullDisk() {

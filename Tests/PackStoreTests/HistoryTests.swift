@@ -73,6 +73,27 @@ import Testing
     #expect(try store.contents(of: "a") == Data("2".utf8))
   }
 
+  /// Errors name what is kept, as it can be given back, also of a pack that was removed.
+  @Test func errorsNameTheKeptVersions() async throws {
+    let folder = TemporaryFolder()
+    let store = try await Self.store(in: folder, versions: 1...2)
+    func refusal(_ body: @Sendable (inout Transaction) throws -> Void) async throws -> PackStoreError {
+      let error = await #expect(throws: PackStoreError.self) { try await store.write { try body(&$0) } }
+      #expect(error?.code == .notFound && error?.pack == "P" && error?.suggestions == ["P@1", "P@2"])
+      return try #require(error)
+    }
+    #expect(try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "P@7 is not kept; kept: 1, 2")
+    try await store.write { try $0.remove("P", keepsHistory: true) }
+    #expect(try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "P@7 is not kept; kept: 1, 2")
+    #expect(try await refusal { try $0.pin("P", version: 7) }.finding == "P@7 is not kept; kept: 1, 2")
+    let removed = try await refusal { try $0.setPriority(1, of: "P") }
+    #expect(removed.finding == "the pack 'P' was removed; kept: 1, 2")
+    let other = await #expect(throws: PackStoreError.self) { try await store.write { _ = try $0.rollBack("PP") } }
+    #expect(other?.finding == "there is no pack 'PP'; packs: P")
+    try await store.write { _ = try $0.rollBack("P", toVersion: 1) }
+    #expect(try store.contents(of: "a") == Data("1".utf8))
+  }
+
   @Test func whatIsNotThere() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.store(in: folder, versions: 1...1)

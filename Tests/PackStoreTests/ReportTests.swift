@@ -165,6 +165,62 @@ import Testing
     #expect(try await store.verify(deep: true).isSound)
   }
 
+  /// Without any one of its parts a store is damaged for all that open it: neither another folder, nor made again, nor
+  /// a file system that fails. Repaired, it has everything again.
+  @Test(arguments: StorePart.allCases) func missingPart(_ part: StorePart) async throws {
+    let folder = TemporaryFolder()
+    do {
+      let store = try folder.store()
+      for seed in 1...2 {
+        try await store.install(
+          folder: FilePath(folder.makeFolder("source", ["a": noise(10_000, seed: UInt64(seed))])), as: "P")
+      }
+    }
+    let path = FilePath(folder.path("store"))
+    try part.lose(in: path.string)
+    let before = try FileManager.default.subpathsOfDirectory(atPath: path.string).sorted()
+    for options in [Store.Options.createIfMissing, .existing, .readOnly] {
+      let error = #expect(throws: PackStoreError.self) { try Store(at: path, options: options) }
+      #expect(error?.code == .corrupt, "\(String(describing: error))")
+      #expect(error?.finding.contains(part.name(inStore: path.string)) == true, "\(String(describing: error))")
+    }
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: path.string).sorted() == before)
+    #expect(try await Store.repair(at: path).isWhole)
+    #expect(try folder.store().contents(of: "a") == noise(10_000, seed: 2))
+  }
+
+  /// A part of a store that is not as it was.
+  enum StorePart: String, CaseIterable {
+    case noIndex, emptyIndex, noRuns, noGenerations, noControl, emptyControl, otherControl
+
+    func lose(in store: String) throws {
+      let files = FileManager.default
+      let index = "\(store)/index"
+      func remove(_ ending: String) throws {
+        for name in try files.contentsOfDirectory(atPath: index) where name.hasSuffix(ending) {
+          try files.removeItem(atPath: "\(index)/\(name)")
+        }
+      }
+      switch self {
+      case .noIndex: try files.removeItem(atPath: index)
+      case .emptyIndex: try remove("")
+      case .noRuns: try remove(".run")
+      case .noGenerations: try remove(".generation")
+      case .noControl: try files.removeItem(atPath: "\(store)/CONTROL")
+      case .emptyControl: try Data().write(to: URL(fileURLWithPath: "\(store)/CONTROL"))
+      case .otherControl: try Data("other".utf8).write(to: URL(fileURLWithPath: "\(store)/CONTROL"))
+      }
+    }
+
+    /// What the error names.
+    func name(inStore store: String) -> String {
+      switch self {
+      case .noIndex, .emptyIndex, .noRuns, .noGenerations: "the file 'index/"
+      case .noControl, .emptyControl, .otherControl: "'\(store)' was a store, but its control file"
+      }
+    }
+  }
+
   /// A store that lost its control file once looked like an empty directory, and the next install made a new store of it.
   @Test func lostControlFile() async throws {
     let folder = TemporaryFolder()

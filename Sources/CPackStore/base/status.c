@@ -28,6 +28,7 @@ pks_status pks__fail_at_path(
     error->offset = PKS_NO_OFFSET;
     error->needed = 0;
     error->text = text;
+    error->asset_offset = 0;
     copy_name(error, path, path_length);
   }
   return status;

@@ -18,7 +18,7 @@ enum { DEFAULT_KEEP = 2 };
 // MARK: - Life
 
 static pks_status fail_read_only(const pks_store *store, pks_error *error) {
-  const char *text = store->write_failure ? "the store's directory may not be written"
+  const char *text = store->write_failure ? "the directory of the store may not be written"
     : store->sha256                       ? "the store is open for reading only"
                                           : "the store was opened without 'pks_options.sha256', which writing needs";
   pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
@@ -74,6 +74,8 @@ void pks_txn_abort(pks_txn *txn) {
 }
 
 uint32_t pks_txn_pack_count(const pks_txn *txn) { return pks__txn_snapshot(txn)->generation.pack_count; }
+
+uint32_t pks_txn_removed_count(const pks_txn *txn) { return pks__txn_snapshot(txn)->generation.removed_count; }
 
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index) {
   return pks__generation_pack(&pks__txn_snapshot(txn)->generation, index);

@@ -65,10 +65,11 @@ typedef struct pks_error {
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
   const char *text;      ///< what went wrong, in English, static
+  /// Of a read that failed: where in `file` the asset's path begins, which goes to its end; 0: `file` is one name.
+  uint32_t asset_offset;
   /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
-  /// the store's file, in which `offset` is, then ", asset " and the asset's path: no name of such a file looks like
-  /// that.
-  char file[992];
+  /// the store's file, in which `offset` is, then ", asset " and the asset's path.
+  char file[988];
 } pks_error;
 
 /// This library's version, of the headers and of what is linked.

@@ -42,10 +42,8 @@ typedef struct pks_options {
 
 /// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
 /// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none
-/// is there,
-/// or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots, or the control file is gone), IO_ERROR,
-/// NO_SPACE,
-/// OUT_OF_MEMORY.
+/// is there, or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots; the control file of what was a store
+/// is gone or holds something else; a file of the index is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status
 pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 

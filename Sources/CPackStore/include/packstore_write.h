@@ -225,8 +225,10 @@ PKS_MUST_CHECK pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segme
 /// the last version that needed it, or later while a reader of that version is open.
 void pks_txn_collect(pks_txn *txn);
 
-/// Packs as they will be after the commit, in no particular order. Names are on loan until the next call on `txn`.
+/// Packs as they will be after the commit, in no particular order, and behind them those that were removed but keep their
+/// history, `pks_txn_removed_count` of them. Names are on loan until the next call on `txn`.
 uint32_t pks_txn_pack_count(const pks_txn *txn);
+uint32_t pks_txn_removed_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
 /// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
 pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);

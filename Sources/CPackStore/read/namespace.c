@@ -188,16 +188,16 @@ pks_status pks__namespace_file(const pks_asset *asset, pks__hit *out, pks_error 
 pks_status pks__namespace_blame(pks_status status, const pks_asset *asset, pks_error *error) {
   bool names_segment = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
   if (!error || !names_segment) { return status; }
+  // What reads on behalf of another call has named it already.
+  if (error->asset_offset > 0) { return status; }
   static const char link[] = ", asset ";
   size_t used = strlen(error->file), room = sizeof error->file - 1 - used;
   size_t link_length = used > 0 ? sizeof link - 1 : 0, length = link_length + asset->path_length;
-  // What reads on behalf of another call has named it already.
-  bool is_named = link_length > 0 && used >= length && memcmp(error->file + used - length, link, link_length) == 0
-    && memcmp(error->file + used - asset->path_length, asset->path, asset->path_length) == 0;
-  if (is_named || room < length) { return status; }
+  if (room < length) { return status; }
   memcpy(error->file + used, link, link_length);
   memcpy(error->file + used + link_length, asset->path, asset->path_length);
   error->file[used + length] = 0;
+  if (link_length > 0) { error->asset_offset = (uint32_t)(used + link_length); }
   return status;
 }
 

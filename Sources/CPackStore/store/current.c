@@ -1,5 +1,7 @@
 #include "store/current.h"
 
+#include <errno.h>
+
 #include "store/control_recovery.h"
 #include "store/generation_file.h"
 #include "store/generation_pin.h"
@@ -59,17 +61,27 @@ static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *p
   return PKS_OK;  // The empty generation has no file that could be taken away.
 }
 
+/// A file of the generation that is current is not there: damage, and no whim of the system.
+static pks_status fail_current(pks_status status, const pks_error *found, pks_error *error) {
+  if (!status) { return PKS_OK; }
+  if (error) { *error = *found; }
+  if (status != PKS_IO_ERROR || found->system_error != ENOENT) { return status; }
+  return pks__fail(error, PKS_CORRUPT, "the file is missing", found->file, PKS_NO_OFFSET);
+}
+
 /// Opens the generation that the control file names, which is not open yet. The lock `opening` is held.
 static pks_status open_named(pks_snapshot **out, pks_store *store, const pks__control *control, pks_error *error) {
   pks__control_slot slot = *pks__control_current(control);
   pks__generation generation = {0};
   bool pinned;
+  pks_error found;
   pks_status status = pin_current(store, &slot, &pinned, error);
-  if (!status) { status = pks__store_read_generation(store, slot.generation, &slot, &generation, error); }
-  if (!status) { status = pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, error); }
+  if (status) { return status; }
+  status = pks__store_read_generation(store, slot.generation, &slot, &generation, &found);
+  if (!status) { status = pks__snapshot_create(out, store, &generation, PKS_VFS_NO_FILE, &found); }
   if (pinned) { pks__store_finish_pin(store, status ? NULL : *out, slot.generation); }
   if (!status) { set_current(store, *out); }
-  return status;
+  return fail_current(status, &found, error);
 }
 
 static bool has_current(pks_store *store) {

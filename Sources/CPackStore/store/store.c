@@ -76,27 +76,34 @@ static pks_status check_path(const char *path, pks_error *error) {
   return pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the store is empty", NULL, PKS_NO_OFFSET);
 }
 
-static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+/// Opens the store's directory, and makes it if that is what the caller wants.
+static pks_status open_root(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
-  int failure = pks__vfs_boot_id(vfs, store->boot_id);
-  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
-  failure = pks__vfs_open_root(vfs, path, false, &store->root);
+  int failure = pks__vfs_open_root(vfs, path, false, &store->root);
   // Creating syncs the folder above, so it is asked for only where there is something to create.
-  if (failure == ENOENT && options->create && store->may_write) {
-    failure = pks__vfs_open_root(vfs, path, true, &store->root);
-  }
+  bool is_created = failure == ENOENT && options->create && store->may_write;
+  if (is_created) { failure = pks__vfs_open_root(vfs, path, true, &store->root); }
   if (failure == ENOENT) {
     pks_status missing = check_may_create(options, path, error);
     if (missing) { return missing; }
   }
   if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
-  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  pks_status status = open_control(store, path, options, error);
+  if (!failure) { return PKS_OK; }
+  return pks__fail_system(error, failure, is_created ? "cannot make the directory" : "cannot open", path);
+}
+
+static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
+  int failure = pks__vfs_boot_id(store->vfs, store->boot_id);
+  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  pks_status status = open_root(store, path, options, error);
+  if (!status) { status = open_control(store, path, options, error); }
+  if (status) { return status; }
   pks__control control;
-  if (!status) { status = pks__store_read_control(store, &control, error); }
+  status = pks__store_read_control(store, &control, error);
+  if (status == PKS_NOT_A_STORE) { return pks__store_fail_with_other_control(store, path, error); }
   if (status) { return status; }
   // What cannot be read must not be looked at in a mapping.
-  if (!control.is_unreadable) { pks__watch_open(&store->watch, vfs, store->control); }
+  if (!control.is_unreadable) { pks__watch_open(&store->watch, store->vfs, store->control); }
   const pks__control_slot *slot = pks__control_current(&control);
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);

@@ -8,7 +8,8 @@
 #include "platform/scratch.h"
 #include "store/store_files.h"
 
-#define NO_CONTROL_TEXT "the control file is gone of what was a store"
+#define NO_CONTROL_TEXT "the directory was a store, but its control file is missing"
+#define BAD_CONTROL_TEXT "the directory was a store, but its control file holds something else"
 
 static bool is_own_name(const char *name, size_t length) {
   static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE, PKS__CONTROL_FILE,    PKS__INDEX_FOLDER,
@@ -175,10 +176,18 @@ pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error
   return status;
 }
 
-pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error) {
+static pks_status fail_as_store(const pks_store *store, const char *path, const char *text, pks_error *error) {
   bool content = false;
   if (holds_content(store, &content) || !content) {
     return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET);
   }
-  return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, text, path, PKS_NO_OFFSET);
+}
+
+pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error) {
+  return fail_as_store(store, path, NO_CONTROL_TEXT, error);
+}
+
+pks_status pks__store_fail_with_other_control(const pks_store *store, const char *path, pks_error *error) {
+  return fail_as_store(store, path, BAD_CONTROL_TEXT, error);
 }

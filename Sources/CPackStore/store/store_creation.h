@@ -13,4 +13,7 @@ pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error
 /// A directory without a control file was a store if it holds what stores hold.
 pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error);
 
+/// The same where the control file is there, but is none: empty, for one.
+pks_status pks__store_fail_with_other_control(const pks_store *store, const char *path, pks_error *error);
+
 #endif

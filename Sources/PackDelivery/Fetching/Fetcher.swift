@@ -102,11 +102,9 @@ package final class Fetcher {
   }
 
   func tooMuchMetadata(_ want: Want) -> DeliveryError {
-    var error = DeliveryError(
+    DeliveryError(
       .badResponse, "the version takes more than \(formatBytes(metadataByteLimit)) of metadata",
-      at: source.place(of: file(of: want).path))
-    error.specificRemedy = "raise PullOptions.limits.metadataByteLimit, if you believe that it needs so much"
-    return error
+      at: source.place(of: file(of: want).path), limit: .metadata)
   }
 
   /// Counts what came over the wire.

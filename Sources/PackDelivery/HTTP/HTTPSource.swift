@@ -320,7 +320,8 @@
         }
         guard redirections < options.limits.redirectLimit else {
           throw DeliveryError(
-            .badResponse, "the server redirects more than \(max(options.limits.redirectLimit, 0)) times", at: url.text)
+            .badResponse, "the server redirects more than \(max(options.limits.redirectLimit, 0)) times", at: url.text,
+            limit: .redirects)
         }
         guard let target = response.headers.first(name: "Location") else {
           throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
@@ -394,7 +395,7 @@
         throw DeliveryError(
           .badResponse,
           "a public server leads to \(refusal.address), an address of a private network, which is refused",
-          at: place(of: path))
+          at: place(of: path), limit: .privateRedirects)
       // Also when it comes with the answer before this one, whose connection was kept: which of the two requests sees it
       // first is chance.
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
@@ -407,14 +408,16 @@
 
     private func transient(_ fault: TransferFault, _ path: String) throws -> TransientFault {
       let limits = options.limits
-      func error(_ reason: String) -> DeliveryError { DeliveryError(.unreachable, reason, at: place(of: path)) }
+      func error(_ reason: String, _ limit: DeliveryError.Limit? = nil) -> DeliveryError {
+        DeliveryError(.unreachable, reason, at: place(of: path), limit: limit)
+      }
       let slow = "less than \(formatBytes(limits.minimumByteRate)) a second came for \(limits.slowLimit)"
       switch fault {
       case .stalled: return TransientFault(error: error("no byte came for \(options.stallLimit)"))
-      case .unanswered: return TransientFault(error: error("no answer came for \(limits.answerLimit)"))
-      case .slow: return TransientFault(error: error(slow))
-      case .slowAgain: throw error(slow + ", twice")
-      case .overdue: throw error("the file did not come within \(limits.rootLimit)")
+      case .unanswered: return TransientFault(error: error("no answer came for \(limits.answerLimit)", .answer))
+      case .slow: return TransientFault(error: error(slow, .rate))
+      case .slowAgain: throw error(slow + ", twice", .rate)
+      case .overdue: throw error("the file did not come within \(limits.rootLimit)", .root)
       }
     }
 

@@ -151,7 +151,9 @@ package struct TrustBook: Hashable, Sendable {
         known.key == key
         ? ("of another product, '\(root.product)',", "'\(known.product)'")
         : ("signed by another key, \(key),", "\(known.key)")
-      throw DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
+      var error = DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
+      error.trustedOrigin = known.origin
+      throw error
     }
     guard root.sequence >= known.sequence else {
       // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
@@ -190,7 +192,10 @@ package struct TrustBook: Hashable, Sendable {
 
   private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws {
     guard policy.key == nil, places[place.name] == nil else {
-      throw DeliveryError(.otherKey, "\(place.noun) is not signed, although a key is trusted for it", at: place.name)
+      var error = DeliveryError(
+        .otherKey, "\(place.noun) is not signed, although a key is trusted for it", at: place.name)
+      error.trustedOrigin = places[place.name]?.origin
+      throw error
     }
     guard place.mayBeUnsigned else {
       throw DeliveryError(.badSignature, "the site is not signed, as only folders and archives may be,", at: place.name)

@@ -47,6 +47,11 @@ private enum Field {
 }
 
 extension TarHeader {
+  /// Where "ustar" stands.
+  static let magicOffset = Field.magic.lowerBound
+}
+
+extension TarHeader {
   package func encode() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Self.byteCount)
     func put(_ field: Range<Int>, _ value: some Collection<UInt8>) {

@@ -1,0 +1,26 @@
+import PackStore
+
+extension PackFileKind {
+  /// Fails when there is a file at `path` that is of another kind: that is no damage, and nothing helps but another
+  /// command.
+  ///
+  /// - Parameter command: what was asked for, such as `apply`.
+  static func require(_ wanted: PackFileKind, at path: String, store: String, for command: String) throws {
+    guard let found = PackFileKind(FilePath(path)), found != wanted else { return }
+    let (name, store) = (escaped(path), escaped(store))
+    switch found {
+    case .delta:
+      throw Failure(
+        .wrongKind, "'\(name)' is a delta, which '\(command)' does not read",
+        remedy: "run 'packstore apply \(store) \(name)'", path: path)
+    case .archive:
+      throw Failure(
+        .wrongKind, "'\(name)' is an archive, which '\(command)' does not read",
+        remedy: "run 'packstore import \(store) \(name)'", path: path)
+    case .other:
+      let (noun, maker) = wanted == .delta ? ("a delta", "delta") : ("an archive of a pack", "package")
+      throw Failure(
+        .wrongKind, "'\(name)' is not \(noun)", remedy: "name a file that 'packstore \(maker)' made", path: path)
+    }
+  }
+}

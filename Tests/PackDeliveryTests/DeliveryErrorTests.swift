@@ -1,0 +1,43 @@
+import PackStore
+import Testing
+
+@testable import PackDelivery
+
+/// What errors of a delivery say.
+@Suite struct DeliveryErrorTests {
+  /// Where the fault lies is said wherever it is known, and the place once.
+  @Test(
+    arguments: [
+      ("it is cut short", nil, nil, "it is cut short"),
+      ("it is cut short", "/a", nil, "it is cut short at /a"),
+      ("it is cut short", "/a", 7, "it is cut short at /a, byte 7"),
+      ("'/a' is cut short", "/a", nil, "'/a' is cut short"),
+      ("'/a' is cut short", "/a", 7, "'/a' is cut short at byte 7"),
+      ("it is cut short", nil, 0, "it is cut short at byte 0"),
+    ] as [(String, String?, UInt64?, String)])
+  func finding(reason: String, location: String?, offset: UInt64?, finding: String) {
+    #expect(DeliveryError(.corrupt, reason, at: location, offset: offset).finding == finding)
+  }
+
+  /// The remedy names the limit that was met: to try again later is of no help, or not all of it.
+  @Test(arguments: DeliveryError.Limit.allCases) func limits(_ limit: DeliveryError.Limit) throws {
+    let option =
+      switch limit {
+      case .metadata: "metadataByteLimit"
+      case .redirects: "redirectLimit"
+      case .privateRedirects: "allowsPrivateRedirects"
+      case .answer: "answerLimit"
+      case .rate: "minimumByteRate"
+      case .root: "rootLimit"
+      }
+    #expect(Mirror(reflecting: Store.PullOptions.NetworkLimits()).children.contains { $0.label == option })
+    for code in [DeliveryError.Code.badResponse, .unreachable] {
+      let remedy = try #require(DeliveryError(code, "no", limit: limit).remedy)
+      #expect(remedy.contains("PullOptions.limits.\(option)"), "\(remedy)")
+    }
+  }
+
+  @Test func withoutALimit() {
+    #expect(DeliveryError(.badResponse, "no").remedy?.contains("PullOptions") == false)
+  }
+}
