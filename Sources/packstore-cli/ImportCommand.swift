@@ -71,6 +71,9 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     try requireSource(file)  // first: a mistyped name must not make a store
+    if PackFileKind(FilePath(file)) == .delta {
+      try PackFileKind.require(.archive, at: file, store: store.store, for: "import")
+    }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     if isFolder(FilePath(file)) {
@@ -116,12 +119,15 @@ extension Import {
   private func pull(_ bar: ProgressBar) async throws {
     let place = try PlaceForPull(store.store, dryRun: dryRun)
     defer { place.end() }
-    let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
     let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
-    let result =
-      dryRun
-      ? try await store.planPull(from: file, options: pullOptions, progress: show)
-      : try await store.pull(from: file, options: pullOptions, progress: show)
+    let result: Store.PullResult
+    if dryRun {
+      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
+      result = try await store.planPull(from: file, options: pullOptions, progress: show)
+    } else {
+      result = try await pullIntoStore(
+        at: place.path, storeOptions: wait.storeOptions, from: file, options: pullOptions, progress: show)
+    }
     bar.finish()
     try say(result)
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackDelivery
 import PackStore
+import Synchronization
 
 struct Pull: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
@@ -78,26 +79,49 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
+    if !site.contains("://") { try PackFileKind.require(.archive, at: site, store: store.store, for: "pull") }
     let place = try PlaceForPull(store.store, dryRun: dryRun)
     defer { place.end() }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
+    let pinned = Mutex<SitePublicKey?>(nil)
+    let show: @Sendable (Store.PullProgress) -> Void = { progress in
+      pinned.withLock { $0 = progress.pinnedKey }
+      bar.update(Progress(progress))
+    }
     let result: Store.PullResult
     do {
-      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
-      let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
-      let packs = packs.isEmpty ? nil : packs
-      result =
-        dryRun
-        ? try await store.planPull(from: site, packs: packs, options: options, progress: show)
-        : try await store.pull(from: site, packs: packs, options: options, progress: show)
-    } catch is CancellationError {
+      result = try await pull(into: place, show)
+    } catch {
+      bar.finish()
+      if let key = pinned.withLock({ $0 }) { warnOfPin(key) }
+      guard error is CancellationError else { throw error }
       throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
     }
     bar.finish()
     try say(result, clock.now - start)
+  }
+
+  private func pull(
+    into place: PlaceForPull, _ show: @escaping @Sendable (Store.PullProgress) -> Void
+  ) async throws -> Store.PullResult {
+    let packs = packs.isEmpty ? nil : packs
+    guard !dryRun else {
+      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
+      return try await store.planPull(from: site, packs: packs, options: options, progress: show)
+    }
+    return try await pullIntoStore(
+      at: store.store, storeOptions: wait.storeOptions, from: site, packs: packs, options: options, progress: show)
+  }
+
+  /// The pull failed, and its key stays.
+  private func warnOfPin(_ key: SitePublicKey) {
+    guard !report.quiet else { return }
+    warn(
+      "the pull failed, but the key \(key) of this site is trusted from now on; compare it with what the publisher"
+        + " says: 'packstore trust \(escaped(store.store))' shows it, and forgets it")
   }
 
   private var options: Store.PullOptions {
@@ -125,8 +149,10 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
       for pack in result.packs where pack.outcome == .absent {
         warn("the site has no pack \(pack.pack) any more; it was left as it is")
       }
-      if result.isFirstContact, let key = result.key, !dryRun {
-        warn("the key \(key) of this site is trusted from now on; compare it with what the publisher says")
+      if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
+      if result.isFirstContact, let key = result.key {
+        let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"
+        warn("the key \(key) of this site \(trusted); compare it with what the publisher says")
       }
     }
     let output = Output()
@@ -138,7 +164,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
     let strangers = result.packs.filter { $0.outcome == .otherOrigin }.map(\.pack)
     if let first = strangers.first {
-      let names = strangers.map(\.name).joined(separator: ", ")
+      let names = strangers.map { "'\($0)'" }.joined(separator: ", ")
       throw Failure(
         .otherOrigin,
         strangers.count == 1
@@ -184,13 +210,35 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
+/// Pulls into a store, and makes it when there is none: after the root of the site was read and accepted, so that a
+/// refusal leaves no empty store.
+func pullIntoStore(
+  at path: String, storeOptions: Store.Options, from site: String, packs: [PackID]? = nil,
+  options: Store.PullOptions, progress: @escaping @Sendable (Store.PullProgress) -> Void
+) async throws -> Store.PullResult {
+  guard isVacant(path) else {
+    let store = try Store(at: FilePath(path), options: storeOptions)
+    return try await store.pull(from: site, packs: packs, options: options, progress: progress)
+  }
+  progress(Store.PullProgress(phase: .connect))
+  let contact = try await SiteContact.open(site, packs: packs, options: options)
+  let store: Store
+  do {
+    store = try Store(at: FilePath(path), options: storeOptions)
+  } catch {
+    await contact.close()
+    throw error
+  }
+  return try await store.pull(from: contact, packs: packs, options: options, progress: progress)
+}
+
 /// Where to pull to. A dry run makes no store that is not there: it compares with an empty one elsewhere.
 struct PlaceForPull {
   let path: String
   private let temporary: TemporaryFolder?
 
   init(_ store: String, dryRun: Bool) throws {
-    temporary = dryRun && !pathExists(FilePath("\(store)/CONTROL")) ? try TemporaryFolder() : nil
+    temporary = dryRun && isVacant(store) ? try TemporaryFolder() : nil
     path = temporary.map { "\($0.path)/store" } ?? store
   }
 

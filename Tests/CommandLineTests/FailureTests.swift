@@ -135,7 +135,7 @@ import Testing
     let outcomes = try #require(run.json["packs"] as? [NSDictionary]).map { $0["outcome"] as? String }
     #expect(outcomes == ["other_origin", "updated"])
     let quiet = try playground.packstore("pull", "device", "site", "--quiet")
-    #expect(quiet.status == 4 && quiet.errors.hasPrefix("packstore: P is of another origin"), "errors are not quiet")
+    #expect(quiet.status == 4 && quiet.errors.hasPrefix("packstore: 'P' is of another origin"), "errors are not quiet")
   }
 
   @Test(.enabled(if: access("/dev/full", W_OK) == 0)) func space() throws {
@@ -181,6 +181,104 @@ import Testing
     #expect(playground.tree("out") == ["b"])
   }
 
+  /// A store that lacks a part of itself is damaged, whatever command finds out, and the remedy names it.
+  @Test(arguments: ["rm -r store/index", "rm store/index/*.generation", "rm store/CONTROL", ": > store/CONTROL"])
+  func missingParts(script: String) throws {
+    try #require(playground.shell(script).status == 0)
+    let tree = playground.tree("store")
+    for arguments in [
+      ["cat", "store", "a"], ["ls", "store"], ["add", "store", "folder", "--pack", "P"], ["stat", "store"],
+      ["verify", "store"], ["remove", "store", "P"], ["publish", "store", "site", "--key", "key"],
+    ] {
+      let run = try playground.packstore(arguments + ["--json"])
+      #expect(run.status == 7, "\(arguments): \(run.errors)")
+      let object = try error(of: run)
+      #expect(object["code"] as? String == "corrupt" && object["retry"] as? Bool == false)
+      #expect((object["remedy"] as? String)?.hasPrefix("run 'packstore repair store'") == true, "\(run.errors)")
+    }
+    #expect(playground.tree("store") == tree && !playground.exists("site") && !playground.exists("key"))
+    #expect(try playground.packstore("repair", "store", "-q").status == 0)
+    #expect(try playground.packstore("cat", "store", "b").output == "text")
+  }
+
+  /// What is said to help against a segment that is gone does help.
+  @Test func aMissingSegment() throws {
+    for segment in playground.tree("store/segments")
+    where try playground.read("store/segments/\(segment)").count > 80_000 {
+      try playground.remove("store/segments/\(segment)")
+    }
+    let object = try fail("cat", "store", "a", status: .damage, code: "purged")
+    #expect(object["path"] as? String == "a")
+    let remedy = try #require(object["remedy"] as? String)
+    #expect(remedy.hasPrefix("run 'packstore repair store'") && remedy.hasSuffix("; then add or pull the pack again"))
+    #expect(try playground.packstore("repair", "store", "-q").status == 7)
+    #expect(try playground.packstore("add", "store", "folder", "--pack", "P", "-q").status == 0)
+    #expect(try playground.packstore("cat", "store", "a").bytes == noise(90_000))
+  }
+
+  /// A name that looks like a part of an error's text is a name.
+  @Test func pathsAreExact() throws {
+    try playground.write(noise(90_000, seed: 3), to: "odd/x, asset y")
+    try playground.packstore("add", "odd, asset store", "odd", "--pack", "Odd", "-q")
+    for segment in playground.tree("odd, asset store/segments") {
+      var bytes = try playground.read("odd, asset store/segments/\(segment)")
+      guard bytes.count > 80_000 else { continue }
+      bytes[45_000] ^= 1
+      try playground.write(bytes, to: "odd, asset store/segments/\(segment)")
+    }
+    let read = try fail("cat", "odd, asset store", "x, asset y", status: .damage, code: "corrupt")
+    #expect(read["path"] as? String == "x, asset y" && read["store"] as? String == "odd, asset store")
+    let folder = try fail("cat", "odd, asset none", "x", status: .failed, code: "not_a_store")
+    #expect(folder["path"] as? String == "odd, asset none")
+  }
+
+  /// A file of another kind is no damage: the remedy is the command that reads it, and works.
+  @Test func filesOfAnotherKind() throws {
+    try playground.write("changed", to: "folder/b")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    try playground.packstore("package", "store", "P@1", "-o", "P.pack", "--key", "key", "-q")
+    try playground.packstore("delta", "store", "P@1", "P@2", "-o", "P.delta", "--key", "key", "-q")
+    try playground.write("neither", to: "text")
+    try playground.write("", to: "empty")
+    for command in ["import", "pull"] {
+      let object = try fail(command, "device", "P.delta", status: .failed, code: "wrong_kind")
+      #expect(object["remedy"] as? String == "run 'packstore apply device P.delta'")
+      #expect(!playground.exists("device"))
+    }
+    for file in ["text", "empty"] { try fail("pull", "device", file, status: .failed, code: "wrong_kind") }
+    #expect(!playground.exists("device"))
+    let archive = try fail("apply", "device", "P.pack", status: .failed, code: "wrong_kind")
+    #expect(archive["remedy"] as? String == "run 'packstore import device P.pack'")
+    for file in ["text", "empty"] { try fail("apply", "device", file, status: .failed, code: "wrong_kind") }
+    #expect(try playground.packstore("import", "device", "P.pack", "-q").status == 0)
+    #expect(try playground.packstore("apply", "device", "P.delta", "-q").status == 0)
+    #expect(try playground.packstore("cat", "device", "b").output == "changed")
+  }
+
+  /// What is refused before anything came leaves neither a store nor a folder.
+  @Test func refusalsLeaveNoStore() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    let other = try playground.packstore("keygen", "other", "-q").lines[0]
+    try playground.makeFolder("unsigned")
+    try playground.makeFolder("there")
+    for arguments in [
+      ["pull", "STORE", "http://[x"], ["pull", "STORE", "gopher://example.org/"], ["pull", "STORE", "nowhere"],
+      ["pull", "STORE", "unsigned"], ["pull", "STORE", "site", "None"], ["pull", "STORE", "site", "--trust", other],
+      ["pull", "STORE", "http://127.0.0.1:1/site", "--answer-limit", "1"], ["pull", "STORE", "site", "a/b"],
+      ["add", "STORE", "nowhere", "--pack", "P"], ["add", "STORE", "", "--pack", "P"],
+      ["add", "STORE", "folder", "--pack", "a/b"], ["add", "STORE", "P.pack", "--pack", "P"],
+      ["import", "STORE", "nowhere"], ["import", "STORE", "P.pack", "--trust", other],
+    ] {
+      for store in ["new", "there"] {
+        let run = try playground.packstore(arguments.map { $0 == "STORE" ? store : $0 })
+        #expect(run.status != 0 && run.errors.hasPrefix("packstore: "), "\(arguments)")
+        #expect(
+          !playground.exists("new") && playground.tree("there").isEmpty, "\(arguments): \(playground.tree(store))")
+      }
+    }
+  }
+
   /// What is damaged on this machine stays so, however often a command is tried.
   @Test func localDamageIsNoReasonToTryAgain() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
@@ -210,6 +308,57 @@ import Testing
       try fail("package", "store", pack, "-o", "P.pack", "--key", "key", status: .failed, code: "not_found")
     }
     for name in ["site", "key", "P.pack"] { #expect(!pathExists(FilePath("\(playground.path)/\(name)")), "\(name)") }
+  }
+
+  /// What a server may cost is an option: the remedy names it, and to run the same command again is no remedy.
+  @Test func limitsAreNamed() throws {
+    let options: [DeliveryError.Limit: String] = [
+      .metadata: "--metadata-limit", .redirects: "--redirects", .privateRedirects: "--allow-private-redirects",
+      .answer: "--answer-limit", .rate: "--min-rate", .root: "--root-limit",
+    ]
+    let help = try playground.packstore("pull", "--help").output
+    for limit in DeliveryError.Limit.allCases {
+      let option = try #require(options[limit])
+      #expect(help.contains("  \(option) ") || help.contains("  \(option)\n"), "\(option)")
+      let isFinal = [.metadata, .redirects, .privateRedirects].contains(limit)
+      let failure = Failure(DeliveryError(isFinal ? .badResponse : .unreachable, "no", limit: limit))
+      #expect(failure.remedy?.contains(option) == true && failure.canRetry == !isFinal)
+    }
+  }
+
+  /// What this user may not read or write is named with what to do, before anything is made.
+  @Test(.enabled(if: getuid() == 0, "takes the rights of another user")) func rights() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    try playground.write("secret", to: "private/file")
+    try playground.write("secret", to: "locked/file")
+    let program = packstoreURL.path
+    let prepared = try playground.shell(
+      """
+      chmod 755 . && chmod -R go=rX store site folder && chmod 700 private && chmod 755 locked && chmod 600 locked/file
+      mkdir open && chmod 777 open && cp \(program) open/packstore
+      """)
+    try #require(prepared.status == 0, "\(prepared.errors)")
+    func run(_ arguments: String) throws -> String {
+      let run = try playground.shell(
+        "setpriv --reuid=65534 --regid=65534 --clear-groups open/packstore \(arguments)")
+      #expect(run.status == 1, "\(arguments): \(run.errors)")
+      return run.errors
+    }
+    let unwritable = "packstore: the directory 'store' of the store may not be written: Permission denied: see who"
+    for command in ["pull store site", "add store folder --pack P", "remove store P"] {
+      #expect(try run(command).hasPrefix(unwritable), "\(command)")
+    }
+    #expect(
+      try run("add open/new private --pack P")
+        == "packstore: cannot read the folder 'private': Permission denied: let this user read it\n")
+    #expect(try run("add store/new folder --pack P").hasPrefix("packstore: cannot make the directory 'store/new': "))
+    #expect(
+      try run("package store P -o store/P.pack --key open/key").hasPrefix(
+        "packstore: cannot write into the folder 'store': Permission denied: name a file in a folder"))
+    #expect(playground.tree("open") == ["packstore"])
+    let locked = try run("add open/new locked --pack P")
+    #expect(locked.contains("'file' cannot be read: Permission denied\n"))
+    #expect(locked.hasSuffix("holds what cannot be stored: let this user read what is listed, or remove it\n"))
   }
 
   /// Options that are named in an error are options of the command that is named.

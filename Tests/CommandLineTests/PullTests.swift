@@ -210,7 +210,7 @@ import Testing
     try refuses("web/site", "--allow-unsigned", saying: "another", status: 4)
     try refuses("web/site", "--trust", "xyz", saying: "44 characters", status: 2)
     let wrong = try playground.packstore("keygen", "key").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
-    try refuses("web/site", "--trust", String(wrong), saying: "packstore trust STORE forget ID", status: 4)
+    try refuses("web/site", "--trust", String(wrong), saying: "packstore trust store forget ", status: 4)
     let theirs = try playground.packstore("keygen", "other").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
     try refuses("web/site", "--trust", String(theirs), saying: "another key", status: 4)
   }

@@ -47,7 +47,7 @@ import Testing
     try publish("author", "site")
     try add("mine", to: "device", "--version", "6")
     let run = try pull("site")
-    #expect(run.status == 4 && run.errors.contains("P is of another origin and was left alone"), "\(run.errors)")
+    #expect(run.status == 4 && run.errors.contains("'P' is of another origin and was left alone"), "\(run.errors)")
     #expect(try file() == "mine" && file("Q") == "also theirs")
     let named = try pull("site", "P")
     #expect(named.status == 4 && named.errors.contains("--adopt"))
@@ -115,7 +115,8 @@ import Testing
     try publish("first", "site-1", key: "key-3")
     let key = try playground.packstore("keygen", "key-3").lines[0]
     let refused = try pull("site-1", "--trust", key)
-    #expect(refused.status == 4 && refused.errors.contains("packstore trust STORE forget ID"), "\(refused.errors)")
+    #expect(
+      refused.status == 4 && refused.errors.contains("packstore trust device forget \(ids[1])"), "\(refused.errors)")
     #expect(try playground.packstore("trust", "device", "forget", ids[1], "-q").status == 0)
     #expect(try pull("site-1").status == 4, "the pack is still the first key's")
     #expect(try playground.packstore("remove", "device", "P", "-q").status == 0)
@@ -162,6 +163,67 @@ import Testing
     #expect(try file() == "two")
     #expect(try pull("site", "-q").status == 0)
     #expect(try file() == "three", "the next pull goes up again")
+  }
+
+  /// What becomes of a pack that is taken over is said, also when its content stays.
+  @Test func takingOverIsSaid() throws {
+    try add("one", to: "author")
+    try publish("author", "site")
+    #expect(try pull("site", "-q").status == 0)
+    let id = try #require(origins()[1]["id"] as? String)
+    let report = try playground.shell(
+      "cp -R device json && packstore add json folder --pack P --adopt --json")
+    #expect(try report.json["adopted_from"] as? String == id && report.json["unchanged"] as? Bool == true)
+    let run = try playground.packstore("add", "device", "folder", "--pack", "P", "--adopt")
+    #expect(
+      run.lines == ["P is taken over from \(id): its history is gone", "its content is unchanged at version 1"],
+      "\(run.errors)")
+    #expect(try playground.packstore("add", "device", "folder", "--pack", "P").lines == ["P is unchanged at version 1"])
+    let again = try playground.packstore("add", "device", "folder", "--pack", "P", "--adopt", "--json").json
+    #expect(again["adopted_from"] == nil)
+  }
+
+  /// A key is pinned with the first root that was accepted, and each command that meets it shows it: also the pull that
+  /// fails afterwards, and a dry run, which pins nothing.
+  @Test func firstContactIsSaid() throws {
+    try add("one", to: "author")
+    try publish("author", "site")
+    let key = try playground.packstore("keygen", "key").lines[0]
+    let dry = try pull("site", "--dry-run")
+    #expect(dry.errors.contains("the key \(key) of this site would be trusted by a pull"), "\(dry.errors)")
+    let plan = try pull("site", "--dry-run", "--json")
+    #expect(try plan.json["key"] as? String == key && plan.json["first_contact"] as? Bool == true)
+    #expect(!playground.exists("device"))
+
+    // The root is accepted, and what it leads to is gone.
+    _ = try playground.shell("mv site/versions away")
+    let failed = try pull("site")
+    #expect(failed.status == 3 && failed.errors.contains("the pull failed, but the key \(key) of this site is trusted"))
+    #expect(try playground.text("device/trust").contains(key), "as was said")
+    let list = try playground.packstore("trust", "device")
+    #expect(list.output.contains(key), "\(list.output)")
+    let once = try pull("site")
+    #expect(once.status == 3 && !once.errors.contains(key), "\(once.errors)")
+    let quiet = try playground.packstore("pull", "other", "site", "-q")
+    #expect(quiet.status == 3 && !quiet.errors.contains(key))
+    let object = try playground.packstore("pull", "third", "site", "--json")
+    let warning = try JSON(try #require(object.errors.split(separator: "\n").first).utf8)
+    #expect(warning["level"]?.string == "warning" && warning["message"]?.string?.contains(key) == true)
+
+    // Refused for its root: nothing is pinned.
+    var root = try playground.read("site/root")
+    root[root.count - 70] ^= 1
+    try playground.write(root, to: "site/root")
+    let refused = try playground.packstore("pull", "fourth", "site")
+    #expect(refused.status == 4 && !refused.errors.contains("is trusted from now on") && !playground.exists("fourth"))
+  }
+
+  @Test func aSiteWithoutPacks() throws {
+    try add("one", to: "author")
+    try publish("author", "site")
+    try #require(playground.packstore("unpublish", "site", "P", "--key", "key", "-q").status == 0)
+    let run = try pull("site")
+    #expect(run.status == 0 && run.errors.contains("the site has no packs: nothing was pulled"), "\(run.errors)")
   }
 
   // MARK: - Age

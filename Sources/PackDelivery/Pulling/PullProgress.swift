@@ -25,6 +25,10 @@ extension Store {
     /// Over the last few seconds; nil as long as that cannot be said.
     public var bytesPerSecond: Double?
 
+    /// The key that this pull has pinned to the site, at first contact: it stays so, whatever comes of the pull. The
+    /// caller does not vouch for it; see ``Store/PullResult/isFirstContact``.
+    public var pinnedKey: SitePublicKey?
+
     /// Of ``byteCount``, for the pack and the phase.
     public var fraction: Double { PackStore.fraction(byteCount, of: totalByteCount) }
 

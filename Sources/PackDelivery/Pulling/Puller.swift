@@ -11,11 +11,14 @@ final class Puller {
   private let options: Store.PullOptions
   private let isPlan: Bool
   private let report: (@Sendable (Store.PullProgress) -> Void)?
+  /// The root's bytes, where they were read before; taken for the first reading.
+  private var readBytes: [UInt8]?
 
   /// By whose word packs are changed, once the root is known.
   private var provenance = Provenance(.unknown, .root, sequence: 0)
   private var result = Store.PullResult()
   private var progress = Store.PullProgress(phase: .connect)
+  private var pinnedKey: SitePublicKey?
   private var rate = RateMeter()
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
@@ -27,9 +30,10 @@ final class Puller {
   private var hasReadRootAgain = false
 
   init(
-    into store: Store, from source: any SiteSource, packs: [PackID]?, options: Store.PullOptions, isPlan: Bool,
-    report: (@Sendable (Store.PullProgress) -> Void)?
+    into store: Store, from source: any SiteSource, root: [UInt8]? = nil, packs: [PackID]?,
+    options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
+    readBytes = root
     self.store = store
     self.source = source
     self.packs = packs
@@ -66,17 +70,15 @@ final class Puller {
 
   private func readRoot() async throws -> SignedSiteRoot {
     show(.connect)
-    let path = SitePath.root.description
-    let bytes = try await source.readWhole(path, upTo: SiteRoot.byteCountLimit)
+    let bytes = try await rootBytes()
     result.wireByteCount += bytes.count
     result.requestCount += 1
-    let root: SignedSiteRoot
-    do {
-      root = try SignedSiteRoot(decoding: bytes, file: path)
-    } catch let error as PackStoreError {
-      throw DeliveryError(error, at: source.place(of: path))
-    }
+    let root = try source.decodeRoot(bytes)
     let verdict = try admit(RootClaims(root))
+    if verdict == .pinned, !isPlan {
+      pinnedKey = root.publicKey
+      show(.connect)  // whatever comes of the pull
+    }
     result.key = root.publicKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
@@ -84,6 +86,12 @@ final class Puller {
     result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
     result.expiresAt = root.root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
     return root
+  }
+
+  private func rootBytes() async throws -> [UInt8] {
+    defer { readBytes = nil }
+    if let readBytes { return readBytes }
+    return try await source.readWhole(SitePath.root.description, upTo: SiteRoot.byteCountLimit)
   }
 
   /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
@@ -97,11 +105,7 @@ final class Puller {
   /// A plan trusts by the same rules, and pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
     let file = TrustFile(inStore: store.path)
-    let age = options.maximumAge.map { Int64(min(max($0 / .nanoseconds(1), 0), 9e18)) }
-    let policy = TrustPolicy(key: options.trustedKey, allowsUnsigned: options.allowsUnsigned, maximumAge: age)
-    let place =
-      source.isArchive ? RootPlace.archive(source.location) : .site(source.location, isLocal: source.isLocal)
-    let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
+    let place = source.rootPlace, policy = TrustPolicy(options), now = wallClock()
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       try book.admit(claims, at: place, policy, now: now)
     }
@@ -157,21 +161,10 @@ final class Puller {
     return try Set(packs).sorted().map { pack in
       let offer = root.packs.first { $0.id == pack }
       guard try offer != nil || version(of: pack) != nil else {
-        throw missing(pack, root)
+        throw DeliveryError(noPack: pack, in: root, at: source.location)
       }
       return (pack, offer)
     }
-  }
-
-  /// The site has no such pack: those that may have been meant, or those that it has.
-  private func missing(_ pack: PackID, _ root: SiteRoot) -> DeliveryError {
-    let names = root.packs.map(\.id.name)
-    let nearest = nearestNames(to: pack.name, among: names)
-    let offered = nearest.isEmpty ? "; packs: \(listed(names))" : ""
-    var error = DeliveryError(.noPack, "the site has no pack '\(pack)'\(offered)", at: source.location)
-    error.pack = pack
-    error.suggestions = nearest
-    return error
   }
 
   private func version(of pack: PackID) throws -> PackVersion? {
@@ -388,6 +381,7 @@ final class Puller {
 
   private func show(_ phase: Store.PullProgress.Phase) {
     progress = Store.PullProgress(phase: phase)
+    progress.pinnedKey = pinnedKey
     report?(progress)
   }
 
@@ -405,6 +399,7 @@ final class Puller {
   /// How far a delta was applied.
   private func show(_ applied: Store.InstallProgress, _ pack: PackID) {
     progress = Store.PullProgress(phase: .apply)
+    progress.pinnedKey = pinnedKey
     progress.pack = pack
     progress.byteCount = applied.byteCount
     progress.totalByteCount = applied.totalByteCount
@@ -439,20 +434,6 @@ extension Store.Origin {
   fileprivate init(of root: SignedSiteRoot) {
     let product = root.root.product
     self = root.publicKey.map { .signed($0, product) } ?? .unsigned(product)
-  }
-}
-
-extension DeliveryError {
-  /// What is wrong with a file of a site: what to do about it is not what helps with one of a store.
-  fileprivate init(_ error: PackStoreError, at place: String) {
-    let code: Code =
-      switch error.code {
-      case .untrusted: .badSignature
-      case .newerFormat: .newerFormat
-      case .otherDraft: .otherDraft
-      default: .corrupt
-      }
-    self.init(code, error.reason, at: place, offset: error.offset)
   }
 }
 

@@ -9,6 +9,10 @@ extension Store {
   /// What came of an interrupted pull is kept, and the next one goes on with it, in any process. A pack that is held
   /// since a rollback is left where it is, and so is one that the site has no more.
   ///
+  /// At first contact the key that signed the site's root is pinned as soon as the root is accepted, before anything is
+  /// fetched: a pull that goes on with an interrupted one takes it from the same publisher. It stays pinned when the pull
+  /// fails, which the progress tells.
+  ///
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder or archive.
   ///   - packs: by default all that the site has.
@@ -86,7 +90,7 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
 }
 
 /// The source that a URL or path means.
-private func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
+func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
   let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let pace = Pace(pause: options.pause, limit: limit)

@@ -1,0 +1,118 @@
+package import PackStore
+
+/// A site whose root was read before there is a store to pull it into: what is refused for its root leaves no trace.
+///
+/// The root is judged as by a store that never saw the site; the pull that follows judges it once more, by what the store
+/// knows.
+package final class SiteContact: Sendable {
+  let source: any SiteSource
+  /// The bytes of the root.
+  let root: [UInt8]
+
+  private init(_ source: any SiteSource, root: [UInt8]) {
+    self.source = source
+    self.root = root
+  }
+
+  /// Reads the root of a site.
+  ///
+  /// - Parameter packs: those that the site must have.
+  /// - Throws: what the pull would throw of the place, the root, its signature, its age, and packs that are not there.
+  package static func open(
+    _ site: String, packs: [PackID]?, options: Store.PullOptions
+  ) async throws -> SiteContact {
+    let source = try makeSource(site, options)
+    do {
+      let bytes = try await BlockingExecutor.runAsync {
+        let bytes = try await source.readWhole(SitePath.root.description, upTo: SiteRoot.byteCountLimit)
+        let root = try source.decodeRoot(bytes)
+        var book = TrustBook()
+        _ = try book.admit(RootClaims(root), at: source.rootPlace, TrustPolicy(options), now: wallClock())
+        for pack in packs ?? [] where !root.root.packs.contains(where: { $0.id == pack }) {
+          throw DeliveryError(noPack: pack, in: root.root, at: source.location)
+        }
+        return bytes
+      }
+      return SiteContact(source, root: bytes)
+    } catch {
+      await source.close()
+      throw error
+    }
+  }
+
+  /// Without a pull.
+  package func close() async { await source.close() }
+}
+
+extension Store {
+  /// Pulls from a site whose root was read.
+  package func pull(
+    from contact: SiteContact, packs: [PackID]? = nil, options: PullOptions = .init(),
+    progress: (@Sendable (PullProgress) -> Void)? = nil
+  ) async throws -> PullResult {
+    do {
+      let result = try await BlockingExecutor.runAsync {
+        try await Puller(
+          into: self, from: contact.source, root: contact.root, packs: packs, options: options, isPlan: false,
+          report: progress
+        ).run()
+      }
+      await contact.close()
+      return result
+    } catch {
+      await contact.close()
+      throw error
+    }
+  }
+}
+
+// MARK: - Roots
+
+extension SiteSource {
+  /// Where its root was found, for trust.
+  var rootPlace: RootPlace { isArchive ? .archive(location) : .site(location, isLocal: isLocal) }
+
+  func decodeRoot(_ bytes: [UInt8]) throws -> SignedSiteRoot {
+    let path = SitePath.root.description
+    do {
+      return try SignedSiteRoot(decoding: bytes, file: path)
+    } catch let error as PackStoreError {
+      throw DeliveryError(error, at: place(of: path))
+    }
+  }
+}
+
+extension TrustPolicy {
+  init(_ options: Store.PullOptions) {
+    self.init(
+      key: options.trustedKey, allowsUnsigned: options.allowsUnsigned,
+      maximumAge: options.maximumAge.map { Int64(min(max($0 / .nanoseconds(1), 0), 9e18)) })
+  }
+}
+
+/// What the clock says, in nanoseconds since 1970.
+func wallClock() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
+
+extension DeliveryError {
+  /// The site has no such pack: names those that may have been meant, or those that it has.
+  init(noPack pack: PackID, in root: SiteRoot, at location: String) {
+    let names = root.packs.map(\.id.name)
+    let nearest = nearestNames(to: pack.name, among: names)
+    let offered = nearest.isEmpty ? "; packs: \(listed(names))" : ""
+    self.init(.noPack, "the site has no pack '\(pack)'\(offered)", at: location)
+    self.pack = pack
+    suggestions = nearest
+  }
+
+  /// What is wrong with a file of a site: what to do about it is not what helps with one of a store.
+  init(_ error: PackStoreError, at place: String) {
+    let code: Code =
+      switch error.code {
+      case .untrusted: .badSignature
+      case .newerFormat: .newerFormat
+      case .otherDraft: .otherDraft
+      default: .corrupt
+      }
+    self.init(code, error.reason, at: place, offset: error.offset)
+  }
+}
