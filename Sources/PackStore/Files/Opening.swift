@@ -178,8 +178,13 @@ private func tighten(_ descriptor: CInt, _ place: FilePlace) throws {
   if mode != status.st_mode & 0o777 { _ = fchmod(descriptor, mode) }
 }
 
-/// Lists a folder's names, in no particular order.
+/// Lists a folder's names, in no particular order. Bytes that are not UTF-8 appear as U+FFFD.
 func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws -> [String] {
+  try nameBytes(inFolder: descriptor, path: path()).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// Lists a folder's names as they are, in no particular order.
+func nameBytes(inFolder descriptor: CInt, path: @autoclosure () -> String) throws -> [[UInt8]] {
   // Opened once more, for its own position, which `fdopendir` takes over.
   let own = try openFolder(".", in: descriptor, path: path())
   guard let folder = fdopendir(own) else {
@@ -188,12 +193,12 @@ func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws ->
     throw PackStoreError("cannot list", path(), error)
   }
   defer { closedir(folder) }
-  var names: [String] = []
+  var names: [[UInt8]] = []
   while true {
     errno = 0
     guard let entry = readdir(folder) else { break }
-    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    if name != ".", name != ".." { names.append(name) }
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+    if !name.elementsEqual(".".utf8), !name.elementsEqual("..".utf8) { names.append(name) }
   }
   guard errno == 0 else { throw PackStoreError("cannot list", path(), Errno(rawValue: errno)) }
   return names

@@ -1,0 +1,135 @@
+extension Manifest {
+  /// A JSON Schema (2020-12) of manifests without comments, for editors. `Docs/manifest.schema.json` is the same.
+  public static let schema = #"""
+    {
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "title": "The manifest of an asset pack",
+      "type": "object",
+      "required": ["assetPackID", "downloadPolicy", "fileSelectors"],
+      "additionalProperties": false,
+      "properties": {
+        "assetPackID": {
+          "type": "string",
+          "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$",
+          "description": "the pack's name; App Store Connect takes letters, digits and hyphens only"
+        },
+        "downloadPolicy": {
+          "description": "when devices fetch the pack",
+          "type": "object",
+          "minProperties": 1,
+          "maxProperties": 1,
+          "additionalProperties": false,
+          "properties": {
+            "essential": { "$ref": "#/$defs/events", "description": "with the app, which opens when the pack is there" },
+            "prefetch": { "$ref": "#/$defs/events", "description": "from the installation on, in the background" },
+            "onDemand": { "type": "object", "maxProperties": 0, "description": "when the app asks for it" }
+          }
+        },
+        "fileSelectors": {
+          "description": "the files of the pack",
+          "type": "array",
+          "minItems": 1,
+          "items": {
+            "oneOf": [
+              { "$ref": "#/$defs/file" },
+              { "$ref": "#/$defs/directory" },
+              { "$ref": "#/$defs/filePattern" },
+              { "$ref": "#/$defs/movedFile" },
+              { "$ref": "#/$defs/movedDirectory" },
+              { "$ref": "#/$defs/fileExclusion" }
+            ]
+          }
+        },
+        "platforms": {
+          "description": "the systems that the pack is for; none of them means all",
+          "type": "array",
+          "items": { "enum": ["iOS", "macOS", "tvOS", "visionOS"] }
+        },
+        "sourceRoot": { "type": "string", "minLength": 1, "description": "where paths begin, relative to the manifest" },
+        "language": { "type": "string", "maxLength": 64, "description": "a language tag of BCP 47" },
+        "userInfo": { "description": "what the app is to get: any JSON" },
+        "toolsVersion": { "description": "of Apple's packager; it means nothing here" },
+        "packstore": {
+          "description": "what other tools leave alone",
+          "type": "object",
+          "additionalProperties": false,
+          "properties": {
+            "placement": { "enum": ["durable", "purgeable"], "description": "purgeable: a device may drop the pack" },
+            "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
+            "map": {
+              "description": "files to store raw and in one piece",
+              "type": "array",
+              "items": { "$ref": "#/$defs/pattern" }
+            },
+            "level": { "type": "integer", "minimum": 1, "maximum": 22, "description": "of compression" },
+            "layout": { "enum": ["random", "sequential"], "description": "how assets will be read" },
+            "appVersions": {
+              "type": "string",
+              "pattern": "^([0-9.]+\\.\\.\\.|[0-9.]*\\.\\.<[0-9.]+)$",
+              "description": "2.0..<3, 2.0... or ..<3"
+            }
+          }
+        }
+      },
+      "$defs": {
+        "path": { "type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[^/]" },
+        "pattern": { "type": "string", "minLength": 1, "maxLength": 1024 },
+        "events": {
+          "type": "object",
+          "required": ["installationEventTypes"],
+          "additionalProperties": false,
+          "properties": {
+            "installationEventTypes": {
+              "type": "array",
+              "minItems": 1,
+              "items": { "enum": ["firstInstallation", "subsequentUpdate"] }
+            }
+          }
+        },
+        "file": {
+          "type": "object",
+          "required": ["file"],
+          "additionalProperties": false,
+          "properties": { "file": { "$ref": "#/$defs/path" } }
+        },
+        "directory": {
+          "type": "object",
+          "required": ["directory"],
+          "additionalProperties": false,
+          "properties": { "directory": { "$ref": "#/$defs/path" } }
+        },
+        "filePattern": {
+          "type": "object",
+          "required": ["filePattern"],
+          "additionalProperties": false,
+          "properties": { "filePattern": { "$ref": "#/$defs/pattern" } }
+        },
+        "movedFile": {
+          "type": "object",
+          "required": ["fileSource", "fileDestination"],
+          "additionalProperties": false,
+          "properties": {
+            "fileSource": { "$ref": "#/$defs/path" },
+            "fileDestination": { "$ref": "#/$defs/path" }
+          }
+        },
+        "movedDirectory": {
+          "type": "object",
+          "required": ["directorySource", "directoryDestination"],
+          "additionalProperties": false,
+          "properties": {
+            "directorySource": { "$ref": "#/$defs/path" },
+            "directoryDestination": { "$ref": "#/$defs/path" }
+          }
+        },
+        "fileExclusion": {
+          "type": "object",
+          "required": ["fileExclusion"],
+          "additionalProperties": false,
+          "properties": { "fileExclusion": { "$ref": "#/$defs/pattern" } }
+        }
+      }
+    }
+
+    """#
+}
