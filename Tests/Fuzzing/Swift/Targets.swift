@@ -8,6 +8,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
+  "authoring": decodeAuthoring, "vdf": decodeVDF,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -205,6 +206,28 @@ private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: Archiv
   }
 }
 
+/// A pack's manifest as its author writes it.
+@Sendable private func decodeAuthoring(_ bytes: [UInt8]) {
+  let reading = ManifestReader.read(bytes)
+  precondition((reading.manifest == nil) == reading.problems.hasErrors)
+  for problem in reading.problems.sorted {
+    precondition(problem.line > 0 && problem.column > 0 && !problem.message.isEmpty)
+  }
+  for selector in reading.selectors where selector.pattern == nil {
+    for path in [selector.source, selector.destination ?? ""] where !path.isEmpty {
+      precondition(path.pathParts.allSatisfy { !["", ".", ".."].contains($0) } && path.utf8.count <= 4095)
+    }
+  }
+}
+
+/// What comes of a script is a manifest without errors.
+@Sendable private func decodeVDF(_ bytes: [UInt8]) {
+  let conversion = DepotConversion(bytes)
+  guard let manifest = conversion.manifest else { return precondition(!conversion.problems.isEmpty) }
+  let reading = ManifestReader.read(Array(manifest.utf8))
+  precondition(reading.selectors.count == conversion.selectorCount && !reading.problems.hasErrors)
+}
+
 // MARK: - Seeds
 
 private let seeds: [String: [[UInt8]]] = {
@@ -256,6 +279,22 @@ private let seeds: [String: [[UInt8]]] = {
     #"{"downloadPolicy":{"essential":{"installationEventTypes":["firstInstallation"]}},"platforms":["iOS"]}"#,
     #"{"later":{"a":1.0},"userInfo":{"b" : 1, "a":[null]}}"#, #"{"appVersions":"..<0.0.1","map":["[!]]"]}"#,
   ]
+  let manifests = [
+    Manifest.template,
+    """
+    {"assetPackID":"P","downloadPolicy":{"prefetch":{"installationEventTypes":["subsequentUpdate"]}},"sourceRoot":"..",
+     "fileSelectors":[{"fileSource":"a","fileDestination":"b/c"},{"filePattern":"**/*.[a-c]"},{"directory":"../x/."},
+      {"directorySource":"/a","directoryDestination":"."},{"fileExclusion":"*"}],"platforms":["iOS","watchOS","iOS"],
+     "packstore":{"placement":"purgeable","priority":-1,"map":["a"],"level":3,"layout":"random","appVersions":"2..."}}
+    """,
+  ]
+  let scripts = [
+    """
+    // a
+    "DepotBuildConfig" { "DepotID" "1001" "contentroot" "..\\out\\" FileMapping { localpath "a\\b*.txt" DepotPath . recursive 1 }
+     "FileMapping" { "LocalPath" "*" "DepotPath" "x/y" "Recursive" "1" } "FileExclusion" "[a]\\*" }
+    """
+  ]
   var retired = RetiredFiles()
   let files: [SitePath: UInt64] = [
     .version(digest): 40, .segment(SegmentID(site.id)): 1 << 40, .frames(SegmentID(site.id)): 0, .delta(digest): .max,
@@ -263,6 +302,7 @@ private let seeds: [String: [[UInt8]]] = {
   retired.replace(files, by: [:], now: .max)
   return [
     "retired": [retired.encode(), RetiredFiles().encode()],
+    "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],

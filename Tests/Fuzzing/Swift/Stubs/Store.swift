@@ -1,9 +1,15 @@
 // Stands in for the store, to whose name values belong, where decoders are fuzzed.
-public enum Store {}
+public enum Store {
+  public enum InstallOptions {
+    public enum Layout: String, CaseIterable, Sendable { case random, sequential }
+  }
+}
 
 /// Stands in for the patterns of the core, which the target `glob` fuzzes.
-package struct PathPattern {
-  package init(_ text: String) throws {}
+package struct PathPattern: Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) throws { self.text = text }
 }
 
 /// Stands in for a file that is read, of which the bytes are given.
@@ -11,6 +17,11 @@ package final class InputFile {
   private let content: [UInt8]
 
   package init(_ content: [UInt8]) { self.content = content }
+
+  /// Nothing here opens a file.
+  package convenience init(_ path: FilePath) throws { self.init([UInt8]()) }
+
+  package func contents(limit: Int) throws -> [UInt8] { content }
 
   package var byteCount: UInt64 { get throws { UInt64(content.count) } }
 

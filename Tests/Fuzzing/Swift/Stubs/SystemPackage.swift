@@ -9,3 +9,7 @@ public struct Errno: Error, Hashable, Codable, Sendable, CustomStringConvertible
 
   public var description: String { "error \(rawValue)" }
 }
+
+public struct FilePath: Hashable, Sendable {
+  public let string: String
+}

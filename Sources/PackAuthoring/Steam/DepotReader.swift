@@ -1,0 +1,191 @@
+import PackStore
+
+/// Reads a depot build script and finds the selectors that mean the same.
+struct DepotReader {
+  private(set) var depotID: String?
+  private(set) var sourceRoot: String? = "."
+  private(set) var selectors: [KeyValuePairs<String, String>] = []
+  var problems = ManifestProblems()
+
+  /// What matters to Steam alone.
+  private static let ignoredKeys = [
+    "installscript", "fileproperties", "desc", "description", "preview", "local", "setlive", "buildoutput", "verbose",
+  ]
+  private static let keys = ["DepotID", "ContentRoot", "FileMapping", "FileExclusion"]
+
+  mutating func read(_ text: [UInt8]) {
+    let root: VDFEntry
+    do throws(TextFault) {
+      root = try VDFReader.read(text)
+    } catch {
+      return problems.error(error.position, error.finding, remedy: error.remedy)
+    }
+    guard root.isNamed("DepotBuild") || root.isNamed("DepotBuildConfig"), case .block(let entries) = root.value else {
+      let remedy = root.isNamed("AppBuild") ? "convert the scripts of its depots" : "it begins with \"DepotBuild\""
+      return problems.error(root.position, "'\(root.key.prefix(100))' is no depot build script", remedy: remedy)
+    }
+    for entry in entries { take(entry) }
+    if !entries.contains(where: { $0.isNamed("FileMapping") }) {
+      problems.error(
+        root.position, "there is no 'FileMapping' in the script", remedy: "map the files that are to be in the pack")
+    }
+  }
+
+  private mutating func take(_ entry: VDFEntry) {
+    if entry.isNamed("FileMapping") {
+      takeMapping(entry)
+    } else if entry.isNamed("FileExclusion") {
+      guard let text = text(entry), let pattern = exclusion(text, entry) else { return }
+      selectors.append(["fileExclusion": pattern])
+    } else if entry.isNamed("DepotID") {
+      guard let text = text(entry) else { return }
+      guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+        return problems.error(
+          entry.valuePosition, "'\(text.prefix(100))' is no number of a depot", remedy: "write its digits")
+      }
+      depotID = text
+    } else if entry.isNamed("ContentRoot") {
+      takeContentRoot(entry)
+    } else if Self.ignoredKeys.contains(entry.key.lowercased()) {
+      problems.warn(entry.position, "'\(entry.key)' has no counterpart in a manifest and is left out")
+    } else {
+      let nearest = nearestNames(to: entry.key, among: Self.keys)
+      problems.error(
+        entry.position, "there is no key '\(entry.key.prefix(100))' in a depot build script",
+        remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+    }
+  }
+
+  private mutating func text(_ entry: VDFEntry) -> String? {
+    if case .text(let text) = entry.value { return text }
+    problems.error(entry.valuePosition, "'\(entry.key)' must be a text, not a block")
+    return nil
+  }
+
+  private mutating func takeContentRoot(_ entry: VDFEntry) {
+    guard let text = text(entry) else { return }
+    guard !isAbsolutePath(text) else {
+      sourceRoot = nil
+      return problems.warn(
+        entry.valuePosition, "the absolute path of 'ContentRoot' is left out",
+        remedy: "run 'packstore evaluate' in that folder, or add a 'sourceRoot'")
+    }
+    let path = text.replacing("\\", with: "/").pathParts.filter { !$0.isEmpty && $0 != "." }.joined(separator: "/")
+    sourceRoot = path.isEmpty ? "." : path
+  }
+
+  // MARK: - Mappings
+
+  private mutating func takeMapping(_ entry: VDFEntry) {
+    guard case .block(let entries) = entry.value else {
+      return problems.error(entry.valuePosition, "'FileMapping' must be a block, not a text")
+    }
+    var values: [String: (text: String, entry: VDFEntry)] = [:]
+    for inner in entries {
+      guard ["localpath", "depotpath", "recursive"].contains(inner.key.lowercased()) else {
+        let nearest = nearestNames(to: inner.key, among: ["LocalPath", "DepotPath", "Recursive"])
+        problems.error(
+          inner.position, "there is no key '\(inner.key.prefix(100))' in a 'FileMapping'",
+          remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+        continue
+      }
+      guard let text = text(inner) else { continue }
+      guard values.updateValue((text, inner), forKey: inner.key.lowercased()) == nil else {
+        problems.error(inner.position, "'\(inner.key)' is there twice", remedy: "keep one of them")
+        continue
+      }
+    }
+    guard let local = values["localpath"] else {
+      return problems.error(entry.position, "a 'FileMapping' has no 'LocalPath'", remedy: "add one")
+    }
+    let recursive = values["recursive"].map { ["1": true, "0": false][$0.text] } ?? false
+    guard let recursive else {
+      let position = values["recursive"]?.entry.valuePosition ?? entry.position
+      return problems.error(position, "'Recursive' must be 0 or 1")
+    }
+    guard let source = path(local.text, local.entry), let destination = destination(values["depotpath"]) else { return }
+    addSelector(source, destination, isRecursive: recursive, entry)
+  }
+
+  /// A relative path with slashes; a slash at its end stays.
+  private mutating func path(_ text: String, _ entry: VDFEntry) -> [String]? {
+    guard !isAbsolutePath(text) else {
+      problems.error(
+        entry.valuePosition, "'\(text.prefix(200))' is an absolute path", remedy: "write it relative to 'ContentRoot'")
+      return nil
+    }
+    let parts = text.replacing("\\", with: "/").pathParts.filter { $0 != "." }
+    guard !parts.contains("..") else {
+      problems.error(
+        entry.valuePosition, "'\(text.prefix(200))' has the part '..'", remedy: "write it relative to 'ContentRoot'")
+      return nil
+    }
+    let isFolder = parts.last == "" && parts.count > 1
+    return parts.filter { !$0.isEmpty } + (isFolder ? [""] : [])
+  }
+
+  /// Empty for "where it is".
+  private mutating func destination(_ value: (text: String, entry: VDFEntry)?) -> [String]? {
+    guard let value else { return [] }
+    let parts = path(value.text, value.entry)
+    return parts == [""] ? [] : parts
+  }
+
+  private mutating func addSelector(
+    _ source: [String], _ destination: [String], isRecursive: Bool, _ entry: VDFEntry
+  ) {
+    let last = source.last ?? "", folder = source.dropLast().joined(separator: "/")
+    let target = destination.filter { !$0.isEmpty }.joined(separator: "/")
+    guard !folder.utf8.contains(where: isWildcard) else {
+      return problems.error(entry.position, "a wildcard in a folder's name cannot be mapped", remedy: "map each folder")
+    }
+    let isAll = last.isEmpty || last == "*" || last == "*.*"
+    if isAll, isRecursive || last.isEmpty {
+      if !target.isEmpty {
+        selectors.append(["directorySource": folder.isEmpty ? "." : folder, "directoryDestination": target])
+      } else {
+        selectors.append(folder.isEmpty ? ["filePattern": "**"] : ["directory": folder])
+      }
+    } else if last.utf8.contains(where: isWildcard) {
+      guard target.isEmpty else {
+        return problems.error(
+          entry.position, "files that match a wildcard cannot be put elsewhere by a manifest",
+          remedy: "map the whole folder, or file by file")
+      }
+      let name = isAll ? "*" : last
+      let pattern = isRecursive && folder.isEmpty ? name : "\(folder)/" + (isRecursive ? "**/\(name)" : name)
+      selectors.append(["filePattern": escapedForPattern(pattern)])
+    } else {
+      addFile(source.joined(separator: "/"), destination, target, entry)
+    }
+  }
+
+  private mutating func addFile(_ source: String, _ destination: [String], _ target: String, _ entry: VDFEntry) {
+    guard !target.isEmpty else { return selectors.append(["file": source]) }
+    guard destination.last != "" else {
+      return selectors.append(["fileSource": source, "fileDestination": "\(target)/\(source.pathParts.last ?? "")"])
+    }
+    problems.warn(
+      entry.position, "'\(target)' is taken for the file's path in the pack",
+      remedy: "end 'DepotPath' with a slash if it is a folder")
+    selectors.append(["fileSource": source, "fileDestination": target])
+  }
+
+  // MARK: - Patterns
+
+  private mutating func exclusion(_ text: String, _ entry: VDFEntry) -> String? {
+    guard var parts = path(text, entry) else { return nil }
+    guard !parts.isEmpty else {
+      problems.error(entry.valuePosition, "'FileExclusion' names nothing", remedy: "take it out")
+      return nil
+    }
+    // All that is in a folder, at any depth.
+    if parts.count > 1, parts.last == "" || parts.last == "*" { parts[parts.count - 1] = "**" }
+    return escapedForPattern(parts.joined(separator: "/"))
+  }
+
+  private func isWildcard(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
+
+  /// Only `*` and `?` are wildcards there.
+  private func escapedForPattern(_ text: String) -> String { text.replacing("[", with: "\\[") }
+}

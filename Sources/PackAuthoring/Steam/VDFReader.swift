@@ -1,0 +1,130 @@
+import PackStore
+
+/// A key of a text in Valve's format, and its value.
+struct VDFEntry {
+  enum Value {
+    case text(String)
+    case block([VDFEntry])
+  }
+
+  let key: String
+  let position: TextPosition
+  let value: Value
+  let valuePosition: TextPosition
+
+  /// Keys have no case.
+  func isNamed(_ name: String) -> Bool { key.lowercased() == name.lowercased() }
+}
+
+/// Reads the format of Steam's build scripts: keys with texts or blocks, `//` comments. A backslash is a character like any
+/// other, since the scripts hold paths of Windows. Hostile texts cost time in proportion to their bytes.
+struct VDFReader {
+  static let depthLimit = 16
+
+  private var cursor: TextCursor
+
+  private enum Token {
+    case text(String)
+    case opening, closing, end
+  }
+
+  /// - Throws: what is wrong, and where.
+  static func read(_ text: [UInt8]) throws(TextFault) -> VDFEntry {
+    var reader = Self(cursor: TextCursor(text))
+    _ = reader.cursor.takeByteOrderMark()
+    let entry = try reader.entries(depth: 1, isRoot: true)
+    return entry[0]
+  }
+
+  /// The entries of a block, which its brace has opened; or the one entry of the whole text.
+  private mutating func entries(depth: Int, isRoot: Bool = false) throws(TextFault) -> [VDFEntry] {
+    var entries: [VDFEntry] = []
+    while true {
+      try takeSpace()
+      let position = cursor.position, name = cursor.nextName
+      switch try token() {
+      case .text(let key):
+        guard !isRoot || entries.isEmpty else {
+          throw TextFault(position, "there is more after the end of the script: '\(key.prefix(100))'")
+        }
+        entries.append(try entry(key, position, depth: depth))
+      case .opening: throw TextFault(position, "a key is expected, not '{'")
+      case .closing:
+        guard !isRoot else { throw TextFault(position, "a key is expected, not '}'") }
+        return entries
+      case .end:
+        guard isRoot else { throw TextFault(position, "'}' is expected, not \(name)") }
+        guard !entries.isEmpty else { throw TextFault(position, "there is no script in the text") }
+        return entries
+      }
+    }
+  }
+
+  private mutating func entry(_ key: String, _ position: TextPosition, depth: Int) throws(TextFault) -> VDFEntry {
+    try takeSpace()
+    let valuePosition = cursor.position, name = cursor.nextName
+    let value: VDFEntry.Value
+    switch try token() {
+    case .text(let text): value = .text(text)
+    case .opening:
+      guard depth < Self.depthLimit else {
+        throw TextFault(valuePosition, "blocks are nested more than \(Self.depthLimit) deep")
+      }
+      value = .block(try entries(depth: depth + 1))
+    case .closing, .end: throw TextFault(valuePosition, "a value of '\(key.prefix(100))' is expected, not \(name)")
+    }
+    return VDFEntry(key: key, position: position, value: value, valuePosition: valuePosition)
+  }
+
+  private mutating func takeSpace() throws(TextFault) {
+    while let next = cursor.next {
+      if isSpace(next) {
+        cursor.takeASCII()
+      } else if next == UInt8(ascii: "/"), cursor.second == UInt8(ascii: "/") {
+        while let next = cursor.next, next != UInt8(ascii: "\n"), next != UInt8(ascii: "\r") { try cursor.takeScalar() }
+      } else {
+        return
+      }
+    }
+  }
+
+  /// Takes a brace, or a text with quotes or without.
+  private mutating func token() throws(TextFault) -> Token {
+    let begin = cursor.position
+    switch cursor.next {
+    case nil: return .end
+    case UInt8(ascii: "{"):
+      cursor.takeASCII()
+      return .opening
+    case UInt8(ascii: "}"):
+      cursor.takeASCII()
+      return .closing
+    case UInt8(ascii: "["):
+      throw TextFault(begin, "conditions in brackets are not read", remedy: "take it out, or take its entry out")
+    case UInt8(ascii: "#"):
+      throw TextFault(begin, "other scripts are not read in", remedy: "put what they say in its place")
+    case UInt8(ascii: "\""): return .text(try quoted(begin))
+    default:
+      while let next = cursor.next, !isSpace(next), !#"{}""#.utf8.contains(next) { try cursor.takeScalar() }
+      return .text(String(decoding: cursor.bytes[begin.offset..<cursor.offset], as: UTF8.self))
+    }
+  }
+
+  private mutating func quoted(_ begin: TextPosition) throws(TextFault) -> String {
+    cursor.takeASCII()
+    while let next = cursor.next {
+      switch next {
+      case UInt8(ascii: "\""):
+        cursor.takeASCII()
+        return String(decoding: cursor.bytes[(begin.offset + 1)..<(cursor.offset - 1)], as: UTF8.self)
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        throw TextFault(begin, "a text is not closed in its line", remedy: "put a double quote at its end")
+      case 0: throw TextFault(cursor.position, "a text holds the control character 0x00")
+      default: try cursor.takeScalar()
+      }
+    }
+    throw TextFault(begin, "a text is not closed in its line", remedy: "put a double quote at its end")
+  }
+
+  private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d }
+}

@@ -1,0 +1,203 @@
+import PackStore
+import Testing
+
+@testable import PackAuthoring
+
+@Suite struct DepotConversionTests {
+  private func convert(_ text: String) -> DepotConversion { DepotConversion(Array(text.utf8)) }
+
+  private func depot(_ entries: String) -> String { "\"DepotBuild\" { \"DepotID\" \"7\" \(entries) }" }
+
+  /// The selectors of the manifest that comes of it, which a manifest's reader takes without a complaint.
+  private func selectors(_ text: String) throws -> [String] {
+    let conversion = convert(text)
+    let manifest = try #require(conversion.manifest, "\(conversion.problems)")
+    let reading = ManifestReader.read(Array(manifest.utf8))
+    #expect(reading.problems.sorted.allSatisfy { $0.message.contains("Apple's packager") })
+    #expect(reading.selectors.count == conversion.selectorCount)
+    return reading.selectors.map(\.description)
+  }
+
+  @Test(arguments: [
+    (#""*" "DepotPath" "." "Recursive" "1""#, "filePattern '**'"),
+    (#""./*" "DepotPath" ".\" "recursive" "1""#, "filePattern '**'"),
+    (#""*.*" "recursive" "1""#, "filePattern '**'"),
+    (#""*" "DepotPath" ".""#, "filePattern '/*'"),
+    (#""*" "DepotPath" "." "Recursive" "0""#, "filePattern '/*'"),
+    (#""*" "DepotPath" "game\data\" "Recursive" "1""#, "directory '.' as 'game/data'"),
+    (#""bin\*" "DepotPath" "." "Recursive" "1""#, "directory 'bin'"),
+    (#""bin\win\*" "DepotPath" "exe" "Recursive" "1""#, "directory 'bin/win' as 'exe'"),
+    (#""bin\" "DepotPath" ".""#, "directory 'bin'"), (#""bin\*" "DepotPath" ".""#, "filePattern 'bin/*'"),
+    (#""*.txt" "DepotPath" "." "Recursive" "1""#, "filePattern '*.txt'"),
+    (#""*.txt" "DepotPath" ".""#, "filePattern '/*.txt'"),
+    (#""docs/*.txt" "DepotPath" "." "Recursive" "1""#, "filePattern 'docs/**/*.txt'"),
+    (#""docs\a?.txt" "DepotPath" ".""#, "filePattern 'docs/a?.txt'"),
+    (#""[x]\*.txt" "DepotPath" ".""#, #"filePattern '\[x]/*.txt'"#),
+    (#""readme.txt" "DepotPath" ".""#, "file 'readme.txt'"), (#""docs\readme.txt""#, "file 'docs/readme.txt'"),
+    (#""docs\readme.txt" "DepotPath" "help\""#, "file 'docs/readme.txt' as 'help/readme.txt'"),
+    (#""docs\readme.txt" "DepotPath" "help\a.txt""#, "file 'docs/readme.txt' as 'help/a.txt'"),
+  ])
+  func mappings(_ mapping: String, _ selector: String) throws {
+    #expect(try selectors(depot(#""FileMapping" { "LocalPath" \#(mapping) }"#)) == [selector])
+  }
+
+  @Test(arguments: [
+    ("*.pdb", "*.pdb"), ("bin\\tools*", "bin/tools*"), ("bin\\*", "bin/**"), ("bin\\", "bin/**"), ("./a.txt", "a.txt"),
+    ("**/*_DoNotShip/*", "**/*_DoNotShip/**"), ("a[1].txt", "a\\[1].txt"),
+  ])
+  func exclusions(_ text: String, _ pattern: String) throws {
+    let mapping = #""FileMapping" { "LocalPath" "*" "DepotPath" "." "Recursive" "1" }"#
+    #expect(
+      try selectors(depot("\(mapping) \"FileExclusion\" \"\(text)\"")) == [
+        "filePattern '**'", "fileExclusion '\(pattern)'",
+      ])
+  }
+
+  @Test func textsAsTheyAreWritten() throws {
+    let text =
+      "\u{feff}// head\r\nDepotBuildConfig\r\n{ // é\r\n DEPOTID 12 \"contentroot\" \"..\\out\\\"\r\n filemapping{localpath *\nRECURSIVE 1}\t}\n// end"
+    let conversion = convert(text)
+    #expect(conversion.problems == [] && conversion.assetPackID == "Depot-12")
+    #expect(conversion.manifest?.contains(#""sourceRoot": "../out""#) == true)
+    #expect(try selectors(text) == ["filePattern '**'"])
+  }
+
+  @Test func whatOnlySteamNeedsIsLeftOut() throws {
+    let marked = MarkedText(
+      depot(
+        #""FileMapping" { "LocalPath" "a" } §"InstallScript" "x" §"FileProperties" { "LocalPath" "b" } "ContentRoot" §"D:\game""#
+      ))
+    let conversion = convert(marked.text)
+    #expect(
+      conversion.problems.map(\.description)
+        == marked.descriptions([
+          "warning: 'InstallScript' has no counterpart in a manifest and is left out",
+          "warning: 'FileProperties' has no counterpart in a manifest and is left out",
+          "warning: the absolute path of 'ContentRoot' is left out: run 'packstore evaluate' in that folder, or add a 'sourceRoot'",
+        ]))
+    #expect(conversion.manifest?.contains("sourceRoot") == false)
+  }
+
+  @Test(
+    arguments: [
+      ("§", ["error: there is no script in the text"]), ("// a\n§", ["error: there is no script in the text"]),
+      (
+        #"§"AppBuild" { "AppID" "1" }"#,
+        ["error: 'AppBuild' is no depot build script: convert the scripts of its depots"]
+      ),
+      (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script: it begins with "DepotBuild""#]),
+      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script: it begins with "DepotBuild""#]),
+      (
+        #"§"DepotBuild" { "DepotID" "1" }"#,
+        ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
+      ),
+      (
+        #"§"DepotBuild" { "FileMapping" { "LocalPath" "a" } }"#,
+        ["error: the script has no 'DepotID' to name the pack by: name the pack yourself"]
+      ),
+      (
+        #""DepotBuild" { "DepotID" "1" "FileMapping" { "LocalPath" "a" } §"#,
+        ["error: '}' is expected, not the end of the text"]
+      ),
+      (
+        #""DepotBuild" § "#.replacing(" § ", with: " §"),
+        ["error: a value of 'DepotBuild' is expected, not the end of the text"]
+      ),
+      (#""DepotBuild" { "DepotID" §}"#, ["error: a value of 'DepotID' is expected, not '}'"]),
+      (#""DepotBuild" { §{ } }"#, ["error: a key is expected, not '{'"]), ("§}", ["error: a key is expected, not '}'"]),
+      (#""DepotBuild" { } §"More" { }"#, ["error: there is more after the end of the script: 'More'"]),
+      (
+        "\"DepotBuild\" { \"DepotID\" §\"1\n\" }",
+        ["error: a text is not closed in its line: put a double quote at its end"]
+      ),
+      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a text is not closed in its line: put a double quote at its end"]),
+      (
+        #""DepotBuild" { "DepotID" "1" §[$WIN32] }"#,
+        ["error: conditions in brackets are not read: take it out, or take its entry out"]
+      ),
+      ("§#include \"other.vdf\"", ["error: other scripts are not read in: put what they say in its place"]),
+      ("\"é\" §\u{0}", ["error: 'é' is no depot build script: it begins with \"DepotBuild\""]),
+      (
+        String(repeating: "a{", count: 15) + "a§{" + String(repeating: "a{", count: 100_000),
+        ["error: blocks are nested more than 16 deep"]
+      ),
+    ].filter { !$0.0.contains("\u{0}") })
+  func scriptsThatAreNone(_ marked: String, _ problems: [String]) {
+    let marked = MarkedText(marked)
+    let conversion = convert(marked.text)
+    #expect(conversion.manifest == nil && conversion.problems.map(\.description) == marked.descriptions(problems))
+  }
+
+  @Test(arguments: [
+    (
+      #"§"DepotIDs" "1" "FileMapping" { "LocalPath" "a" }"#,
+      ["error: there is no key 'DepotIDs' in a depot build script: did you mean 'DepotID'?"]
+    ),
+    (#""FileMapping" §"*""#, ["error: 'FileMapping' must be a block, not a text"]),
+    (#"§"FileMapping" { }"#, ["error: a 'FileMapping' has no 'LocalPath': add one"]),
+    (
+      #""FileMapping" { §"LocalPaths" "*" "LocalPath" "a" }"#,
+      ["error: there is no key 'LocalPaths' in a 'FileMapping': did you mean 'LocalPath'?"]
+    ),
+    (#""FileMapping" { "LocalPath" "a" §"localpath" "b" }"#, ["error: 'localpath' is there twice: keep one of them"]),
+    (
+      #""FileMapping" { "LocalPath" §{ } }"#.replacing("§", with: "§").replacing(
+        #""FileMapping" {"#, with: #"§"FileMapping" {"#),
+      ["error: a 'FileMapping' has no 'LocalPath': add one", "error: 'LocalPath' must be a text, not a block"]
+    ),
+    (#""FileMapping" { "LocalPath" "*" "Recursive" §"yes" }"#, ["error: 'Recursive' must be 0 or 1"]),
+    (
+      #""FileMapping" { "LocalPath" §"C:\a\*" }"#,
+      [#"error: 'C:\a\*' is an absolute path: write it relative to 'ContentRoot'"#]
+    ),
+    (
+      #""FileMapping" { "LocalPath" §"..\a" }"#,
+      [#"error: '..\a' has the part '..': write it relative to 'ContentRoot'"#]
+    ),
+    (
+      #""FileMapping" { "LocalPath" "a" "DepotPath" §"../b" }"#,
+      ["error: '../b' has the part '..': write it relative to 'ContentRoot'"]
+    ),
+    (
+      #"§"FileMapping" { "LocalPath" "a*/b" }"#,
+      ["error: a wildcard in a folder's name cannot be mapped: map each folder"]
+    ),
+    (
+      #"§"FileMapping" { "LocalPath" "*.txt" "DepotPath" "docs" "Recursive" "1" }"#,
+      [
+        "error: files that match a wildcard cannot be put elsewhere by a manifest: map the whole folder, or file by file"
+      ]
+    ),
+    (
+      #"§"FileMapping" { "LocalPath" "a" "DepotPath" "b" }"#,
+      ["warning: 'b' is taken for the file's path in the pack: end 'DepotPath' with a slash if it is a folder"]
+    ),
+    (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' names nothing: take it out"]),
+    (
+      #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#, ["error: 'FileExclusion' must be a text, not a block"]
+    ),
+  ])
+  func entriesThatAreWrong(_ entries: String, _ problems: [String]) {
+    let marked = MarkedText(depot(entries))
+    let conversion = convert(marked.text)
+    #expect(conversion.problems.map(\.description) == marked.descriptions(problems))
+    #expect((conversion.manifest == nil) == problems.contains { $0.hasPrefix("error") })
+  }
+
+  @Test func whatIsWrongInAManifestIsWrongInAScript() {
+    let name = String(repeating: "a", count: 256)
+    let conversion = convert(depot("\"FileMapping\" { \"LocalPath\" \"\(name)\" }"))
+    #expect(conversion.manifest == nil)
+    #expect(
+      conversion.problems.map(\.description) == [
+        "1:1: error: the manifest would be wrong: a name in a path takes more than 255 bytes: shorten it"
+      ])
+  }
+
+  @Test func wrongNumbersOfDepots() {
+    let marked = MarkedText(#""DepotBuild" { "DepotID" §"x1" "FileMapping" { "LocalPath" "a" } }"#)
+    #expect(
+      convert(marked.text).problems.map(\.description)
+        == marked.descriptions(["error: 'x1' is no number of a depot: write its digits"]))
+  }
+}
