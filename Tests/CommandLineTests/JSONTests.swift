@@ -62,6 +62,7 @@ import Testing
     try inspection()
     try sites()
     try archivesAndDeltas()
+    try manifests()
     try damage()
     try failures()
     let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".json") }
@@ -166,6 +167,22 @@ import Testing
     try run("import", "applied", "P.pack")
     try run("import", "planned", "P.pack", "--dry-run")
     try foreignArchives()
+  }
+
+  private func manifests() throws {
+    try run("template")
+    try run("template", "--schema", "-o", "manifest.schema.json")
+    let policy = #""assetPackID":"P","downloadPolicy":{"onDemand":{}},"sourceRoot":"folder""#
+    try playground.write("{\(policy),\"fileSelectors\":[{\"directory\":\"Videos\"}]}", to: "good.json")
+    try run("evaluate", "good.json")
+    try playground.write("{\(policy),\"fileSelectors\":[{\"file\":\"Text\"}]}", to: "bad.json")
+    try run("evaluate", "bad.json", status: 1)
+    let mapping = #""FileMapping" { "LocalPath" "*" "DepotPath" "." "Recursive" "1" }"#
+    try playground.write(#""DepotBuild" { "DepotID" "7" \#(mapping) }"#, to: "good.vdf")
+    try run("convert", "good.vdf")
+    try run("convert", "good.vdf", "-o", "converted.json")
+    try playground.write(#""DepotBuild" { "DepotIDs" "7" \#(mapping) }"#, to: "bad.vdf")
+    try run("convert", "bad.vdf", status: 1)
   }
 
   private func damage() throws {

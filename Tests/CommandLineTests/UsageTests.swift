@@ -5,7 +5,8 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "package", "delta", "apply", "keygen",
+    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "template", "evaluate",
+    "convert", "package", "delta", "apply", "keygen",
   ]
 
   let playground = try! Playground()
@@ -53,7 +54,10 @@ import Testing
     ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
     ["package", "store", "P"], ["package", "store", "a/b", "-o", "x"],
     ["import", "store"],
-    ["import", "store", "x", "--trust", "abc"],
+    ["import", "store", "x", "--trust", "abc"], ["template", "--force"], ["evaluate"],
+    ["convert", "x", "--essential", "--on-demand"], ["convert", "x", "--installation-event-type", "firstInstallation"],
+    ["convert", "x", "--platform", "watchOS"], ["convert", "x", "--language", "en_US"],
+    ["convert", "x", "--asset-pack-id", "a/b"],
   ])
   func wrongUsageExitsWith2(arguments: [String]) throws {
     let run = try playground.packstore(arguments)

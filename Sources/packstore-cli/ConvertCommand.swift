@@ -1,0 +1,122 @@
+public import ArgumentParser
+import PackAuthoring
+public import PackStore
+
+struct Convert: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a manifest of a depot build script of Steam.",
+    discussion: """
+      Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF. What a manifest cannot say is an error. A \
+      relative 'ContentRoot' becomes 'sourceRoot': write the manifest beside the script.
+
+        packstore convert depot_build_1001.vdf -o Manifest.json --asset-pack-id Base --essential
+      """
+  )
+
+  @Argument(help: "The script.", completion: .file(extensions: ["vdf"]))
+  var script: String
+
+  @OptionGroup var file: TextFileOptions
+
+  @Option(
+    help: .init("The pack's name (default: 'Depot-' and the depot's number).", valueName: "id"), transform: parsePackID)
+  var assetPackID: PackID?
+
+  @Flag(help: "The pack comes with the app.")
+  var essential = false
+
+  @Flag(help: "The pack is fetched in the background from the app's installation on.")
+  var prefetch = false
+
+  @Flag(help: "The pack is fetched when the app asks for it, which is the default.")
+  var onDemand = false
+
+  @Option(
+    name: .customLong("installation-event-type"),
+    help: .init(
+      "With '--essential' and '--prefetch': firstInstallation or subsequentUpdate; repeat for both (default: both).",
+      valueName: "event"))
+  var events: [InstallationEvent] = []
+
+  @Option(
+    name: .customLong("platform"),
+    help: .init("iOS, macOS, tvOS or visionOS; repeat for more (default: all).", valueName: "name"))
+  var platforms: [Platform] = []
+
+  @Option(
+    name: .shortAndLong, help: .init("The language of what is in the pack, as BCP 47 has it.", valueName: "tag"),
+    transform: parseLanguage)
+  var language: LanguageTag?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard [essential, prefetch, onDemand].count(where: \.self) < 2 else {
+      throw ValidationError("take one of --essential, --prefetch and --on-demand")
+    }
+    guard essential || prefetch || events.isEmpty else {
+      throw ValidationError("--installation-event-type needs '--essential' or '--prefetch'")
+    }
+  }
+
+  func run() throws {
+    let result = try DepotConversion(contentsOf: FilePath(script), options: options)
+    if let manifest = result.manifest { try file.write(manifest) }
+    let output = Output()
+    if report.json {
+      try output.json(ConversionReport(result, path: file.output))
+    } else if file.output == nil {
+      try output.write((result.manifest ?? "").utf8)
+    } else if let name = file.output, result.manifest != nil, report.isTalkative {
+      try output.line("'\(escaped(name))' is written: \(formatCount(result.selectorCount, "selector"))")
+    }
+    try output.flush()
+    if !report.json { show(result.problems, of: script, quiet: report.quiet) }
+    try requireNoErrors(result.problems, "the script", script)
+  }
+
+  private var options: DepotConversion.Options {
+    let events = Set(events.isEmpty ? InstallationEvent.all : events)
+    let policy: DownloadPolicy =
+      if essential { .essential(on: events) } else if prefetch { .prefetch(on: events) } else { .onDemand }
+    return .init(
+      assetPackID: assetPackID, downloadPolicy: policy, platforms: Set(platforms), language: language)
+  }
+}
+
+extension InstallationEvent: ExpressibleByArgument {
+  public init?(argument: String) {
+    guard let event = Self.all.first(where: { $0.rawValue == argument }) else { return nil }
+    self = event
+  }
+  public static var allValueStrings: [String] { all.map(\.rawValue) }
+}
+
+extension Platform: ExpressibleByArgument {
+  public init?(argument: String) {
+    guard let platform = Self.all.first(where: { $0.rawValue == argument }) else { return nil }
+    self = platform
+  }
+  public static var allValueStrings: [String] { all.map(\.rawValue) }
+}
+
+@Sendable private func parseLanguage(_ text: String) throws -> LanguageTag {
+  do { return try LanguageTag(text) } catch let error as PackStoreError {
+    throw ValidationError(error.remedy.map { "\(error.reason): \($0)" } ?? error.reason)
+  }
+}
+
+private struct ConversionReport: Encodable {
+  let pack: String?
+  let selectors: Int
+  let path, manifest: String?
+  let problems: [ProblemReport]
+
+  init(_ result: DepotConversion, path: String?) {
+    pack = result.assetPackID?.name
+    selectors = result.selectorCount
+    self.path = result.manifest == nil ? nil : path
+    manifest = path == nil ? result.manifest : nil
+    problems = result.problems.map(ProblemReport.init)
+  }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+struct Template: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print a manifest to fill in.",
+    discussion: """
+      The manifest says which files make a pack, and what clients must know of it. Comments in it describe each key; \
+      'packstore evaluate' checks what you made of it.
+
+        packstore template -o Manifest.json
+        packstore template --schema -o manifest.schema.json
+      """
+  )
+
+  @Flag(help: "The JSON Schema of manifests instead, for editors.")
+  var schema = false
+
+  @OptionGroup var file: TextFileOptions
+  @OptionGroup var report: ReportOptions
+
+  func run() throws {
+    let text = schema ? Manifest.schema : Manifest.template
+    try file.write(text)
+    let output = Output()
+    if report.json {
+      try output.json(TemplateReport(path: file.output, text: file.output == nil ? text : nil))
+    } else if file.output == nil {
+      try output.write(text.utf8)
+    } else if let name = file.output, report.isTalkative {
+      try output.line("'\(escaped(name))' is written")
+    }
+    try output.flush()
+  }
+}
+
+private struct TemplateReport: Encodable {
+  let path, text: String?
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import PackStore
+
+/// A text that a command prints, or writes to a file.
+struct TextFileOptions: ParsableArguments {
+  @Option(
+    name: .shortAndLong, help: .init("The file to write (default: print the text).", valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @Flag(help: "Replace the file if it is there.")
+  var force = false
+
+  func validate() throws {
+    guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
+  }
+
+  /// Writes the file, whole or not at all, if one is wanted.
+  func write(_ text: String) throws {
+    guard let output else { return }
+    let file = FilePlace(FilePath(try outputFile(output, force: force)))
+    let draft = FilePlace("\(file.name.string).draft-\(UInt64.random(in: 0 ... .max))", in: file.folder)
+    do {
+      let new = try NewFile(draft)
+      try new.write(Array(text.utf8))
+      try new.sync()
+      try force ? renameFile(draft, to: file) : linkFile(draft, to: file)
+      try? removeFile(draft)
+    } catch {
+      try? removeFile(draft)
+      if let error = error as? PackStoreError, error.code == .exists { throw existsAlready(output) }
+      throw error
+    }
+  }
+}
