@@ -82,8 +82,8 @@ extension Snapshot.Asset.Kind {
 
 extension PackID {
   /// The name of a snapshot's pack by its number; nil for any pack.
-  init?(number: UInt32, in snapshot: OpaquePointer) {
-    guard number != anyPack else { return nil }
+  init?(number: UInt32, in snapshot: OpaquePointer?) {
+    guard number != anyPack, let snapshot else { return nil }
     self.init(trusted: pks_snapshot_pack(snapshot, number).name)
   }
 }

@@ -51,8 +51,8 @@ extension Snapshot {
     /// The path that wins: the same, or a file where the hidden one needs a folder, or the reverse.
     public let winnerPath: String
 
-    init(_ entry: pks_entry) {
-      winner = PackID(trusted: pks_snapshot_pack(entry.asset.snapshot, entry.winner_pack).name)
+    init(_ entry: pks_entry, in snapshot: OpaquePointer) {
+      winner = PackID(trusted: pks_snapshot_pack(snapshot, entry.winner_pack).name)
       hidden = Entry(entry.asset)
       winnerPath = String(copying: entry.winner_path, count: Int(entry.winner_path_length))
     }
@@ -108,7 +108,7 @@ extension Snapshot {
   public func conflicts(in folder: String = "") throws -> [Conflict] {
     let walk = try AssetWalk(hold, folder, anyPack, PKS_CONFLICTS)
     var conflicts: [Conflict] = []
-    while let entry = try walk.next() { conflicts.append(Conflict(entry)) }
+    while let entry = try walk.next() { conflicts.append(Conflict(entry, in: pointer)) }
     return conflicts
   }
 }
@@ -143,10 +143,10 @@ final class AssetWalk {
   private let pointer: OpaquePointer
 
   init(_ hold: SnapshotHold, _ folder: String, _ scope: UInt32, _ walk: pks_walk) throws {
-    var pointer: OpaquePointer?
-    try check { error in folder.withPath { pks_cursor_open(&pointer, hold.pointer, $0, $1, scope, walk, error) } }
+    pointer = try opened { pointer, error in
+      folder.withPath { pks_cursor_open(pointer, hold.pointer, $0, $1, scope, walk, error) }
+    }
     self.hold = hold
-    self.pointer = pointer!
   }
 
   deinit { pks_cursor_close(pointer) }

@@ -13,6 +13,17 @@ func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   if let failure { throw failure }
 }
 
+/// Runs one call of the core that opens something, and returns what it opened.
+@inline(__always)
+func opened(
+  _ call: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<pks_error>) -> pks_status
+) throws -> OpaquePointer {
+  var pointer: OpaquePointer?
+  try check { call(&pointer, $0) }
+  guard let pointer else { preconditionFailure("a call of the core opened nothing and reported no failure") }
+  return pointer
+}
+
 /// Lends `value` to a C callback as its `context`, for the length of `body`.
 func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawPointer) -> Result) -> Result {
   withUnsafeMutablePointer(to: &value) { body(UnsafeMutableRawPointer($0)) }

@@ -16,6 +16,7 @@ package struct DeliveryTotals: Hashable, Sendable {
 /// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with
 /// it, whatever ended this one. Every call blocks; one at a time.
 package final class Delivery {
+  /// Nil once it is closed.
   private var pointer: OpaquePointer?
   /// Outlives the delivery.
   private let transaction: TransactionHold
@@ -77,9 +78,10 @@ package final class Delivery {
     core.length = delta.byteCount
     core.context = UnsafeMutableRawPointer(observer)
     core.progress = { context, progress in
-      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
+      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
       return !Task.isCancelled
     }
+    let pointer = try open()
     try check { pks_delivery_use_delta(pointer, &core, $0) }
   }
 
@@ -87,6 +89,7 @@ package final class Delivery {
   package func next() throws -> NextWant {
     var want = pks_want()
     var next = PKS_NEXT_DONE
+    let pointer = try open()
     do {
       try check { pks_delivery_next(pointer, &want, &next, $0) }
     } catch var error as PackStoreError where error.code == .corrupt {
@@ -106,6 +109,7 @@ package final class Delivery {
   /// Gives the bytes of the oldest outstanding want.
   package func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome {
     var isFinal = false
+    let pointer = try open()
     do {
       try check { pks_delivery_give(pointer, bytes.baseAddress, bytes.count, &isFinal, $0) }
       return .taken
@@ -114,8 +118,9 @@ package final class Delivery {
     }
   }
 
+  /// Of a closed delivery, zeros.
   package var totals: DeliveryTotals {
-    let totals = pks_delivery_measure(pointer)
+    let totals = pointer.map { pks_delivery_measure($0) } ?? pks_delivery_totals()
     return DeliveryTotals(
       isPlanned: totals.is_planned, byteCount: Int(clamping: totals.bytes_done),
       totalByteCount: Int(clamping: totals.bytes_total), resumedByteCount: Int(clamping: totals.bytes_resumed),
@@ -128,6 +133,7 @@ package final class Delivery {
   ///   `newerFormat`, `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
+    let pointer = try open()
     try check { pks_delivery_stage(&result, pointer, $0) }
     return Store.InstallResult(result, of: pack, notices: [])
   }
@@ -136,6 +142,12 @@ package final class Delivery {
   package func close(discarding: Bool) {
     pks_delivery_close(pointer, discarding)
     pointer = nil
+  }
+
+  /// The core's delivery.
+  private func open() throws -> OpaquePointer {
+    guard let pointer else { throw PackStoreError(.invalidArgument, "the delivery is closed", file: pack.name) }
+    return pointer
   }
 }
 

@@ -113,11 +113,11 @@ private struct DifferenceVisitor {
   let visit: (Snapshot.Difference) throws -> Void
   var failure: (any Error)?
 
-  static let callback: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_difference>?) -> Bool = {
+  static let callback: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_difference>) -> Bool = {
     context, difference in
     let visitor = context!.assumingMemoryBound(to: DifferenceVisitor.self)
     do {
-      try visitor.pointee.visit(Snapshot.Difference(difference!.pointee))
+      try visitor.pointee.visit(Snapshot.Difference(difference.pointee))
       return !Task.isCancelled
     } catch {
       visitor.pointee.failure = error

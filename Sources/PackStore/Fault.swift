@@ -39,7 +39,8 @@ extension Store {
       number = Int(clamping: fault.number)
       code = PackStoreError.Code(fault.status)
       reason = String(cString: fault.text)
-      file = fault.file.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+      let file = String(cString: fault.file)
+      self.file = file.isEmpty ? nil : file
       offset = fault.offset == UInt64.max ? nil : fault.offset
       byteCount = fault.length == 0 ? nil : Int(clamping: fault.length)
       systemError = fault.system_error == 0 ? nil : Errno(rawValue: fault.system_error)

@@ -40,7 +40,7 @@ func withRequest<Result>(
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
     return !Task.isCancelled
   }
   request.notice = { context, notice, path, length, systemError in
@@ -79,7 +79,7 @@ func withRequest<Result>(
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
     return !Task.isCancelled
   }
   return withContext(&observer) { context in
@@ -93,13 +93,13 @@ func withRequest<Result>(
 
 /// Lends texts as C strings, each up to its first NUL.
 func withCStrings<Result>(
-  _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
+  _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>>) -> Result
 ) -> Result {
   let characters = texts.flatMap(\.utf8CString)
   return characters.withUnsafeBufferPointer { characters in
-    var begin = characters.baseAddress
+    guard var begin = characters.baseAddress else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
     let pointers = texts.map { text in
-      defer { begin = begin?.advanced(by: text.utf8CString.count) }
+      defer { begin += text.utf8CString.count }
       return begin
     }
     return pointers.withUnsafeBufferPointer(body)

@@ -214,18 +214,19 @@ private struct RepairObserver {
           unnamedAssetCount: Int(clamping: note.unnamed_count), isOfAttributes: note.attributes))
     } else if !note.lost, !note.moved, healings.count < Self.limit {
       healings.append(
-        .init(pack: pack, version: note.version, asset: asset ?? "", origin: String(cString: note.origin)))
+        .init(
+          pack: pack, version: note.version, asset: asset ?? "", origin: note.origin.map { String(cString: $0) } ?? ""))
     }
   }
 
-  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>?) -> Void = { context, fault in
+  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>) -> Void = { context, fault in
     let observer = context!.assumingMemoryBound(to: RepairObserver.self)
-    if observer.pointee.faults.count < limit { observer.pointee.faults.append(Store.Fault(fault!.pointee)) }
+    if observer.pointee.faults.count < limit { observer.pointee.faults.append(Store.Fault(fault.pointee)) }
   }
 
-  static let onNote: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_repair_note>?) -> Void = {
+  static let onNote: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_repair_note>) -> Void = {
     context, note in
-    context!.assumingMemoryBound(to: RepairObserver.self).pointee.take(note!.pointee)
+    context!.assumingMemoryBound(to: RepairObserver.self).pointee.take(note.pointee)
   }
 
   static let onProgress: @convention(c) (UnsafeMutableRawPointer?, pks_repair_phase, UInt64, UInt64) -> Bool = {

@@ -28,10 +28,8 @@ final class SnapshotHold: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
   init(of store: Store) throws {
-    var pointer: OpaquePointer?
-    try check { pks_snapshot_open(&pointer, store.pointer, $0) }
+    pointer = try opened { pks_snapshot_open($0, store.pointer, $1) }
     self.store = store
-    self.pointer = pointer!
   }
 
   deinit { pks_snapshot_close(pointer) }

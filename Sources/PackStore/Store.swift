@@ -31,11 +31,9 @@ public final class Store: Sendable {
   ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
   public init(at path: FilePath, options: Options = .createIfMissing) throws {
-    var pointer: OpaquePointer?
-    try check { error in
-      path.withPlatformString { path in options.withCore { pks_store_open(&pointer, path, $0, error) } }
+    pointer = try opened { pointer, error in
+      path.withPlatformString { path in options.withCore { pks_store_open(pointer, path, $0, error) } }
     }
-    self.pointer = pointer!
     self.path = path
     hasCache = options.cache != nil
   }

@@ -9,7 +9,7 @@ public struct Transaction: ~Copyable {
 
   init(_ hold: TransactionHold) { self.hold = hold }
 
-  var pointer: OpaquePointer { hold.pointer! }
+  var pointer: OpaquePointer { hold.pointer }
 
   /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
   ///
@@ -233,28 +233,27 @@ extension Transaction {
 /// The core's transaction: aborted unless it was committed, and always before its store is closed.
 final class TransactionHold {
   private let store: Store
-  private(set) var pointer: OpaquePointer?
+  let pointer: OpaquePointer
+  /// A commit ends the transaction, whatever it returns, and consumes the `Transaction`: no call gets the pointer later.
+  private var isEnded = false
 
   init(of store: Store, options: Transaction.Options) throws {
     var options = options.core
-    var pointer: OpaquePointer?
     do {
-      try check { pks_txn_begin(&pointer, store.pointer, &options, $0) }
+      pointer = try opened { pks_txn_begin($0, store.pointer, &options, $1) }
     } catch var error as PackStoreError where error.code == .readOnly {
       error.file = store.path.string
       throw error
     }
     self.store = store
-    self.pointer = pointer
   }
 
-  deinit { pks_txn_abort(pointer) }
+  deinit { if !isEnded { pks_txn_abort(pointer) } }
 
   func commit() throws -> Store.Generation {
-    let transaction = pointer
-    pointer = nil  // a commit ends the transaction whatever it returns
+    isEnded = true
     var generation: UInt64 = 0
-    try check { pks_txn_commit(transaction, &generation, $0) }
+    try check { pks_txn_commit(pointer, &generation, $0) }
     GenerationBell.shared.ring()
     return Store.Generation(rawValue: generation)
   }

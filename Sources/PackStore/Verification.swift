@@ -88,9 +88,9 @@ private struct VerifyObserver {
   let progress: ((Store.VerifyProgress) -> Void)?
   var faults: [Store.Fault] = []
 
-  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>?) -> Void = { context, fault in
+  static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>) -> Void = { context, fault in
     let observer = context!.assumingMemoryBound(to: VerifyObserver.self)
-    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(Store.Fault(fault!.pointee)) }
+    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(Store.Fault(fault.pointee)) }
   }
 
   static let onProgress: @convention(c) (UnsafeMutableRawPointer?, UInt64, UInt64) -> Bool = { context, done, total in

@@ -28,7 +28,9 @@ static pks_status read_file(pks__verification *v, const char *path) {
   failure = pks__vfs_info_of(vfs, file, &info);
   v->stored.length = 0;
   pks_status status = failure ? PKS_OK : pks__scratch_append(&v->stored, NULL, info.size, &v->found);
-  if (!failure && !status) { failure = pks__vfs_read_at(vfs, file, 0, v->stored.bytes, (size_t)info.size, &got); }
+  // Of an empty file there is nothing to read, and perhaps no memory.
+  bool is_readable = !failure && !status && info.size > 0;
+  if (is_readable) { failure = pks__vfs_read_at(vfs, file, 0, v->stored.bytes, (size_t)info.size, &got); }
   pks__vfs_close(vfs, file);
   if (failure) { return pks__fail_system(&v->found, failure, "cannot read", path); }
   if (!status && got != info.size) { return pks__fail(&v->found, PKS_CORRUPT, "file is truncated", path, got); }

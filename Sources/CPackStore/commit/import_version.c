@@ -115,6 +115,9 @@ pks_status pks_txn_copy_version(
   };
   const pks__version *version;
   pks_status status = pks__store_check_process(txn->store, error);
+  if (!status && !request->source) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no source given", request->pack, PKS_NO_OFFSET);
+  }
   if (!status) { status = pks__store_check_process(request->source->store, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) { status = find_source(request, &version, error); }

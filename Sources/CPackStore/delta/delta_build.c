@@ -327,6 +327,10 @@ pks_status pks_delta_build(
     const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need 'pks_options.sha256'";
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
   }
+  if (!request->pack || !request->write) {
+    const char *text = request->pack ? "nothing takes the delta: set 'write'" : "no pack given";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  }
   const pks__pack_state *pack = pks__generation_find_state(&snapshot->generation, request->pack, NULL);
   if (!pack) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET); }
   const pks__version *from = find_version(pack, request->from, error);

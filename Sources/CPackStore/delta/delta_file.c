@@ -55,6 +55,9 @@ pks_status pks__delta_file_open(
 ) {
   *out = (pks__delta_file){.source = *source, .sha256 = sha256};
   pks__scratch_init(&out->bytes, home);
+  if (!source->read) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "nothing reads the delta: set 'read'", name_of(out), PKS_NO_OFFSET);
+  }
   return read_header(out, error);
 }
 

@@ -22,6 +22,7 @@
 /// - Loans (`pks_bytes`, paths, names) say until when they last; it is never longer than their snapshot.
 /// - Parameters: outputs first, then what the call is about, then what is asked of it, and `error` last; `pks_asset_read`
 ///   alone keeps the order of `pread`.
+/// - NULL: a pointer that may be NULL is marked PKS_NULLABLE, and no other may (`packstore_base.h`).
 /// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are
 ///   written only on success.
 /// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+PKS_ASSUME_NONNULL_BEGIN
+
 // MARK: - Whole-store walks
 
 /// Bytes of one pack's current version, or of all.
@@ -32,8 +34,9 @@ typedef struct pks_stat {
 
 /// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
 /// chunks.
-PKS_MUST_CHECK pks_status
-pks_snapshot_stat(pks_stat *out, pks_usage *usages, const pks_snapshot *snapshot, pks_error *error);
+PKS_MUST_CHECK pks_status pks_snapshot_stat(
+  pks_stat *out, pks_usage *PKS_NULLABLE usages, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error
+);
 
 enum { PKS_HOLDS_MAX = 32 };
 
@@ -51,7 +54,8 @@ typedef struct pks_holds {
 } pks_holds;
 
 /// Says which older generations readers hold, other snapshots of this process included.
-PKS_MUST_CHECK pks_status pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error);
 
 typedef enum pks_change {
   PKS_ADDED,
@@ -65,7 +69,7 @@ typedef struct pks_difference {
   pks_kind kind;
   const char *path;
   size_t path_length;
-  const char *old_path;
+  const char *PKS_NULLABLE old_path;  ///< NULL unless PKS_MOVED
   size_t old_path_length;
   uint64_t old_size, new_size;
 } pks_difference;
@@ -78,11 +82,11 @@ typedef struct pks_diff_totals {
 } pks_diff_totals;
 
 /// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per
-/// difference, in order of paths but with moves last; false cancels.
+/// difference, in order of paths but with moves last; false cancels. `visit` and `totals` may be NULL.
 PKS_MUST_CHECK pks_status pks_snapshot_diff(
   const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
-  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
-  pks_error *error
+  bool (*PKS_NULLABLE visit)(void *PKS_NULLABLE context, const pks_difference *difference), void *PKS_NULLABLE context,
+  pks_diff_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
 /// Something that is wrong with a store, and what it damages. All text is on loan until the callback returns.
@@ -95,10 +99,11 @@ typedef struct pks_fault {
   const char *file;      ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
   uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   uint64_t length;       ///< bytes from there on of which one at least is bad; 0: not known
-  const char *pack;      ///< the pack that is hurt; NULL: none, or not known
-  uint64_t version;      ///< its version; 0 without `pack`
-  const char *asset;     ///< path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
-  size_t asset_length;   ///< bytes of `asset`
+  const char *PKS_NULLABLE pack;  ///< the pack that is hurt; NULL: none, or not known
+  uint64_t version;               ///< its version; 0 without `pack`
+  /// Path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
+  const char *PKS_NULLABLE asset;
+  size_t asset_length;  ///< bytes of `asset`
 } pks_fault;
 
 typedef struct pks_verify_totals {
@@ -115,13 +120,14 @@ typedef struct pks_verify_totals {
 /// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
 /// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
 /// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
-/// `progress` may be NULL; false cancels. Both are called on the caller's thread. What a fault damages is found by a
-/// second walk, which a sound store does not cost. Returns OK when the walk itself could be done, however many faults
-/// it found.
+/// False from `progress` cancels. Both are called on the caller's thread. What a fault damages is found by a second walk,
+/// which a sound store does not cost. `fault`, `progress` and `totals` may be NULL. Returns OK when the walk itself could
+/// be done, however many faults it found.
 PKS_MUST_CHECK pks_status pks_snapshot_verify(
-  const pks_snapshot *snapshot, bool deep, void (*fault)(void *context, const pks_fault *fault),
-  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_verify_totals *totals,
-  pks_error *error
+  const pks_snapshot *snapshot, bool deep,
+  void (*PKS_NULLABLE fault)(void *PKS_NULLABLE context, const pks_fault *fault),
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, uint64_t bytes_done, uint64_t bytes_total),
+  void *PKS_NULLABLE context, pks_verify_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
 // MARK: - Repair
@@ -131,13 +137,13 @@ typedef struct pks_repair_note {
   bool lost;   ///< or else its bytes were found, and stored again
   bool moved;  ///< it was not damaged itself: its bytes lay whole in a file that is
   const char *pack;
-  uint64_t version;     ///< as it was numbered; 0: all of the pack
-  const char *asset;    ///< path, NOT NUL-terminated; NULL: all of the version
-  size_t asset_length;  ///< bytes of `asset`
+  uint64_t version;                ///< as it was numbered; 0: all of the pack
+  const char *PKS_NULLABLE asset;  ///< path, NOT NUL-terminated; NULL: all of the version
+  size_t asset_length;             ///< bytes of `asset`
   /// without `asset`: assets of the version that are lost, whose paths are not known; 0: the version itself is
   uint64_t unnamed_count;
-  bool attributes;     ///< not the version, but its attributes: it goes on without
-  const char *origin;  ///< not lost: where the bytes were, in English, or the path of a donor
+  bool attributes;                  ///< not the version, but its attributes: it goes on without
+  const char *PKS_NULLABLE origin;  ///< not lost: where the bytes were, in English, or the path of a donor; NULL: lost
 } pks_repair_note;
 
 typedef enum pks_repair_phase {
@@ -148,7 +154,7 @@ typedef enum pks_repair_phase {
 
 /// How to repair. Zero-initialise; all of it may stay so.
 typedef struct pks_repair_request {
-  const char *const *donors;  ///< paths of other stores that may have the same content
+  const char *PKS_NONNULL const *PKS_NULLABLE donors;  ///< paths of other stores that may have the same content
   uint32_t donor_count;
   /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where
   /// they are missing, and what others left in tmp/ may be swept.
@@ -157,11 +163,13 @@ typedef struct pks_repair_request {
   /// Part of a publication, as in `pks_txn_options`; the repaired store is marked as a site's. Without it the repair of a
   /// store that is marked is PKS_IS_SITE, unless nothing has to be done or it is a dry run.
   bool publication;
-  void *context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
-  void (*fault)(void *context, const pks_fault *fault);  ///< as `pks_snapshot_verify` calls it
-  void (*note)(void *context, const pks_repair_note *note);
+  void *PKS_NULLABLE context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
+  /// As `pks_snapshot_verify` calls it
+  void (*PKS_NULLABLE fault)(void *PKS_NULLABLE context, const pks_fault *fault);
+  void (*PKS_NULLABLE note)(void *PKS_NULLABLE context, const pks_repair_note *note);
   /// Bytes of the phase; false cancels, and leaves the store as it was.
-  bool (*progress)(void *context, pks_repair_phase phase, uint64_t bytes_done, uint64_t bytes_total);
+  bool (*PKS_NULLABLE progress
+  )(void *PKS_NULLABLE context, pks_repair_phase phase, uint64_t bytes_done, uint64_t bytes_total);
 } pks_repair_request;
 
 typedef struct pks_repair_totals {
@@ -200,14 +208,16 @@ typedef struct pks_repair_totals {
 /// are left. Older versions with losses are dropped. The index of a store may be gone as a whole: then the versions are
 /// taken from what segments say of themselves, the two of the highest numbers of each pack.
 ///
-/// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. Returns OK when the
-/// store is usable afterwards, be something lost or not: `totals` says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a
-/// donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor
-/// cannot be opened): the store is as it was.
+/// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. `request` may be
+/// NULL, which is as if all were 0. Returns OK when the store is usable afterwards, be something lost or not: `totals`
+/// (may be NULL) says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be opened): the store is as it was.
 PKS_MUST_CHECK pks_status pks_store_repair(
-  const char *path, const pks_options *options, const pks_repair_request *request, pks_repair_totals *totals,
-  pks_error *error
+  const char *path, const pks_options *options, const pks_repair_request *PKS_NULLABLE request,
+  pks_repair_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

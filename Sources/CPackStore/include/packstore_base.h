@@ -6,9 +6,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// MARK: - Pointers that may be NULL
+
+// PKS_NULLABLE marks each pointer that may be NULL; the comment beside it says what NULL means. All other pointers of these
+// headers are never NULL: the core hands out none there, and a caller that hands one in makes a mistake, whether the call
+// notices it or not. Four rules are not repeated at each mark:
+// - `error` and the contexts of callbacks may be NULL.
+// - A pointer to bytes, or to elements, that are counted beside it may be NULL when the count is 0.
+// - All pointers of structs that callers zero-initialise have the mark. A request whose required pointer is still NULL is
+//   refused with PKS_INVALID_ARGUMENT.
+// - The variable behind an output (`*out`) may hold NULL before the call.
+//
+// Clang checks the marks, and Swift imports optionals by them. To other compilers they are empty.
+#if defined(__has_feature)
+  #if __has_feature(nullability) && __has_feature(assume_nonnull)
+    #define PKS_NULLABLE _Nullable
+    #define PKS_NONNULL _Nonnull
+    // The marks are an extension of C, about which `-pedantic` would warn.
+    #define PKS_ASSUME_NONNULL_BEGIN                                                                                   \
+      _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wnullability-extension\"")                 \
+        _Pragma("clang assume_nonnull begin")
+    #define PKS_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end") _Pragma("clang diagnostic pop")
+  #endif
+#endif
+#if !defined(PKS_NULLABLE)
+  #define PKS_NULLABLE
+  #define PKS_NONNULL
+  #define PKS_ASSUME_NONNULL_BEGIN
+  #define PKS_ASSUME_NONNULL_END
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+PKS_ASSUME_NONNULL_BEGIN
 
 // MARK: - Status and errors
 
@@ -61,10 +93,10 @@ typedef enum pks_status {
 /// What went wrong and where. Plain data, copied freely; `text` is static.
 typedef struct pks_error {
   pks_status status;
-  int32_t system_error;  ///< errno of the failed system call, or 0
-  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
-  uint64_t needed;       ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
-  const char *text;      ///< what went wrong, in English, static
+  int32_t system_error;           ///< errno of the failed system call, or 0
+  uint64_t offset;                ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t needed;                ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
+  const char *PKS_NULLABLE text;  ///< what went wrong, in English, static; NULL only until a call has filled it in
   /// Of a read that failed: where in `file` the asset's path begins, which goes to its end; 0: `file` is one name.
   uint32_t asset_offset;
   /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
@@ -84,9 +116,11 @@ const char *pks_status_name(pks_status status);
 
 /// Bytes on loan.
 typedef struct pks_bytes {
-  const void *bytes;
+  const void *PKS_NULLABLE bytes;  ///< NULL only until a call has filled it in
   size_t count;
 } pks_bytes;
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+PKS_ASSUME_NONNULL_BEGIN
+
 // MARK: - Store
 
 typedef struct pks_store pks_store;
@@ -17,12 +19,12 @@ typedef struct pks_cursor pks_cursor;
 struct pks_vfs;
 
 /// SHA-256 of `byte_count` bytes. Called from several threads at once; must not fail.
-typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
+typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[PKS_NONNULL 32]);
 
 typedef struct pks_options {
-  pks_sha256 *sha256;  ///< NULL: the store opens for reading only, and without a cache
-  bool read_only;      ///< nothing in the store's directory changes
-  bool create;         ///< make an empty store where there is none (the directory may exist and be empty)
+  pks_sha256 *PKS_NULLABLE sha256;  ///< NULL: the store opens for reading only, and without a cache
+  bool read_only;                   ///< nothing in the store's directory changes
+  bool create;                      ///< make an empty store where there is none (the directory may exist and be empty)
   /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor
@@ -30,35 +32,37 @@ typedef struct pks_options {
   /// NULL: no cache. Large assets that do not lie raw in one piece are *materialised* there as plain files. An absolute
   /// path, for it is looked up again each time, and one that only this user can write to: what lies there is checked
   /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
-  const char *cache;
-  uint64_t cache_bytes;       ///< what this store's files in the cache may take, at most; 0: none are made
-  const struct pks_vfs *vfs;  ///< NULL: this machine
-  bool no_wait;               ///< PKS_BUSY, rather than waiting, when another process is just making the store
-  void *wait_context;         ///< for `keep_waiting`
+  const char *PKS_NULLABLE cache;
+  uint64_t cache_bytes;                    ///< what this store's files in the cache may take, at most; 0: none are made
+  const struct pks_vfs *PKS_NULLABLE vfs;  ///< NULL: this machine
+  bool no_wait;                     ///< PKS_BUSY, rather than waiting, when another process is just making the store
+  void *PKS_NULLABLE wait_context;  ///< for `keep_waiting`
   /// Asked on the thread that waits for the writer's lock, at least every 50 ms and once more before it goes on: false
   /// ends the wait with PKS_CANCELLED, and nothing is committed. NULL: it waits as long as it takes
-  bool (*keep_waiting)(void *context);
+  bool (*PKS_NULLABLE keep_waiting)(void *PKS_NULLABLE context);
 } pks_options;
 
-/// Opens the store in the directory `path`. Options that are NULL are as if all were 0. O(1) in assets and bytes stored.
+/// Opens the store in the directory `path`. `options` may be NULL, which is as if all were 0. O(1) in assets and bytes stored.
 /// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none
 /// is there, or a file is), NEWER_FORMAT, OTHER_DRAFT, CORRUPT (both control slots; the control file of what was a store
 /// is gone or holds something else; a file of the index is gone), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_store_open(pks_store **out, const char *path, const pks_options *options, pks_error *error);
+PKS_MUST_CHECK pks_status pks_store_open(
+  pks_store *PKS_NULLABLE *PKS_NONNULL out, const char *path, const pks_options *PKS_NULLABLE options,
+  pks_error *PKS_NULLABLE error
+);
 
 /// Whether damage of the control file may hide a commit: CORRUPT if it may. The store then shows the newest generation
 /// that can be found, which need not be the newest there was, and takes no commits, which would make the loss final,
 /// until it was repaired (`pks_store_repair`). Ask after every open, and tell people. Damage that hides nothing, or
 /// nothing that could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit
 /// mends it. Other errors: IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *error);
+PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *PKS_NULLABLE error);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.
-void pks_store_id(const pks_store *store, uint8_t id[16]);
+void pks_store_id(const pks_store *store, uint8_t id[PKS_NONNULL 16]);
 
 /// Closes a store whose snapshots and transactions are all closed. NULL is fine.
-void pks_store_close(pks_store *store);
+void pks_store_close(pks_store *PKS_NULLABLE store);
 
 // MARK: - Origins
 
@@ -100,13 +104,14 @@ typedef struct pks_provenance {
 // MARK: - Snapshots and packs
 
 /// The newest generation, held until `pks_snapshot_close`. Two opens without a commit between them share one view.
-PKS_MUST_CHECK pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *error);
-void pks_snapshot_close(pks_snapshot *snapshot);  ///< NULL is fine; ends all loans
+PKS_MUST_CHECK pks_status
+pks_snapshot_open(pks_snapshot *PKS_NULLABLE *PKS_NONNULL out, pks_store *store, pks_error *PKS_NULLABLE error);
+void pks_snapshot_close(pks_snapshot *PKS_NULLABLE snapshot);  ///< NULL is fine; ends all loans
 
 /// The number of the newest generation, by whichever process. Costs a few loads as long as it is the one that this store
 /// saw last, where the control file can be mapped; a system call otherwise. To watch a store, compare it with
 /// `pks_snapshot_generation` now and then, and open another snapshot when they differ. Errors: CORRUPT, IO_ERROR.
-PKS_MUST_CHECK pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error);
+PKS_MUST_CHECK pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *PKS_NULLABLE error);
 
 /// The generation's number: 1 for an empty new store, rising by 1 with each commit.
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
@@ -156,8 +161,8 @@ enum { PKS_ATTRIBUTES_MAX = 65536 };  ///< bytes of a version's attributes, at m
 /// canonical JSON (`Docs/FORMAT.md`). Up to `capacity` bytes are copied; `*length` is how many there are, 0 when the
 /// version has none. Errors: PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_snapshot_attributes(
-  void *out, size_t capacity, size_t *length, const pks_snapshot *snapshot, uint32_t pack, uint32_t version,
-  pks_error *error
+  void *PKS_NULLABLE out, size_t capacity, size_t *length, const pks_snapshot *snapshot, uint32_t pack,
+  uint32_t version, pks_error *PKS_NULLABLE error
 );
 
 /// Origins of the snapshot, in the order in which their packs win. The local one is always among them.
@@ -177,13 +182,14 @@ typedef enum pks_kind {
   PKS_FOLDER = 3,  ///< an empty folder, or one implied by the paths in it
 } pks_kind;
 
-/// One asset of a snapshot: plain data, valid until the snapshot closes (but see `path`). Copy it freely.
+/// One asset of a snapshot: plain data, valid until the snapshot closes (but see `path`). Copy it freely. A zeroed one is
+/// no asset.
 typedef struct pks_asset {
-  const pks_snapshot *snapshot;
-  const void *record;  ///< the core's; NULL for an implied folder
+  const pks_snapshot *PKS_NULLABLE snapshot;  ///< NULL only until a call has filled it in
+  const void *PKS_NULLABLE record;            ///< the core's; NULL for an implied folder
   /// `path_length` bytes of UTF-8, not NUL-terminated: the caller's own after `pks_snapshot_find`, the cursor's until
-  /// its next step
-  const char *path;
+  /// its next step. NULL only until a call has filled it in
+  const char *PKS_NULLABLE path;
   uint32_t path_length;
   uint32_t run;  ///< the core's
   pks_kind kind;
@@ -198,7 +204,8 @@ typedef struct pks_asset {
 /// `.` or `..` parts; the root has none. A folder implied by other paths is found too. O(1): about two cache misses.
 /// Errors: INVALID_ARGUMENT (no such path can exist), NOT_FOUND, FORKED, CORRUPT.
 PKS_MUST_CHECK pks_status pks_snapshot_find(
-  pks_asset *out, const pks_snapshot *snapshot, const char *path, size_t path_length, uint32_t pack, pks_error *error
+  pks_asset *out, const pks_snapshot *snapshot, const char *PKS_NULLABLE path, size_t path_length, uint32_t pack,
+  pks_error *PKS_NULLABLE error
 );
 
 /// Reads `length` bytes at `offset` into the caller's memory. Reads past the end are INVALID_ARGUMENT. Every frame
@@ -206,41 +213,42 @@ PKS_MUST_CHECK pks_status pks_snapshot_find(
 /// 256 KiB and more (2 MiB of assets that lie raw in one piece) are shared with the store's idle threads
 /// (`pks_options.thread_count`); smaller ones stay on the caller's. Allocates nothing once warm. After an error the bytes
 /// at `out` are unspecified. Errors: INVALID_ARGUMENT, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_asset_read(const pks_asset *asset, uint64_t offset, void *out, size_t length, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_read(
+  const pks_asset *asset, uint64_t offset, void *PKS_NULLABLE out, size_t length, pks_error *PKS_NULLABLE error
+);
 
-/// The same for as long as `goes_on(context)` says so: it is asked on the caller's thread before each frame or so (about
-/// 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
+/// The same for as long as `goes_on(context)` says so (NULL: to the end): it is asked on the caller's thread before each
+/// frame or so (about 128 KiB; a frame of the sequential layout is up to 2 MiB). When it returns false: CANCELLED.
 PKS_MUST_CHECK pks_status pks_asset_read_while(
-  const pks_asset *asset, uint64_t offset, void *out, size_t length, bool (*goes_on)(void *context), void *context,
-  pks_error *error
+  const pks_asset *asset, uint64_t offset, void *PKS_NULLABLE out, size_t length,
+  bool (*PKS_NULLABLE goes_on)(void *PKS_NULLABLE context), void *PKS_NULLABLE context, pks_error *PKS_NULLABLE error
 );
 
 /// Zero-copy: the whole file as mapped memory, verified when first touched, on loan until the snapshot closes.
 /// NOT_CONTIGUOUS unless `contiguous`. Errors: that, WRONG_KIND, FORKED, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status pks_asset_borrow(pks_bytes *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_borrow(pks_bytes *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 
 /// A file's bytes as memory of the caller's own: it outlives snapshot and store, and may be written to, which changes
 /// nothing in the store. Plain data; release it once.
 typedef struct pks_contents {
-  void *bytes;  ///< NULL when `count` is 0
+  void *PKS_NULLABLE bytes;  ///< NULL when `count` is 0
   size_t count;
-  void *memory;  ///< the core's: what is released
+  void *PKS_NULLABLE memory;  ///< the core's: what is released; NULL when `count` is 0
   size_t memory_size;
-  const struct pks_vfs *vfs;  ///< the core's: NULL for allocated memory
+  const struct pks_vfs *PKS_NULLABLE vfs;  ///< the core's: NULL for allocated memory
 } pks_contents;
 
 /// The whole file. Assets from 64 KiB up that lie raw in one piece are mapped, and so are assets from 1 MiB up that are
 /// in the store's cache, where the first call puts them; the rest is decoded into allocated memory. Verified as by
 /// `pks_asset_borrow` or `pks_asset_read`. If another process truncates a mapped file, touching its bytes raises SIGBUS.
 /// Errors: WRONG_KIND, CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY. A cache that fails is no error.
-PKS_MUST_CHECK pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 void pks_contents_release(pks_contents *contents);  ///< on any thread, after the store too; a zeroed one is fine
 
 /// A descriptor of a plain file that holds the asset's bytes and nothing else, for reading, which the caller closes. It
 /// is a file of the cache for assets from 1 MiB up; otherwise, or when the cache is busy or too small, a sealed file in
 /// memory, of at most 64 MiB. Errors: as above, and NO_SPACE (`needed` bytes of cache) when there is neither.
-PKS_MUST_CHECK pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 
 /// How a file is stored.
 typedef struct pks_storage {
@@ -252,10 +260,10 @@ typedef struct pks_storage {
 } pks_storage;
 
 /// How a file is stored. O(frames). Errors: WRONG_KIND, CORRUPT.
-PKS_MUST_CHECK pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_storage(pks_storage *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 
 /// The target of a link: raw bytes as stored, on loan until the snapshot closes. WRONG_KIND for anything else.
-PKS_MUST_CHECK pks_status pks_asset_link_target(pks_bytes *out, const pks_asset *asset, pks_error *error);
+PKS_MUST_CHECK pks_status pks_asset_link_target(pks_bytes *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 
 // MARK: - Cursors
 
@@ -269,20 +277,24 @@ typedef struct pks_entry {
   pks_asset asset;
   uint32_t name_offset;  ///< PKS_CHILDREN: where the last part of `asset.path` begins
   uint32_t winner_pack;  ///< PKS_CONFLICTS: the pack that wins
-  /// PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse
-  const char *winner_path;
+  /// PKS_CONFLICTS: the path that wins: the same, or a file where this one needs a folder, or the reverse. On loan until
+  /// the next call; NULL in other walks
+  const char *PKS_NULLABLE winner_path;
   uint32_t winner_path_length;
 } pks_entry;
 
 /// Walks a folder of the merged namespace (or of one pack) in bytewise order of paths. `folder` "" is the root. A
 /// folder that is not there is NOT_FOUND. Time is linear in the entries returned.
 PKS_MUST_CHECK pks_status pks_cursor_open(
-  pks_cursor **out, const pks_snapshot *snapshot, const char *folder, size_t folder_length, uint32_t pack,
-  pks_walk walk, pks_error *error
+  pks_cursor *PKS_NULLABLE *PKS_NONNULL out, const pks_snapshot *snapshot, const char *PKS_NULLABLE folder,
+  size_t folder_length, uint32_t pack, pks_walk walk, pks_error *PKS_NULLABLE error
 );
-void pks_cursor_close(pks_cursor *cursor);
+void pks_cursor_close(pks_cursor *PKS_NULLABLE cursor);  ///< NULL is fine
 /// The next entry, or `*more` false after the last. The entry's path is on loan until the next call.
-PKS_MUST_CHECK pks_status pks_cursor_next(pks_entry *out, bool *more, pks_cursor *cursor, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_cursor_next(pks_entry *out, bool *more, pks_cursor *cursor, pks_error *PKS_NULLABLE error);
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

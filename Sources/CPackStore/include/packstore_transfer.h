@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+PKS_ASSUME_NONNULL_BEGIN
+
 // MARK: - Publishing
 
 /// Tells the segments that a kept version needs, each once: those with its chunks and pages, and last the one that holds
@@ -15,16 +17,17 @@ extern "C" {
 /// or version), CANCELLED, PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_snapshot_visit_segments(
   const pks_snapshot *snapshot, uint32_t pack, uint64_t version,
-  bool (*visit)(void *context, const uint8_t id[16], bool is_metadata, uint64_t file_length), void *context,
-  pks_error *error
+  bool (*visit)(void *PKS_NULLABLE context, const uint8_t id[PKS_NONNULL 16], bool is_metadata, uint64_t file_length),
+  void *PKS_NULLABLE context, pks_error *PKS_NULLABLE error
 );
 
 /// Hands the frame table of a segment of the store to `write`, piece by piece: what a client must know to fetch frames
 /// of it. All of the segment is read and checked. False cancels. Needs `pks_options.sha256`. Errors: INVALID_ARGUMENT (no
 /// SHA-256, or more frames than a table may have), PURGED (no such segment), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_snapshot_frame_table(
-  const pks_snapshot *snapshot, const uint8_t segment[16],
-  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
+  const pks_snapshot *snapshot, const uint8_t segment[PKS_NONNULL 16],
+  bool (*write)(void *PKS_NULLABLE context, const void *bytes, size_t byte_count), void *PKS_NULLABLE context,
+  pks_error *PKS_NULLABLE error
 );
 
 // MARK: - Versions of other stores
@@ -38,9 +41,10 @@ typedef struct pks_site_segment {
   uint32_t table_length;     ///< bytes of its frame table
 } pks_site_segment;
 
-/// A version of another store that is to be received. From a manifest whose signature was checked. Zero-initialise.
+/// A version of another store that is to be received. From a manifest whose signature was checked. Zero-initialise, then
+/// set `pack`, `version`, `catalog`, `layout` and the segments.
 typedef struct pks_delivery_request {
-  const char *pack;
+  const char *PKS_NULLABLE pack;
   uint64_t version;
   uint8_t catalog[32], layout[32];
   uint8_t attributes[32];   ///< zeros: it has none
@@ -48,8 +52,8 @@ typedef struct pks_delivery_request {
   bool set_priority;
   int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
   pks_provenance provenance;
-  const pks_site_segment
-    *segments;  ///< copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
+  /// Copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
+  const pks_site_segment *PKS_NULLABLE segments;
   uint32_t segment_count;
 } pks_delivery_request;
 
@@ -64,7 +68,8 @@ typedef struct pks_delivery pks_delivery;
 /// HELD, EXISTS (the number is that of other content), BUSY (another process is at the same version: wait, and begin a
 /// new transaction), IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_delivery_open(
-  pks_delivery **out, bool *needed, pks_txn *txn, const pks_delivery_request *request, pks_error *error
+  pks_delivery *PKS_NULLABLE *PKS_NONNULL out, bool *needed, pks_txn *txn, const pks_delivery_request *request,
+  pks_error *PKS_NULLABLE error
 );
 
 /// Bytes that are wanted.
@@ -85,7 +90,8 @@ typedef enum pks_next {
 /// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
 /// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
 /// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *PKS_NULLABLE error);
 
 /// Gives the bytes of the oldest outstanding want. They are checked by SHA-256 before they are decoded, and each chunk
 /// after. What was given is kept across a crash of the process, but for some chunks of frames that are only needed in
@@ -97,8 +103,10 @@ PKS_MUST_CHECK pks_status pks_delivery_next(pks_delivery *delivery, pks_want *wa
 /// then means that what was authenticated makes no sense. After NO_SPACE, IO_ERROR, OUT_OF_MEMORY another one goes on
 /// where this one ended. INVALID_ARGUMENT, which is not final: nothing is outstanding, or `byte_count` is not what was
 /// wanted.
-PKS_MUST_CHECK pks_status
-pks_delivery_give(pks_delivery *delivery, const void *bytes, size_t byte_count, bool *is_final, pks_error *error);
+PKS_MUST_CHECK pks_status pks_delivery_give(
+  pks_delivery *delivery, const void *PKS_NULLABLE bytes, size_t byte_count, bool *is_final,
+  pks_error *PKS_NULLABLE error
+);
 
 typedef struct pks_delivery_totals {
   bool is_planned;  ///< all metadata is there: the totals are known
@@ -117,8 +125,9 @@ typedef struct pks_delivery_delta {
   uint8_t header_digest[32];  ///< SHA-256 of its header
   uint32_t header_length;     ///< bytes
   uint64_t length;            ///< bytes of the whole file
-  void *context;
-  bool (*progress)(void *context, const pks_progress *progress);  ///< while it is applied; as in `pks_add_request`
+  void *PKS_NULLABLE context;
+  /// While it is applied; as in `pks_add_request`
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
 } pks_delivery_delta;
 
 /// Lets the version come by a delta from here on, instead of frame by frame. What was handed out and not given is
@@ -128,28 +137,29 @@ typedef struct pks_delivery_delta {
 /// frame. To be called once at most, before `pks_delivery_stage`, and not for a kept version, which takes no bytes at
 /// all. Errors: INVALID_ARGUMENT, which is not final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status
-pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error);
+pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *PKS_NULLABLE error);
 
 /// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
-/// delta brought. Whatever it returns, the delivery is then good for nothing but `pks_delivery_close`; what came is kept
-/// until that discards it. Errors: INVALID_ARGUMENT (something is still wanted), CONFLICT (the transaction changed the
-/// pack since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR, OUT_OF_MEMORY; of a delta also those of
-/// `pks_txn_apply_delta`.
-PKS_MUST_CHECK pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pks_error *error);
+/// delta brought. `result` may be NULL. Whatever it returns, the delivery is then good for nothing but
+/// `pks_delivery_close`; what came is kept until that discards it. Errors: INVALID_ARGUMENT (something is still wanted),
+/// CONFLICT (the transaction changed the pack since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR,
+/// OUT_OF_MEMORY; of a delta also those of `pks_txn_apply_delta`.
+PKS_MUST_CHECK pks_status
+pks_delivery_stage(pks_add_result *PKS_NULLABLE result, pks_delivery *delivery, pks_error *PKS_NULLABLE error);
 
 /// Ends it. Before the commit of its transaction, or instead of it, what came is kept for another try: for a week. After
 /// the commit call it with `discard`, and nothing is left in `incoming/`. NULL is fine.
-void pks_delivery_close(pks_delivery *delivery, bool discard);
+void pks_delivery_close(pks_delivery *PKS_NULLABLE delivery, bool discard);
 
 // MARK: - Deltas
 
-/// A delta to read: a file, or whatever can be read like one. Plain data, copied.
+/// A delta to read: a file, or anything that can be read like one. Plain data, copied. Zero-initialise, then set `read`.
 typedef struct pks_delta_source {
-  void *context;
+  void *PKS_NULLABLE context;
   /// Reads up to `byte_count` bytes at `offset`; `*got` is smaller only at the end. 0, or an errno. Called on the
   /// caller's thread alone
-  int (*read)(void *context, uint64_t offset, void *out, size_t byte_count, size_t *got);
-  const char *name;  ///< for messages; NULL: "delta"
+  int (*PKS_NULLABLE read)(void *PKS_NULLABLE context, uint64_t offset, void *out, size_t byte_count, size_t *got);
+  const char *PKS_NULLABLE name;  ///< for messages; NULL: "delta"
 } pks_delta_source;
 
 /// What a delta says of itself.
@@ -165,15 +175,16 @@ typedef struct pks_delta_info {
   uint64_t length;  ///< bytes that belong to the delta; what follows is not looked at
 } pks_delta_info;
 
-/// Reads and checks the header of a delta. `sha256` as in `pks_options`. Errors: CORRUPT (also: no delta), NEWER_FORMAT,
-/// IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_delta_inspect(pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error);
+/// Reads and checks the header of a delta. `sha256` as in `pks_options`, but needed. Errors: INVALID_ARGUMENT, CORRUPT
+/// (also: no delta), NEWER_FORMAT, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_delta_inspect(
+  pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *PKS_NULLABLE error
+);
 
 /// A delta to apply. Zero-initialise, then set `delta`.
 typedef struct pks_apply_request {
   pks_delta_source delta;
-  const uint8_t *header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
+  const uint8_t *PKS_NULLABLE header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
   pks_provenance provenance;
   bool set_priority;  ///< else a pack that is not current gets 0, and another keeps its own
   int32_t priority;
@@ -181,8 +192,8 @@ typedef struct pks_apply_request {
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
-  void *context;
-  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+  void *PKS_NULLABLE context;
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< likewise
 } pks_apply_request;
 
 /// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
@@ -190,11 +201,12 @@ typedef struct pks_apply_request {
 /// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header
 /// need not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
 /// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On
-/// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (the version that it
-/// begins with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD, CANCELLED, NO_SPACE,
-/// IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
-PKS_MUST_CHECK pks_status
-pks_txn_apply_delta(pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error);
+/// an error the transaction stays as it was before the call. `result` may be NULL. Errors: INVALID_ARGUMENT, NOT_FOUND
+/// (the version that it begins with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD,
+/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
+PKS_MUST_CHECK pks_status pks_txn_apply_delta(
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_apply_request *request, pks_error *PKS_NULLABLE error
+);
 
 enum {
   PKS_DELTA_LEVEL_FAST = 9,
@@ -204,20 +216,24 @@ enum {
 
 /// A delta to build. Zero-initialise, then set `pack`, the versions, and `write`.
 typedef struct pks_delta_request {
-  const char *pack;   ///< of the snapshot; a removed one, too
-  uint64_t from, to;  ///< numbers of kept versions
-  int32_t level;      ///< 1 to 22; 0: PKS_DELTA_LEVEL
-  void *context;      ///< for the callbacks, which are called on the caller's thread
+  const char *PKS_NULLABLE pack;  ///< of the snapshot; a removed one, too
+  uint64_t from, to;              ///< numbers of kept versions
+  int32_t level;                  ///< 1 to 22; 0: PKS_DELTA_LEVEL
+  void *PKS_NULLABLE context;     ///< for the callbacks, which are called on the caller's thread
   /// Takes bytes of the file. 0, or an errno. They come in no particular order: the header last
-  int (*write)(void *context, uint64_t offset, const void *bytes, size_t byte_count);
-  bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);  ///< may be NULL; false cancels
+  int (*PKS_NULLABLE write)(void *PKS_NULLABLE context, uint64_t offset, const void *bytes, size_t byte_count);
+  /// May be NULL; false cancels
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, uint64_t bytes_done, uint64_t bytes_total);
 } pks_delta_request;
 
 /// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
 /// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
 /// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_delta_build(pks_delta_info *out, const pks_snapshot *snapshot, const pks_delta_request *request, pks_error *error);
+PKS_MUST_CHECK pks_status pks_delta_build(
+  pks_delta_info *out, const pks_snapshot *snapshot, const pks_delta_request *request, pks_error *PKS_NULLABLE error
+);
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

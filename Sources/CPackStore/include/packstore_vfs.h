@@ -16,13 +16,13 @@
 #ifndef PACKSTORE_VFS_H
 #define PACKSTORE_VFS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "packstore_base.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+PKS_ASSUME_NONNULL_BEGIN
 
 typedef int32_t pks_vfs_file;
 enum { PKS_VFS_NO_FILE = -1 };
@@ -69,75 +69,89 @@ typedef enum pks_vfs_lock_kind { PKS_VFS_LOCK_NONE, PKS_VFS_LOCK_SHARED, PKS_VFS
 
 /// Called once per entry of a folder, in no particular order, without "." and "..". `kind` may be PKS_VFS_KIND_OTHER when
 /// the file system does not say: `info` decides. Returning false ends the listing.
-typedef bool pks_vfs_visitor(void *context, const char *name, size_t name_length, pks_vfs_kind kind);
+typedef bool pks_vfs_visitor(void *PKS_NULLABLE context, const char *name, size_t name_length, pks_vfs_kind kind);
 
 typedef struct pks_vfs {
-  void *context;
+  void *PKS_NULLABLE context;
 
   /// A folder, by any path; follows links. With `create`, made when missing, and its name made durable.
-  int (*open_root)(void *context, const char *path, bool create, pks_vfs_file *out);
-  int (*open)(void *context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out);
-  void (*close)(void *context, pks_vfs_file file);
+  int (*open_root)(void *PKS_NULLABLE context, const char *path, bool create, pks_vfs_file *out);
+  int (*open
+  )(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out);
+  void (*close)(void *PKS_NULLABLE context, pks_vfs_file file);
 
-  int (*info)(void *context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out);
-  int (*info_of)(void *context, pks_vfs_file file, pks_vfs_info *out);
+  int (*info)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path, bool follow, pks_vfs_info *out);
+  int (*info_of)(void *PKS_NULLABLE context, pks_vfs_file file, pks_vfs_info *out);
   /// The target and a NUL; ENAMETOOLONG when both do not fit.
-  int (*read_link)(void *context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length);
-  int (*list)(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, void *visit_context);
+  int (*read_link
+  )(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path, char *out, size_t capacity, size_t *length);
+  int (*list
+  )(void *PKS_NULLABLE context, pks_vfs_file folder, pks_vfs_visitor *visit, void *PKS_NULLABLE visit_context);
 
   /// Reads up to `byte_count` bytes; `*got` is smaller only at the end of the file.
-  int (*read_at)(void *context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got);
-  int (*write_at)(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count);
+  int (*read_at
+  )(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got);
+  int (*write_at)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count);
   /// Makes the file at least `size` bytes long with room for them on the disk, so that writing to a mapping cannot
   /// fail.
-  int (*preallocate)(void *context, pks_vfs_file file, uint64_t size);
-  int (*sync)(void *context, pks_vfs_file file);  ///< a file, or a folder
+  int (*preallocate)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t size);
+  int (*sync)(void *PKS_NULLABLE context, pks_vfs_file file);  ///< a file, or a folder
   /// Hints: bytes will be read soon (`will_need`), or will not be read again. Errors are ignored.
-  void (*advise)(void *context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need);
+  void (*advise)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, uint64_t byte_count, bool will_need);
 
-  int (*make_folder)(void *context, pks_vfs_file folder, const char *path);             ///< EEXIST when there
-  int (*rename)(void *context, pks_vfs_file folder, const char *from, const char *to);  ///< within one root; replaces
-  int (*unlink)(void *context, pks_vfs_file folder, const char *path, bool is_folder);
+  int (*make_folder)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path);  ///< EEXIST when there
+  /// Within one root; replaces
+  int (*rename)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *from, const char *to);
+  int (*unlink)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path, bool is_folder);
 
   /// Maps `[0, byte_count)` of the file, shared. `*out` stays valid after `close` and `unlink` until `unmap`.
-  int (*map)(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out);
-  void (*unmap)(void *context, void *address, size_t byte_count);
+  int (*map
+  )(void *PKS_NULLABLE context, pks_vfs_file file, size_t byte_count, bool writable,
+    void *PKS_NULLABLE *PKS_NONNULL out);
+  void (*unmap)(void *PKS_NULLABLE context, void *address, size_t byte_count);
   /// Whether a mapping of the file shows at once what other processes write to it, and only this user can cut the
   /// file short, which would make looking at it fault. False when in doubt.
-  bool (*map_is_live)(void *context, pks_vfs_file file);
+  bool (*map_is_live)(void *PKS_NULLABLE context, pks_vfs_file file);
   /// Maps `byte_count` bytes at `offset`, a multiple of PKS_VFS_MAP_GRAIN, as memory of the caller's own: readable and
   /// writable, and what is written never reaches the file. `unmap` as above.
-  int (*map_private)(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out);
+  int (*map_private
+  )(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, size_t byte_count,
+    void *PKS_NULLABLE *PKS_NONNULL out);
 
   /// A new file without a name that lies in memory; ENOSYS where there is no such thing. `seal` makes it unchangeable.
-  int (*memory_file)(void *context, const char *label, pks_vfs_file *out);
-  int (*seal)(void *context, pks_vfs_file file);
+  int (*memory_file)(void *PKS_NULLABLE context, const char *label, pks_vfs_file *out);
+  int (*seal)(void *PKS_NULLABLE context, pks_vfs_file file);
   /// Sets a file's modification time to now. What is read last is known by it.
-  int (*touch)(void *context, pks_vfs_file folder, const char *path);
+  int (*touch)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path);
 
   /// Open-file-description locks on `length` bytes at `offset`: taken at once or EAGAIN. Gone when the last descriptor of
   /// this opening closes, however the process ends.
-  int (*lock)(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind);
+  int (*lock)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, uint64_t length, pks_vfs_lock_kind kind);
   /// Whether another opening's lock would stand in the way of an exclusive one.
-  int (*lock_held)(void *context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held);
+  int (*lock_held)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, uint64_t length, bool *held);
 
-  int64_t (*now_ns)(void *context);        ///< wall clock, nanoseconds since 1970
-  int64_t (*monotonic_ns)(void *context);  ///< for rates and progress only
+  int64_t (*now_ns)(void *PKS_NULLABLE context);        ///< wall clock, nanoseconds since 1970
+  int64_t (*monotonic_ns)(void *PKS_NULLABLE context);  ///< for rates and progress only
   /// Lets that much time pass, or less when a signal comes. EDEADLK where a simulator sees that nothing can change.
-  int (*sleep_ns)(void *context, int64_t ns);
-  int (*random)(void *context, void *out, size_t byte_count);  ///< unpredictable bytes, for names and ids only
-  uint32_t (*processor_count)(void *context);                  ///< threads worth starting, >= 1; a simulator says 1
-  int (*boot_id)(void *context, uint8_t out[16]);              ///< differs after every start of the machine
-  uint64_t (*process_id)(void *context);                       ///< told to those that wait for a lock
+  int (*sleep_ns)(void *PKS_NULLABLE context, int64_t ns);
+  /// Unpredictable bytes, for names and ids only
+  int (*random)(void *PKS_NULLABLE context, void *out, size_t byte_count);
+  uint32_t (*processor_count)(void *PKS_NULLABLE context);  ///< threads worth starting, >= 1; a simulator says 1
+  /// Differs after every start of the machine
+  int (*boot_id)(void *PKS_NULLABLE context, uint8_t out[PKS_NONNULL 16]);
+  uint64_t (*process_id)(void *PKS_NULLABLE context);  ///< told to those that wait for a lock
   /// A word that has another value in a forked child: looking at it takes the place of a system call. It is the caller's
   /// until `fork_unmark`.
-  int (*fork_mark)(void *context, const uint32_t **out);
-  void (*fork_unmark)(void *context, const uint32_t *mark);
-  int (*free_bytes)(void *context, pks_vfs_file folder, uint64_t *out);  ///< room left for this user, for messages
+  int (*fork_mark)(void *PKS_NULLABLE context, const uint32_t *PKS_NULLABLE *PKS_NONNULL out);
+  void (*fork_unmark)(void *PKS_NULLABLE context, const uint32_t *mark);
+  /// Room left for this user, for messages
+  int (*free_bytes)(void *PKS_NULLABLE context, pks_vfs_file folder, uint64_t *out);
 } pks_vfs;
 
 /// The machine itself: Linux and macOS. Static.
 const pks_vfs *pks_vfs_posix(void);
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

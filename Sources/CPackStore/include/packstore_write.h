@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+PKS_ASSUME_NONNULL_BEGIN
+
 // MARK: - Transactions
 
 typedef enum pks_durability {
@@ -28,8 +30,10 @@ typedef struct pks_txn_options {
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the
 /// store was opened without `pks_options.sha256`), IS_SITE, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_begin(
+  pks_txn *PKS_NULLABLE *PKS_NONNULL out, pks_store *store, const pks_txn_options *PKS_NULLABLE options,
+  pks_error *PKS_NULLABLE error
+);
 
 typedef enum pks_layout {
   PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
@@ -68,10 +72,11 @@ typedef enum pks_notice {
   PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
 } pks_notice;
 
-/// What to add. Zero-initialise, then set `pack` and `folder`.
+/// What to add. Zero-initialise, then set `pack` and `folder`; all else may stay so.
 typedef struct pks_add_request {
-  const char *pack;    ///< name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
-  const char *folder;  ///< the source folder
+  /// Name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
+  const char *PKS_NULLABLE pack;
+  const char *PKS_NULLABLE folder;  ///< the source folder
   /// 0: one more than the highest that the pack ever had, or 1. Else a higher one, up to 2^53 - 1; or that of the current
   /// version, if the content is the same
   uint64_t version;
@@ -81,7 +86,7 @@ typedef struct pks_add_request {
   /// with `set_attributes`, those of the version: up to PKS_ATTRIBUTES_MAX bytes, none with 0; otherwise an update keeps
   /// those of the pack's current version. Other attributes make a version of their own, with equal content or not
   bool set_attributes;
-  const void *attributes;
+  const void *PKS_NULLABLE attributes;
   size_t attribute_byte_count;
   bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
   int32_t level;  ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
@@ -103,25 +108,25 @@ typedef struct pks_add_request {
   ///
   /// A pattern with a slash means whole paths; one at its beginning is left out. A pattern without a slash means the
   /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
-  const char *const *map_globs;
+  const char *PKS_NONNULL const *PKS_NULLABLE map_globs;
   uint32_t map_glob_count;
-  void *context;  ///< for the callbacks
-  bool (*progress
-  )(void *context,
-    const pks_progress *progress
-  );  ///< with every phase, and every 16 MiB or 1000 files; on the caller's thread; false cancels
-  void (*notice)(void *context, pks_notice notice, const char *path, size_t path_length, int system_error);
+  void *PKS_NULLABLE context;  ///< for the callbacks
+  /// May be NULL. Called with every phase, and every 16 MiB or 1000 files, on the caller's thread; false cancels
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
+  /// May be NULL. `path` is on loan until it returns, and not NUL-terminated
+  void (*PKS_NULLABLE notice
+  )(void *PKS_NULLABLE context, pks_notice notice, const char *path, size_t path_length, int system_error);
 } pks_add_request;
 
 /// What is wrong with a pattern of `pks_add_request.map_globs`, static text; NULL when it is one.
-const char *pks_glob_fault(const char *pattern);
+const char *PKS_NULLABLE pks_glob_fault(const char *pattern);
 
 /// Whether a pattern without a fault means the path, which need not end in a zero.
 bool pks_glob_matches(const char *pattern, const char *path, size_t path_length);
 
 typedef struct pks_add_result {
-  /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count` above 0 there is
-  /// something to commit all the same: where these assets lie now.
+  /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count`
+  /// above 0 there is something to commit all the same: where these assets lie now.
   bool unchanged;
   pks_pack_version version;
   uint64_t chunk_count;       ///< chunks of the folder
@@ -134,28 +139,30 @@ typedef struct pks_add_result {
 } pks_add_result;
 
 /// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
-/// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone. On
-/// an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT, NOT_FOUND (no such folder),
-/// OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE,
-/// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
-PKS_MUST_CHECK pks_status
-pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error);
+/// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone;
+/// `result` may be NULL. On an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND (no such folder), OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED,
+/// EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+PKS_MUST_CHECK pks_status pks_txn_add_folder(
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_add_request *request, pks_error *PKS_NULLABLE error
+);
 
 /// Stages other attributes for a pack: a new version of the present content. Number `version`, or with 0 one more than
 /// the highest. Nothing of the content is read or stored; time is linear in the chunks of the version. With the attributes
-/// that it has, `unchanged`. Errors: INVALID_ARGUMENT (more than PKS_ATTRIBUTES_MAX bytes), NOT_FOUND (no such pack),
-/// OTHER_ORIGIN (the pack is not local, and `adopt` is not set), EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// that it has, `unchanged`; `result` may be NULL. Errors: INVALID_ARGUMENT (more than PKS_ATTRIBUTES_MAX bytes),
+/// NOT_FOUND (no such pack), OTHER_ORIGIN (the pack is not local, and `adopt` is not set), EXISTS, HELD, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_txn_set_attributes(
-  pks_add_result *result, pks_txn *txn, const char *pack, uint64_t version, bool adopt, const void *attributes,
-  size_t attribute_byte_count, pks_error *error
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const char *pack, uint64_t version, bool adopt,
+  const void *PKS_NULLABLE attributes, size_t attribute_byte_count, pks_error *PKS_NULLABLE error
 );
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.
 typedef struct pks_copy_request {
-  const pks_snapshot *source;  ///< of another store, or of this one; open until the call returns
-  const char *pack;            ///< its name in the source, and here
-  uint64_t version;            ///< number of a kept version; 0: the current one
-  bool set_priority;           ///< else a pack that is new here gets 0, and another keeps its own
+  const pks_snapshot *PKS_NULLABLE source;  ///< of another store, or of this one; open until the call returns
+  const char *PKS_NULLABLE pack;            ///< its name in the source, and here
+  uint64_t version;                         ///< number of a kept version; 0: the current one
+  bool set_priority;                        ///< else a pack that is new here gets 0, and another keeps its own
   int32_t priority;
   bool adopt, downgrade;  ///< as in `pks_provenance`
   bool as_local;          ///< the pack becomes local here, whatever it is there; adopted if need be
@@ -163,63 +170,69 @@ typedef struct pks_copy_request {
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
-  void *context;
-  bool (*progress)(void *context, const pks_progress *progress);  ///< likewise
+  void *PKS_NULLABLE context;
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< likewise
 } pks_copy_request;
 
 /// Stages a version of the source as the pack's current version here, with its number, its date and its content. Chunks
 /// that this store has are not touched; the others are read from the source, checked by SHA-256, and encoded as the
 /// request says, on all threads. Map assets stay map assets. A version that is kept here becomes current again, as by
-/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`. On an error the
-/// transaction stays as it was before the call. The pack's origin comes along, with what the source accepted of it last.
-/// Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE,
-/// NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content), HELD,
-/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
-PKS_MUST_CHECK pks_status
-pks_txn_copy_version(pks_add_result *result, pks_txn *txn, const pks_copy_request *request, pks_error *error);
+/// `pks_txn_rollback`, but the pack is not held. With the version current here already, `unchanged`; `result` may be
+/// NULL. On an error the transaction stays as it was before the call. The pack's origin comes along, with what the source
+/// accepted of it last. Time is linear in the chunks of the version. Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE,
+/// STALE, NOT_FOUND (no such pack or version in the source), EXISTS (a kept version has the number and other content),
+/// HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the source; `file` says).
+PKS_MUST_CHECK pks_status pks_txn_copy_version(
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_copy_request *request, pks_error *PKS_NULLABLE error
+);
 
 /// Stages that of the pack's versions only the `count` that were current last are kept, the present one included, and
 /// those that are pinned. INVALID_ARGUMENT for 0, NOT_FOUND when there is no such pack.
-PKS_MUST_CHECK pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *PKS_NULLABLE error);
 
 /// Stages the removal of a pack, with its history or, with `keep_history`, without: then a rollback brings it back. The
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
-PKS_MUST_CHECK pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *PKS_NULLABLE error);
 
 /// Stages another priority for a pack. NOT_FOUND when there is none.
-PKS_MUST_CHECK pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *PKS_NULLABLE error);
 
 /// Stages that a kept version of a pack is its current one again: number `version`, or with 0 the one that was current
 /// before (of a removed pack, the last one). No asset's bytes are moved or read; time is linear in the chunks of the
 /// version. The pack is *held* there: neither `pks_txn_add_folder` nor an update moves it until `pks_txn_unpin`. No
 /// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. Errors: NOT_FOUND (no such pack
 /// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status
-pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_rollback(
+  pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *PKS_NULLABLE now, pks_error *PKS_NULLABLE error
+);
 
 /// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or
 /// version.
-PKS_MUST_CHECK pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *PKS_NULLABLE error);
 
 /// Stages that no version of the pack is pinned any more, and that the pack is not held. NOT_FOUND when there is no such
 /// pack.
-PKS_MUST_CHECK pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *PKS_NULLABLE error);
 
 /// Stages that the packs of these origins win first, in this order; the other origins follow as they were. Errors:
 /// INVALID_ARGUMENT (named twice), NOT_FOUND (not listed).
-PKS_MUST_CHECK pks_status
-pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32_t count, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_order_origins(
+  pks_txn *txn, const pks_origin *PKS_NULLABLE origins, uint32_t count, pks_error *PKS_NULLABLE error
+);
 
 /// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
 /// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
-PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error);
+PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);
 
 /// Origins as they will be after the commit, as `pks_snapshot_origin`.
 uint32_t pks_txn_origin_count(const pks_txn *txn);
 pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
 /// Keeps a segment file from being collected by this commit, though no version may need it. It binds this commit alone:
 /// what is to stay longer is named to each. The segment need not be there.
-PKS_MUST_CHECK pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error);
+PKS_MUST_CHECK pks_status
+pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[PKS_NONNULL 16], pks_error *PKS_NULLABLE error);
 
 /// Makes the commit happen even when nothing is staged, so that it collects. A segment goes with the second commit after
 /// the last version that needed it, or later while a reader of that version is open.
@@ -233,13 +246,16 @@ pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
 /// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
 pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
 
-/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` is the new generation,
-/// or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY,
-/// CORRUPT: the old generation stays.
-PKS_MUST_CHECK pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error);
+/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` (may be NULL) is the new
+/// generation, or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR,
+/// OUT_OF_MEMORY, CORRUPT: the old generation stays.
+PKS_MUST_CHECK pks_status
+pks_txn_commit(pks_txn *txn, uint64_t *PKS_NULLABLE generation, pks_error *PKS_NULLABLE error);
 
 /// Ends the transaction without a trace. NULL is fine.
-void pks_txn_abort(pks_txn *txn);
+void pks_txn_abort(pks_txn *PKS_NULLABLE txn);
+
+PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus
 }

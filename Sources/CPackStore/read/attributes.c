@@ -20,7 +20,8 @@ pks_status pks_snapshot_attributes(
   status = pks__attributes_read(pks__snapshot_pages(open), &state->versions[version].attributes, &bytes, error);
   if (!status) {
     *length = (size_t)bytes.length;
-    if (*length > 0) { memcpy(out, bytes.bytes, *length < capacity ? *length : capacity); }
+    size_t count = *length < capacity ? *length : capacity;
+    if (count > 0) { memcpy(out, bytes.bytes, count); }
   }
   pks__scratch_free(&bytes);
   return status;

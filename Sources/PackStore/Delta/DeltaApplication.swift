@@ -47,7 +47,7 @@ private func withRequest<Result>(
   request.level = options.level ?? 0
   request.layout = options.layout.core
   request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress!.pointee))
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
     return !Task.isCancelled
   }
   let digest = delta.info.headerDigest.bytes

@@ -83,12 +83,12 @@ extension DeltaFile {
 
   /// What the core calls to read: `context` leads to the file. Returns 0, or an error number.
   private static func readForCore(
-    from context: UnsafeMutableRawPointer?, at offset: UInt64, to out: UnsafeMutableRawPointer?, count: Int,
-    got: UnsafeMutablePointer<Int>?
+    from context: UnsafeMutableRawPointer?, at offset: UInt64, to out: UnsafeMutableRawPointer, count: Int,
+    got: UnsafeMutablePointer<Int>
   ) -> Int32 {
     let file = context!.load(as: InputFile.self)
     do {
-      got!.pointee = try file.read(at: offset, into: UnsafeMutableRawBufferPointer(start: out, count: count))
+      got.pointee = try file.read(at: offset, into: UnsafeMutableRawBufferPointer(start: out, count: count))
       return 0
     } catch {
       return systemError(of: error)

@@ -84,7 +84,8 @@ final class Site: @unchecked Sendable {
 final class Delivery {
   let site: Site
   private let transaction: Transaction
-  private var raw: OpaquePointer?
+  private let raw: OpaquePointer
+  private var isClosed = false
   private(set) var outstanding: [Want] = []
   /// All that was ever handed out, in order.
   private(set) var wanted: [Want] = []
@@ -95,17 +96,19 @@ final class Delivery {
   init?(_ site: Site, into transaction: Transaction, adjust: (inout pks_delivery_request) -> Void = { _ in }) throws {
     self.site = site
     self.transaction = transaction
-    var needed = false
+    var raw: OpaquePointer?, needed = false
     try site.withRequest(adjust) { request in
       try attempt { pks_delivery_open(&raw, &needed, transaction.raw, &request, $0) }
     }
-    if !needed { return nil }
+    #expect(needed == (raw != nil))
+    guard let raw else { return nil }
+    self.raw = raw
   }
 
   /// How much work its maps had.
   var mapWork: map_work { delivery_map_work(raw) }
 
-  deinit { pks_delivery_close(raw, false) }
+  deinit { close(discard: false) }
 
   /// Lets the version come by a delta from here on.
   func use(_ delta: Delta, adjust: (inout pks_delivery_delta) -> Void = { _ in }) throws {
@@ -184,8 +187,8 @@ final class Delivery {
   var totals: pks_delivery_totals { pks_delivery_measure(raw) }
 
   func close(discard: Bool) {
-    pks_delivery_close(raw, discard)
-    raw = nil
+    if !isClosed { pks_delivery_close(raw, discard) }
+    isClosed = true
   }
 }
 

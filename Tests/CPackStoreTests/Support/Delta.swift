@@ -77,8 +77,8 @@ private func withSource<Result>(_ delta: [UInt8], _ body: (pks_delta_source) thr
       source.read = { context, offset, out, count, got in
         let bytes = context!.assumingMemoryBound(to: UnsafeRawBufferPointer.self).pointee
         let left = offset < UInt64(bytes.count) ? bytes.count - Int(offset) : 0
-        got!.pointee = min(count, left)
-        if left > 0 { out!.copyMemory(from: bytes.baseAddress! + Int(offset), byteCount: min(count, left)) }
+        got.pointee = min(count, left)
+        if left > 0 { out.copyMemory(from: bytes.baseAddress! + Int(offset), byteCount: min(count, left)) }
         return 0
       }
       return try body(source)

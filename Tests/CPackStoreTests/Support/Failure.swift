@@ -1,4 +1,5 @@
 import CPackStore
+import Testing
 
 /// An error of the core.
 struct Failure: Error, CustomStringConvertible {
@@ -23,6 +24,15 @@ func attempt(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   throw Failure(
     status: status, text: error.text.map { String(cString: $0) } ?? "", file: file,
     offset: error.offset == UInt64.max ? nil : error.offset, system: error.system_error, needed: error.needed)
+}
+
+/// Calls the core for something that it opens.
+func opened(
+  _ call: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<pks_error>) -> pks_status
+) throws -> OpaquePointer {
+  var pointer: OpaquePointer?
+  try attempt { call(&pointer, $0) }
+  return try #require(pointer)
 }
 
 /// The status of a call: PKS_OK when nothing was thrown. Errors that are not the core's pass through.

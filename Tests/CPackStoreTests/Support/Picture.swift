@@ -47,8 +47,7 @@ extension Snapshot {
       picture.add(pack.name, strlen(pack.name))
       picture.add(UInt64(bitPattern: Int64(pack.priority)))
       picture.add(pack.current.number)
-      var cursor: OpaquePointer?
-      try attempt { pks_cursor_open(&cursor, raw, "", 0, index, PKS_DESCENDANTS, $0) }
+      let cursor = try opened { pks_cursor_open($0, raw, "", 0, index, PKS_DESCENDANTS, $1) }
       defer { pks_cursor_close(cursor) }
       var entry = pks_entry(), more = true
       while true {

@@ -120,7 +120,7 @@ final class IndexRun {
 
   /// All runs of the store in a folder.
   static func all(in store: String) throws -> [IndexRun] {
-    let vfs = pks_vfs_posix()!
+    let vfs = pks_vfs_posix()
     var root: pks_vfs_file = -1
     precondition(vfs.pointee.open_root(vfs.pointee.context, store, false, &root) == 0)
     defer { vfs.pointee.close(vfs.pointee.context, root) }

@@ -41,10 +41,10 @@ extension Disk {
     request.publication = publication
     request.context = Unmanaged.passUnretained(box).toOpaque()
     request.fault = { context, fault in
-      Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().report.faults.append(Fault(fault!.pointee))
+      Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().report.faults.append(Fault(fault.pointee))
     }
     request.note = { context, note in
-      let note = note!.pointee
+      let note = note.pointee
       Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().report.notes.append(
         RepairReport.Note(
           isLost: note.lost, pack: String(cString: note.pack), version: note.version,
@@ -60,7 +60,7 @@ extension Disk {
     }
     defer { for pointer in pointers { UnsafeMutablePointer(mutating: pointer).deallocate() } }
     var totals = pks_repair_totals()
-    try pointers.map(Optional.init).withUnsafeBufferPointer { pointers in
+    try pointers.withUnsafeBufferPointer { pointers in
       request.donors = pointers.baseAddress
       request.donor_count = UInt32(pointers.count)
       try attempt { pks_store_repair(path, &options, &request, &totals, $0) }

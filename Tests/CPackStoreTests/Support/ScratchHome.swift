@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Crypto
 
 /// A folder of a simulated disk where the core's lower layers may write.
 final class ScratchHome {
@@ -49,9 +50,9 @@ extension pks__scratch {
 extension pks__id {
   init(of bytes: UnsafeRawBufferPointer) {
     self.init()
-    withUnsafeMutableBytes(of: &self) {
-      sha256(bytes.baseAddress, bytes.count, $0.baseAddress!.assumingMemoryBound(to: UInt8.self))
-    }
+    var hash = SHA256()
+    hash.update(bufferPointer: bytes)
+    withUnsafeMutableBytes(of: &self) { $0.copyBytes(from: Array(hash.finalize())) }
   }
 
   init(of bytes: [UInt8]) { self = bytes.withUnsafeBytes { pks__id(of: $0) } }

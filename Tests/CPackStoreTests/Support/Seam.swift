@@ -30,7 +30,7 @@ final class Seam: @unchecked Sendable {
 
   init(_ disk: Disk? = nil) {
     self.disk = disk
-    inner = disk?.vfs ?? pks_vfs_posix()!
+    inner = disk?.vfs ?? pks_vfs_posix()
     table = .allocate(capacity: 1)
     table.initialize(to: inner.pointee)
     table.pointee.context = Unmanaged.passUnretained(self).toOpaque()
@@ -80,7 +80,7 @@ final class Seam: @unchecked Sendable {
     table.pointee.info_of = { context, file, out in
       Seam.pass(context, .infoOf) {
         let failure = $0.info_of($1, file, out)
-        if failure == 0 { Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().onInfo?(&out!.pointee) }
+        if failure == 0 { Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().onInfo?(&out.pointee) }
         return failure
       }
     }

@@ -5,10 +5,10 @@ import Foundation
 import Testing
 
 /// SHA-256 as the core takes it.
-let sha256: @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?) -> Void = { bytes, count, digest in
+let sha256: @convention(c) (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt8>) -> Void = { bytes, count, digest in
   var hash = SHA256()
   hash.update(bufferPointer: UnsafeRawBufferPointer(start: bytes, count: count))
-  _ = hash.finalize().withUnsafeBytes { memcpy(digest!, $0.baseAddress!, 32) }
+  _ = hash.finalize().withUnsafeBytes { memcpy(digest, $0.baseAddress!, 32) }
 }
 
 /// An open store, closed with the last reference; what is taken from it holds it. Used by any number of threads, as the core
@@ -34,12 +34,10 @@ final class Store: @unchecked Sendable {
     options.cache_bytes = cache?.budget ?? 0
     options.wait_context = waiting?.context
     options.keep_waiting = waiting?.goesOn
-    var store: OpaquePointer?
-    try (cache?.folder ?? "").withCString { folder in
+    raw = try (cache?.folder ?? "").withCString { folder in
       options.cache = cache == nil ? nil : folder
-      try attempt { pks_store_open(&store, path, &options, $0) }
+      return try opened { pks_store_open($0, path, &options, $1) }
     }
-    raw = store!
   }
 
   /// Where a store keeps its cache, and how much of it.
@@ -90,15 +88,17 @@ final class Store: @unchecked Sendable {
 
 final class Transaction {
   let store: Store
-  private(set) var raw: OpaquePointer?
+  let raw: OpaquePointer
+  /// Committed or aborted: `raw` is gone.
+  private var isEnded = false
 
   fileprivate init(_ store: Store, _ options: pks_txn_options) throws {
     self.store = store
     var options = options
-    try attempt { pks_txn_begin(&raw, store.raw, &options, $0) }
+    raw = try opened { pks_txn_begin($0, store.raw, &options, $1) }
   }
 
-  deinit { pks_txn_abort(raw) }
+  deinit { abort() }
 
   @discardableResult
   func add(
@@ -106,7 +106,7 @@ final class Transaction {
     attributes: [UInt8]? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
   ) throws -> pks_add_result {
     var request = pks_add_request(), result = pks_add_result()
-    let globs = map.map { UnsafePointer(strdup($0)) }
+    let globs = map.compactMap { UnsafePointer(strdup($0)) }
     defer { for glob in globs { free(UnsafeMutablePointer(mutating: glob)) } }
     try pack.withCString { pack in
       try folder.withCString { folder in
@@ -189,15 +189,14 @@ final class Transaction {
 
   func commit() throws -> UInt64 {
     var generation: UInt64 = 0
-    let ended = raw
-    raw = nil
-    try attempt { pks_txn_commit(ended, &generation, $0) }
+    isEnded = true
+    try attempt { pks_txn_commit(raw, &generation, $0) }
     return generation
   }
 
   func abort() {
-    pks_txn_abort(raw)
-    raw = nil
+    if !isEnded { pks_txn_abort(raw) }
+    isEnded = true
   }
 }
 
@@ -207,9 +206,7 @@ final class Snapshot: @unchecked Sendable {
 
   fileprivate init(_ store: Store) throws {
     self.store = store
-    var snapshot: OpaquePointer?
-    try attempt { pks_snapshot_open(&snapshot, store.raw, $0) }
-    raw = snapshot!
+    raw = try opened { pks_snapshot_open($0, store.raw, $1) }
   }
 
   deinit { pks_snapshot_close(raw) }
@@ -292,8 +289,7 @@ final class Snapshot: @unchecked Sendable {
   private func walk(_ folder: String, _ pack: UInt32, _ walk: pks_walk, _ visit: (inout pks_entry) throws -> Void)
     throws
   {
-    var cursor: OpaquePointer?
-    try attempt { pks_cursor_open(&cursor, raw, folder, folder.utf8.count, pack, walk, $0) }
+    let cursor = try opened { pks_cursor_open($0, raw, folder, folder.utf8.count, pack, walk, $1) }
     defer { pks_cursor_close(cursor) }
     var entry = pks_entry(), more = true
     while true {

@@ -41,7 +41,7 @@ extension Snapshot {
       pks_snapshot_verify(
         raw, deep,
         { context, fault in
-          Unmanaged<Faults>.fromOpaque(context!).takeUnretainedValue().all.append(Fault(fault!.pointee))
+          Unmanaged<Faults>.fromOpaque(context!).takeUnretainedValue().all.append(Fault(fault.pointee))
         }, nil, Unmanaged.passUnretained(faults).toOpaque(), &totals, $0)
     }
     return (faults.all, totals)

@@ -139,7 +139,7 @@ extension Core {
     @Test func noWait() throws {
       let home = try TemporaryFolder(), source = try home.put(["f": .file("1")], at: "source")
       let store = try Store(home.path + "/store", create: true)
-      let vfs = pks_vfs_posix()!
+      let vfs = pks_vfs_posix()
       var root: pks_vfs_file = -1, lock: pks_vfs_file = -1
       #expect(vfs.pointee.open_root(vfs.pointee.context, home.path + "/store", false, &root) == 0)
       #expect(vfs.pointee.open(vfs.pointee.context, root, "LOCK", PKS_VFS_OPEN_LOCK, &lock) == 0)

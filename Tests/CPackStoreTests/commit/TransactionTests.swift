@@ -82,14 +82,20 @@ extension Core {
     @Test func storesWithoutSHA256() throws {
       let disk = Self.disk()
       func open(_ path: String, create: Bool = true) throws -> String {
-        var options = pks_options(), error = pks_error(), store: OpaquePointer?
+        var options = pks_options()
         options.create = create
         options.vfs = disk.vfs
-        guard pks_store_open(&store, path, &options, &error) == PKS_OK else { return String(cString: error.text) }
-        defer { pks_store_close(store) }
-        var transaction: OpaquePointer?
-        #expect(pks_txn_begin(&transaction, store, nil, &error) == PKS_READ_ONLY)
-        return String(cString: error.text)
+        do {
+          let store = try opened { pks_store_open($0, path, &options, $1) }
+          defer { pks_store_close(store) }
+          let refusal = try #require(throws: Failure.self) {
+            pks_txn_abort(try opened { pks_txn_begin($0, store, nil, $1) })
+          }
+          #expect(refusal.status == PKS_READ_ONLY)
+          return refusal.text
+        } catch let failure as Failure {
+          return failure.text
+        }
       }
       #expect(try open("/store").contains("pks_options.sha256"))
       #expect(try open("/store", create: false) == "there is no such directory")
@@ -115,7 +121,7 @@ extension Core {
       let store = try Store(disk, create: true), transaction = try store.begin()
       let status = try status {
         try transaction.add("p", "/many") { request in
-          request.progress = { _, progress in progress!.pointee.phase != PKS_PHASE_STORE }
+          request.progress = { _, progress in progress.pointee.phase != PKS_PHASE_STORE }
         }
       }
       #expect(status == PKS_CANCELLED)
@@ -137,7 +143,7 @@ extension Core {
           try transaction.add("p", "/source") { request in
             request.context = Unmanaged.passUnretained(reports).toOpaque()
             request.progress = { context, progress in
-              Unmanaged<Reports>.fromOpaque(context!).takeUnretainedValue().all.append(progress!.pointee)
+              Unmanaged<Reports>.fromOpaque(context!).takeUnretainedValue().all.append(progress.pointee)
               return true
             }
           }

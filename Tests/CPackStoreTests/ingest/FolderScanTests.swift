@@ -140,7 +140,7 @@ extension Core {
             request.context = Unmanaged.passUnretained(peak).toOpaque()
             request.progress = { context, progress in
               let peak = Unmanaged<Peak>.fromOpaque(context!).takeUnretainedValue()
-              if progress!.pointee.phase == PKS_PHASE_SCAN {
+              if progress.pointee.phase == PKS_PHASE_SCAN {
                 peak.bytes = max(peak.bytes, Int(memory_in_use()))
               }
               return true

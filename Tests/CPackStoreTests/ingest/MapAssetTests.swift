@@ -294,7 +294,7 @@ extension Core {
           request.progress = { context, progress in
             let meddler = Unmanaged<Meddler>.fromOpaque(context!).takeUnretainedValue()
             // By now all of the file was read once.
-            if progress!.pointee.bytes_done > 4 << 20 {
+            if progress.pointee.bytes_done > 4 << 20 {
               sim_put_file(meddler.disk.raw, "/source/a.map", meddler.bytes, meddler.bytes.count)
             }
             return true

@@ -18,8 +18,7 @@ extension Core {
         try committed.add("b", "/two")
         var asset = pks_asset()
         try attempt { pks_snapshot_find(&asset, snapshot.raw, "a/text", 6, UInt32.max, $0) }
-        var cursor: OpaquePointer?
-        try attempt { pks_cursor_open(&cursor, snapshot.raw, "", 0, UInt32.max, PKS_CHILDREN, $0) }
+        let cursor = try opened { pks_cursor_open($0, snapshot.raw, "", 0, UInt32.max, PKS_CHILDREN, $1) }
         files = disk.list("/store")
         let before = sim_call_count(disk.raw, SIM_CALL_ANY)
 

@@ -82,10 +82,10 @@ private final class WatchedStore {
     if !isMapped { chmod(file, 0o666) }
     defer { if !isMapped { chmod(file, 0o644) } }
     var store: OpaquePointer?
-    guard control >= 0, pks_store_open(&store, path, nil, nil) == PKS_OK else {
+    guard control >= 0, pks_store_open(&store, path, nil, nil) == PKS_OK, let store else {
       throw Unavailable("cannot open a store")
     }
-    self.store = store!
+    self.store = store
   }
 
   deinit {
@@ -101,7 +101,9 @@ private final class WatchedStore {
 
   func openSnapshot() throws -> UInt64 {
     var snapshot: OpaquePointer?
-    guard pks_snapshot_open(&snapshot, store, nil) == PKS_OK else { throw Unavailable("cannot open a snapshot") }
+    guard pks_snapshot_open(&snapshot, store, nil) == PKS_OK, let snapshot else {
+      throw Unavailable("cannot open a snapshot")
+    }
     defer { pks_snapshot_close(snapshot) }
     return pks_snapshot_generation(snapshot)
   }

@@ -124,14 +124,20 @@ private final class PackStoreReader: AssetReader {
 
 /// PackStore through C.
 private final class CoreReader: AssetReader {
-  private var store: OpaquePointer?
-  private var snapshot: OpaquePointer?
+  private let store: OpaquePointer
+  private let snapshot: OpaquePointer
 
   init(_ path: String, threadCount: Int) throws {
     var options = pks_options()
     options.thread_count = UInt32(threadCount)
-    try check { pks_store_open(&store, path, &options, $0) }
-    try check { pks_snapshot_open(&snapshot, store, $0) }
+    let store = try opened { pks_store_open($0, path, &options, nil) }
+    self.store = store
+    do {
+      snapshot = try opened { pks_snapshot_open($0, store, nil) }
+    } catch {
+      pks_store_close(store)
+      throw error
+    }
   }
 
   func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -190,8 +196,7 @@ private final class CoreReader: AssetReader {
   private func walk(
     _ folder: UnsafePointer<CChar>, _ length: Int, _ walk: pks_walk, _ body: (inout pks_entry) throws -> Void
   ) throws {
-    var cursor: OpaquePointer?
-    try check { pks_cursor_open(&cursor, snapshot, folder, length, .max, walk, $0) }
+    let cursor = try opened { pks_cursor_open($0, snapshot, folder, length, .max, walk, nil) }
     defer { pks_cursor_close(cursor) }
     var entry = pks_entry()
     var more = false
@@ -201,6 +206,15 @@ private final class CoreReader: AssetReader {
       try body(&entry)
     }
   }
+}
+
+/// What a call of the core opens.
+@inline(__always)
+private func opened(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> pks_status) throws -> OpaquePointer {
+  var pointer: OpaquePointer?
+  try check { _ in call(&pointer) }
+  guard let pointer else { throw Unavailable("the core opened nothing") }
+  return pointer
 }
 
 /// Throws what the core reports. The error's kilobyte is neither cleared nor copied unless there is an error: a C
