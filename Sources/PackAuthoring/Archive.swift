@@ -72,7 +72,7 @@ struct Archive {
     try place(draft, at: FilePlace(file), replacing: isReplacing)
     try syncFolder(file.removingLastComponent())
     return Store.ArchiveResult(
-      version: result.packs[0].version, publicKey: key.publicKey, byteCount: Int(clamping: byteCount))
+      version: result.packs[0].version, publicKey: key.rootKey, byteCount: Int(clamping: byteCount))
   }
 
   /// Writes the files of a site one after another, those first that a client wants first.

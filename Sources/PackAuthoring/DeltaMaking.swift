@@ -86,7 +86,7 @@ extension Store {
       try output.sync()
       try renameFile(draft, to: FilePlace(file))
       try syncFolder(file.removingLastComponent())
-      return DeltaResult(info: info, publicKey: key?.publicKey, byteCount: info.byteCount + signature.count)
+      return DeltaResult(info: info, publicKey: key?.rootKey, byteCount: info.byteCount + signature.count)
     }
   }
 }

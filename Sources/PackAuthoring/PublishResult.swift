@@ -95,7 +95,7 @@ extension Site.PublishResult {
   ) {
     let restored = Set(restoredVersions.map { LostVersion(pack: $0.pack, number: $0.number) })
     self.init(
-      sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged, publicKey: change.key.publicKey,
+      sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged, publicKey: change.key.rootKey,
       expiresAt: change.root?.expiresAt.map(Date.init(nanosecondsSince1970:)), packs: packs,
       droppedVersions: droppedVersions, restoredVersions: restoredVersions,
       lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.version.number) }

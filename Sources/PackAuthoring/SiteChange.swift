@@ -283,12 +283,7 @@ extension SiteFolder {
       }
       return nil
     }
-    guard signed.publicKey == key.publicKey else {
-      let reason = signed.publicKey.map { "the site is signed by another key, \($0)" } ?? "the site is not signed"
-      var error = PackStoreError(.untrusted, reason, file: path.string)
-      error.specificRemedy = "use the key that signed it: its clients would refuse any other"
-      throw error
-    }
+    try require(key, toFollow: signed)
     guard product == nil || product == signed.root.product else {
       var error = PackStoreError(
         .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
@@ -296,6 +291,24 @@ extension SiteFolder {
       throw error
     }
     return signed.root
+  }
+
+  /// Clients of the site must take what the key signs.
+  private func require(_ key: SiteKey, toFollow signed: SignedSiteRoot) throws {
+    guard let before = signed.authority else { throw otherKey("the site is not signed") }
+    let next = try key.authority(for: signed.root.product)
+    guard next.firstKey == before.firstKey, next.rootKeys.contains(before.rootKey) else {
+      throw otherKey("the site is signed by another key, \(before.rootKey)")
+    }
+    guard next.delegation.serial >= before.delegation.serial else {
+      throw otherKey("the key was replaced: a later one has signed the site")
+    }
+  }
+
+  private func otherKey(_ reason: String) -> PackStoreError {
+    var error = PackStoreError(.untrusted, reason, file: path.string)
+    error.specificRemedy = "use the key that signed it: its clients would refuse any other"
+    return error
   }
 
   /// The site's root, signed by any key. Nil when there is none.
@@ -317,7 +330,7 @@ extension SiteFolder {
     guard let bytes = try? read(.root, limit: SiteRoot.byteCountLimit),
       let named = SignedSiteRoot.namedKey(in: bytes)
     else { return false }
-    return zip(named, key.publicKey.bytes).count { $0 != $1 } > 4
+    return zip(named, key.firstKey.bytes).count { $0 != $1 } > 4
   }
 
   /// What only the lost root of a site said has to be said again: a guess would turn clients away, or drop a promise.

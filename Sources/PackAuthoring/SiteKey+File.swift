@@ -2,7 +2,7 @@ public import PackStore
 
 extension SiteKey {
   /// More than any key file has.
-  private static let fileByteCountLimit = 4096
+  private static let fileByteCountLimit = 64 << 10
 
   /// Reads a key file.
   ///
@@ -31,17 +31,31 @@ extension SiteKey {
   public func write(to file: FilePath) throws {
     let folder = file.removingLastComponent()
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
+    try writeDraft(of: file) { draft in
+      do {
+        try linkFile(draft, to: FilePlace(file))
+      } catch let error as PackStoreError where error.code == .exists {
+        throw PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
+      }
+    }
+  }
+
+  /// Writes the key in place of a key file.
+  ///
+  /// - Throws: `ioError`, `noSpace`: then the file is as it was.
+  func replace(_ file: FilePath) throws {
+    try writeDraft(of: file) { try renameFile($0, to: FilePlace(file)) }
+  }
+
+  /// Writes a file beside the one that is meant, and lets `place` take it there.
+  private func writeDraft(of file: FilePath, _ place: (FilePlace) throws -> Void) throws {
     let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max))"))
     defer { try? removeFile(draft) }
     let opened = try NewFile(draft, isSecret: true)
     try opened.write(Array(fileText.utf8))
     try opened.sync()
-    do {
-      try linkFile(draft, to: FilePlace(file))
-    } catch let error as PackStoreError where error.code == .exists {
-      throw PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
-    }
-    try syncFolder(folder)
+    try place(draft)
+    try syncFolder(file.removingLastComponent())
   }
 
   /// Reads a key file, or makes a key and its file where there is none.

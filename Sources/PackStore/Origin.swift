@@ -99,7 +99,9 @@ package struct Provenance: Hashable, Sendable {
 
   package var origin: Store.Origin
   package var statement: Statement
-  /// Of the statement: its publisher only raises it.
+  /// Of the delegation by which it is signed; 0: it is not signed.
+  package var serial: UInt64
+  /// Of the statement: its publisher only raises it under one serial.
   package var sequence: UInt64
   /// Takes the pack over if it is of another origin.
   package var adopts = false
@@ -107,11 +109,12 @@ package struct Provenance: Hashable, Sendable {
   package var allowsDowngrade = false
 
   package init(
-    _ origin: Store.Origin, _ statement: Statement, sequence: UInt64, adopts: Bool = false,
+    _ origin: Store.Origin, _ statement: Statement, serial: UInt64, sequence: UInt64, adopts: Bool = false,
     allowsDowngrade: Bool = false
   ) {
     self.origin = origin
     self.statement = statement
+    self.serial = serial
     self.sequence = sequence
     self.adopts = adopts
     self.allowsDowngrade = allowsDowngrade
@@ -126,6 +129,7 @@ package struct Provenance: Hashable, Sendable {
       case .archive: PKS_STATEMENT_ARCHIVE
       case .delta: PKS_STATEMENT_DELTA
       }
+    provenance.serial = serial
     provenance.sequence = sequence
     provenance.adopt = adopts
     provenance.downgrade = allowsDowngrade

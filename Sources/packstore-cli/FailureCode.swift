@@ -51,6 +51,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case notSigned = "not_signed"
   case badSignature = "bad_signature"
   case otherKey = "other_key"
+  case otherChannel = "other_channel"
   case forkedRoot = "forked_root"
   case fromTheFuture = "from_the_future"
   case tooOld = "too_old"
@@ -71,7 +72,7 @@ extension FailureCode {
       .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noHTTP, .noSite, .noPack,
       .denied,
       .notSigned,
-      .badSignature, .otherKey, .forkedRoot, .fromTheFuture, .expired, .noKey:
+      .badSignature, .otherKey, .otherChannel, .forkedRoot, .fromTheFuture, .expired, .noKey:
       false
     }
   }
@@ -132,6 +133,7 @@ extension FailureCode {
       case .notSigned: .notSigned
       case .badSignature: .badSignature
       case .otherKey: .otherKey
+      case .otherChannel: .otherChannel
       case .forkedRoot: .forkedRoot
       case .fromTheFuture: .fromTheFuture
       case .tooOld: .tooOld

@@ -28,7 +28,7 @@ extension FailureCode {
       .failed
     case .usage, .invalidArgument, .invalidLocation: .usage
     case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network
-    case .otherOrigin, .downgrade, .stale, .untrusted, .notSigned, .badSignature, .otherKey, .forkedRoot,
+    case .otherOrigin, .downgrade, .stale, .untrusted, .notSigned, .badSignature, .otherKey, .otherChannel, .forkedRoot,
       .fromTheFuture, .tooOld, .expired, .noKey:
       .trust
     case .noSpace: .space

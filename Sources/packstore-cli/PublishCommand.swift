@@ -158,9 +158,9 @@ struct Keygen: ParsableCommand {
     }
     let output = Output()
     if report.json {
-      try output.json(KeyReport(publicKey: key.publicKey.description, file: file.string, isNew: isNew))
+      try output.json(KeyReport(publicKey: key.rootKey.description, file: file.string, isNew: isNew))
     } else {
-      try output.line(key.publicKey.description)
+      try output.line(key.rootKey.description)
     }
     try output.flush()
   }

@@ -173,7 +173,7 @@ private struct TrustReport: Encodable {
     init(_ place: (key: String, value: TrustBook.Place)) {
       self.place = place.key
       origin = place.value.origin.id
-      key = place.value.key.description
+      key = place.value.rootKey.description
       product = place.value.product.name
       sequence = place.value.sequence
       madeAt = formatDate(nanoseconds: place.value.madeAt)

@@ -120,6 +120,10 @@ import Testing
 
   private func sites() throws {
     try run("keygen", "key")
+    try run("keygen", "root.key")
+    try run("delegate", "root.key", "release.key", "--channel", "live", "--channel", "beta")
+    try run("delegate", "root.key", "release.key", "--no-end", "--all-channels")
+    try run("rotate", "root.key", "next.key")
     try run("publish", "store", "site", "P@1", "Q", "--key", "key", "--expires", "9")
     try run("pull", "device", "site", "--dry-run")
     try run("pull", "device", "site")

@@ -5,8 +5,9 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "template", "evaluate",
-    "convert", "package", "delta", "apply", "keygen",
+    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "template", "evaluate", "convert",
+    "package",
+    "delta", "apply", "keygen", "delegate", "rotate",
   ]
 
   let playground = try! Playground()

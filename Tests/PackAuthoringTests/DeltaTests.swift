@@ -91,10 +91,10 @@ import Testing
     _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(bare))
     let delta = try Array(Data(contentsOf: URL(fileURLWithPath: there))), unsigned = delta.prefix(made.info.byteCount)
     #expect(try Array(Data(contentsOf: URL(fileURLWithPath: bare))) == Array(unsigned))
-    let signature = Array(delta.suffix(DeltaSignature.byteCount)),
-      other = try Array(Data(contentsOf: URL(fileURLWithPath: back)).suffix(DeltaSignature.byteCount))
+    let signature = Array(delta.dropFirst(made.info.byteCount)),
+      other = try Array(Data(contentsOf: URL(fileURLWithPath: back)).suffix(signature.count))
     let tails: [[UInt8]] = [
-      other, signature.dropLast(), signature + [0], [0], Array(repeating: 0, count: DeltaSignature.byteCount),
+      other, signature.dropLast(), signature + [0], [0], Array(repeating: 0, count: signature.count),
     ]
     for tail in tails {
       try Data(unsigned + tail).write(to: URL(fileURLWithPath: there))

@@ -20,7 +20,7 @@ struct ServedSite {
     }
     let signed = try SignedSiteRoot(decoding: try bytes(.root), file: "root")
     root = signed.root
-    publicKey = try #require(signed.publicKey)
+    publicKey = try #require(signed.rootKey)
     var named: Set<SitePath> = []
     for pack in root.packs {
       for version in pack.versions {

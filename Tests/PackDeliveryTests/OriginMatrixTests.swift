@@ -61,14 +61,20 @@
 
     /// Takes the signature off a site's root and off that of an archive, where it is the first member.
     private func unsign(_ name: String) throws {
-      for (file, offset) in [("\(name)/root", 0), ("\(name).pack", 512)] {
-        var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path(file))))
-        let length =
-          offset == 0 ? bytes.count : try #require(Int(String(decoding: bytes[124..<135], as: UTF8.self), radix: 8))
-        let signed = try SignedSiteRoot(decoding: Array(bytes[offset..<offset + length]), file: file)
-        bytes.replaceSubrange(offset..<offset + length, with: try signed.root.encode(signedBy: nil))
+      func unsigned(_ bytes: some Sequence<UInt8>) throws -> [UInt8] {
+        try SignedSiteRoot(decoding: Array(bytes), file: name).root.encode(signedBy: nil)
+      }
+      func write(_ bytes: [UInt8], to file: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: path(file)))
       }
+      try write(unsigned(Data(contentsOf: URL(fileURLWithPath: path("\(name)/root")))), to: "\(name)/root")
+      let archive = try Array(Data(contentsOf: URL(fileURLWithPath: path("\(name).pack"))))
+      let header = try #require(TarHeader(decoding: archive.prefix(TarHeader.byteCount)))
+      let end = TarHeader.byteCount + Int(try #require(TarHeader.paddedByteCount(header.byteCount)))
+      let root = try unsigned(archive[TarHeader.byteCount...].prefix(Int(header.byteCount)))
+      let member = TarHeader(name: header.name, byteCount: UInt64(root.count), modifiedAt: 0).encode() + root
+      let padding = [UInt8](repeating: 0, count: (512 - member.count % 512) % 512)
+      try write(member + padding + archive[end...], to: "\(name).pack")
     }
 
     /// All speakers' words; the device as it is before each cell, and another for each speaker that heard it alone.

@@ -15,8 +15,17 @@ import Testing
     key: SitePublicKey? = Self.ours, product: Store.Product = .standard, sequence: UInt64 = 5, madeAt: Int64 = 0,
     expiresAt: Int64? = nil, content: UInt8 = 0
   ) -> RootClaims {
+    root(
+      by: key.map { RootClaims.Signer(rootKeys: [$0]) }, product: product, sequence: sequence, madeAt: madeAt,
+      expiresAt: expiresAt, content: content)
+  }
+
+  func root(
+    by signer: RootClaims.Signer?, product: Store.Product = .standard, channel: SiteChannel = .live,
+    sequence: UInt64 = 5, madeAt: Int64 = 0, expiresAt: Int64? = nil, content: UInt8 = 0
+  ) -> RootClaims {
     RootClaims(
-      key: key, product: product, sequence: sequence, madeAt: madeAt, expiresAt: expiresAt,
+      signer: signer, product: product, channel: channel, sequence: sequence, madeAt: madeAt, expiresAt: expiresAt,
       digest: Digest256(hashing: [content]))
   }
 
@@ -79,6 +88,67 @@ import Testing
   @Test func anotherProductIsAnotherPublisher() throws {
     refuses(.otherKey, try book()) { try admit(root(product: Self.other, sequence: 9), &$0) }
     refuses(.otherKey, try book()) { try admit(root(product: Self.other, sequence: 9), &$0, key: Self.ours) }
+  }
+
+  // MARK: - Release keys and rotations
+
+  private static let third = SiteKey().publicKey
+
+  private func signer(_ keys: [SitePublicKey] = [ours], _ serial: UInt64 = 1, endsAt: Int64? = nil) -> RootClaims.Signer
+  {
+    RootClaims.Signer(rootKeys: keys, serial: serial, endsAt: endsAt)
+  }
+
+  /// A key that was replaced is refused however high its numbers are, and they die with it.
+  @Test func replacedKeysAreStale() throws {
+    var book = try book(root(by: signer([Self.ours], 7), sequence: .max))
+    #expect(try admit(root(by: signer([Self.ours], 8), sequence: 3, content: 3), &book) == .known)
+    #expect(book.places[Self.place]?.serial == 8 && book.places[Self.place]?.sequence == 3)
+    let after = book
+    #expect(try admit(root(by: signer([Self.ours], 7), sequence: .max), &book) == .stale(seen: 3))
+    #expect(try admit(root(by: signer([Self.ours], 8), sequence: 2, content: 2), &book) == .stale(seen: 3))
+    #expect(book == after)
+    refuses(.forkedRoot, book) { try admit(root(by: signer([Self.ours], 8), sequence: 3, content: 4), &$0) }
+  }
+
+  @Test func endedKeysAreRefused() throws {
+    refuses(.expired, TrustBook()) { try admit(root(by: signer(endsAt: 1000)), &$0) }
+    var book = try book(root(by: signer(endsAt: 1001)))
+    refuses(.expired, book) { try admit(root(by: signer(endsAt: 1001), sequence: 6), &$0, now: 2000) }
+    // A new word of the root key puts the end off.
+    #expect(try admit(root(by: signer([Self.ours], 2, endsAt: 3000), sequence: 6), &book, now: 2000) == .known)
+  }
+
+  /// Clients follow root keys, those that missed some rotations too; and back leads no way.
+  @Test func rotationsAreFollowed() throws {
+    let (first, second, third) = (Self.ours, Self.theirs, Self.third)
+    var book = try book()
+    refuses(.otherKey, book) { try admit(root(by: signer([second, third]), sequence: 9), &$0) }
+    #expect(try admit(root(by: signer([first, second, third]), sequence: 6, content: 6), &book) == .known)
+    #expect(book.places[Self.place]?.rootKey == third && book.places[Self.place]?.firstKey == first)
+    for keys in [[first], [first, second], [first, second, SiteKey().publicKey], [third]] {
+      refuses(.otherKey, book) { try admit(root(by: signer(keys), sequence: 9), &$0) }
+    }
+    #expect(book.places[Self.place]?.origin == .signed(first, .standard), "whose packs they are stays")
+    #expect(TrustBook(text: book.text) == book)
+  }
+
+  /// A key that is named may be any that led to the present one.
+  @Test func aNamedKeyMayHaveBeenFollowed() throws {
+    for key in [Self.ours, Self.theirs] {
+      var book = TrustBook()
+      #expect(try admit(root(by: signer([Self.ours, Self.theirs])), &book, key: key) == .known)
+    }
+    refuses(.otherKey, TrustBook()) { try admit(root(by: signer([Self.ours, Self.theirs])), &$0, key: Self.third) }
+  }
+
+  @Test func theRootOfAnotherChannelIsRefused() throws {
+    let beta = try SiteChannel("beta")
+    refuses(.otherChannel, TrustBook()) { try admit(root(by: signer(), channel: beta), &$0) }
+    refuses(.otherChannel, try book()) { try admit(root(by: signer(), channel: beta, sequence: 9), &$0) }
+    refuses(.otherChannel, TrustBook()) {
+      try admit(root(by: nil, channel: beta), &$0, isLocal: true, allowsUnsigned: true)
+    }
   }
 
   /// Each place has its own count, and a mirror may lag behind.

@@ -28,9 +28,16 @@ static pks_status check_binding(
 static pks_status fail_floor(
   const pks_provenance *by, const pks__floor *floor, const char *text, const char *pack, pks_error *error
 ) {
-  bool is_stale = by->statement == PKS_STATEMENT_ROOT && by->sequence <= floor->sequence;
+  bool is_older = by->serial < floor->serial || (by->serial == floor->serial && by->sequence <= floor->sequence);
+  bool is_stale = by->statement == PKS_STATEMENT_ROOT && is_older;
   if (is_stale) { text = "the root is older than what was taken before"; }
   return pks__fail(error, is_stale ? PKS_STALE : PKS_DOWNGRADE, text, pack, PKS_NO_OFFSET);
+}
+
+static void set_floor(const pks_provenance *by, const char *pack, uint64_t version, pks__verdict *out) {
+  out->sets_floor = true;
+  out->floor = (pks__floor){.version = version, .sequence = by->sequence, .serial = by->serial};
+  (void)snprintf(out->floor.pack, sizeof out->floor.pack, "%s", pack);
 }
 
 /// The rules of the header's table.
@@ -38,6 +45,14 @@ static pks_status check_floor(
   const pks_provenance *by, const pks__floor *floor, const char *pack, uint64_t version, pks__verdict *out,
   pks_error *error
 ) {
+  if (by->serial > floor->serial) {
+    set_floor(by, pack, version, out);
+    return PKS_OK;
+  }
+  if (by->serial < floor->serial) {
+    const char *text = "it is signed by a key that its publisher replaced";
+    return by->downgrade ? PKS_OK : fail_floor(by, floor, text, pack, error);
+  }
   bool is_newer = by->sequence > floor->sequence;
   const char *text = NULL;
   out->floor = *floor;
@@ -70,9 +85,7 @@ pks_status pks__provenance_judge(
   uint32_t number = pks__origins_find(&in->origins, &origin);
   const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
   if (floor && !out->adopts) { return check_floor(by, floor, pack, version, out, error); }
-  out->sets_floor = true;
-  out->floor = (pks__floor){.version = version, .sequence = by->sequence};
-  (void)snprintf(out->floor.pack, sizeof out->floor.pack, "%s", pack);
+  set_floor(by, pack, version, out);
   return PKS_OK;
 }
 
@@ -83,8 +96,9 @@ bool pks__provenance_is_unstated(
   if (read_origin(by, pack, &origin, NULL)) { return false; }
   uint32_t number = pks__origins_find(&in->origins, &origin);
   const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
+  if (!floor || by->serial > floor->serial) { return floor != NULL; }
   // A lowered floor is below versions that were stated.
-  return floor && !floor->lowered && version > floor->version;
+  return !floor->lowered && version > floor->version;
 }
 
 pks_status pks__provenance_settle(
@@ -116,5 +130,7 @@ void pks__provenance_of_copy(const pks__generation *source, const char *pack, ui
   if (!state || !pks__origins_get(&source->origins, state->origin, &origin)) { return; }
   out->origin = pks__origin_public(&origin);
   const pks__floor *floor = pks__origins_floor(&source->origins, state->origin, pack);
-  if (floor && floor->version == version) { out->sequence = floor->sequence; }
+  if (!floor) { return; }
+  out->serial = floor->serial;
+  if (floor->version == version) { out->sequence = floor->sequence; }
 }

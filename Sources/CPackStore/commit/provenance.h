@@ -1,15 +1,20 @@
 /// Who may change a pack, and to which version: the one place where origins and floors (`origin.h`) are enforced.
 ///
-/// A statement says "the current version of this pack is v". It comes from an origin and has a sequence number q.
+/// A statement says "the current version of this pack is v". It comes from an origin, and has a sequence number q under
+/// the serial S of a delegation.
 ///   - Binding: a pack of origin A, current or removed with its history kept, is changed by A alone, unless the statement
 ///     adopts. Nothing is of the unknown origin but what is there already: such a pack is always adopted.
-///   - Floor: (version f, sequence s, lowered) of the origin and the pack's name.
+///   - Floor: (serial F, version f, sequence s, lowered) of the origin and the pack's name.
+///       S < F                          refused: the key that signed was replaced.
+///       S > F                          taken; the floor is (S, v, q). What was accepted under F may have been a thief's,
+///                                      and so may other content under the number v: it gives way.
+///     and with S = F
 ///       v > f, not lowered, or q > s   taken; the floor is (v, max(q, s)).
 ///       v > f, lowered, and q <= s     refused: a newer statement took v back.
 ///       v = f                          taken. Other content under a number that is kept is refused elsewhere (EXISTS).
 ///       v < f, a root, and q > s       taken: a withdrawal; the floor is (v, q, lowered).
 ///       v < f otherwise                refused.
-///     What is refused is STALE for a root with q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the
+///     What is refused is STALE for a root with S < F, or q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the
 ///     floor stays.
 ///   - Adoption begins the floor again, and the pack: kept versions and taken numbers were another origin's.
 /// The local origin has no floors: its numbers are chosen here.
@@ -34,9 +39,9 @@ pks_status pks__provenance_judge(
   pks_error *error
 );
 
-/// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor. A
-/// repair that lost assets stores the rest under such a number, and what the origin publishes under it later takes its
-/// place.
+/// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor, or the
+/// floor does not count any more. A repair that lost assets stores the rest under such a number, and what the origin
+/// publishes under it later takes its place.
 bool pks__provenance_is_unstated(
   const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in
 );

@@ -96,7 +96,10 @@ typedef enum pks_statement {
 typedef struct pks_provenance {
   pks_origin origin;
   pks_statement statement;
-  uint64_t sequence;  ///< of the statement: its publisher only raises it
+  /// of the delegation under which the statement was signed, from 1 to 2^53 - 1; 0 where there is none. A publisher raises
+  /// it to revoke a key: then all that was accepted under lower ones counts no more
+  uint64_t serial;
+  uint64_t sequence;  ///< of the statement: its publisher only raises it under one serial
   bool adopt;         ///< takes the pack over if it is of another origin; its history and its numbers begin again then
   bool downgrade;     ///< takes a lower version too; what was accepted stays on record, so that an update goes up again
 } pks_provenance;

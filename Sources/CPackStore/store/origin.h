@@ -38,7 +38,7 @@ typedef struct pks__floor {
   char pack[PKS__PACK_NAME_MAX + 1];
   uint64_t version;   ///< accepted last, but for what the user asked for by hand
   uint64_t sequence;  ///< of the statement that brought `version`
-  uint64_t serial;    ///< of the key's delegation under which `sequence` counts; 0: the root key signs itself
+  uint64_t serial;    ///< of the delegation under which `sequence` counts; 0: there is none
   bool lowered;       ///< that statement took a higher version back
 } pks__floor;
 

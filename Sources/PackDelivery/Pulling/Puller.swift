@@ -15,7 +15,7 @@ final class Puller {
   private var readBytes: [UInt8]?
 
   /// By whose word packs are changed, once the root is known.
-  private var provenance = Provenance(.unknown, .root, sequence: 0)
+  private var provenance = Provenance(.unknown, .root, serial: 0, sequence: 0)
   private var result = Store.PullResult()
   private var progress = Store.PullProgress(phase: .connect)
   private var pinnedKey: SitePublicKey?
@@ -76,10 +76,10 @@ final class Puller {
     let root = try source.decodeRoot(bytes)
     let verdict = try admit(RootClaims(root))
     if verdict == .pinned, !isPlan {
-      pinnedKey = root.publicKey
+      pinnedKey = root.rootKey
       show(.connect)  // whatever comes of the pull
     }
-    result.key = root.publicKey
+    result.key = root.rootKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
     result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
@@ -97,7 +97,7 @@ final class Puller {
   /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
   /// nothing; and the pull that pinned a place may have been interrupted, before it could tell the caller.
   private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
-    guard root.publicKey != nil, options.trustedKey == nil else { return false }
+    guard root.authority != nil, options.trustedKey == nil else { return false }
     let origin = Store.Origin(of: root)
     return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }
@@ -124,7 +124,8 @@ final class Puller {
     result.origin = origin
     let isNamed = packs != nil || source.isArchive
     provenance = Provenance(
-      origin, source.isArchive ? .archive : .root, sequence: root.root.sequence, adopts: isNamed && options.adopts,
+      origin, source.isArchive ? .archive : .root, serial: root.authority?.delegation.serial ?? 0,
+      sequence: root.root.sequence, adopts: isNamed && options.adopts,
       allowsDowngrade: isNamed && options.allowsDowngrade)
     var conflictCount = 0
     var waiting = Wait(options.clock)
@@ -432,8 +433,7 @@ extension Store.PullResult.Pack {
 extension Store.Origin {
   /// What the packs of a site are.
   fileprivate init(of root: SignedSiteRoot) {
-    let product = root.root.product
-    self = root.publicKey.map { .signed($0, product) } ?? .unsigned(product)
+    self = root.authority?.origin ?? .unsigned(root.root.product)
   }
 }
 

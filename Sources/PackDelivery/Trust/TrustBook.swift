@@ -2,9 +2,11 @@ package import PackStore
 
 /// What a root says of itself, as far as trust goes. Its signature was checked.
 package struct RootClaims: Hashable, Sendable {
-  /// Nil: the root is not signed.
-  package var key: SitePublicKey?
+  /// By whose word it is signed; nil: the root is not signed.
+  package var signer: Signer?
   package var product: Store.Product
+  package var channel: SiteChannel
+  package var isClosed: Bool
   package var sequence: UInt64
   /// In nanoseconds since 1970.
   package var madeAt: Int64
@@ -13,12 +15,37 @@ package struct RootClaims: Hashable, Sendable {
   /// The SHA-256 of the whole root.
   package var digest: Digest256
 
+  /// Who may sign a root: the root keys, of which the last delegated it under a serial.
+  package struct Signer: Hashable, Sendable {
+    /// The first one first. Never empty.
+    package var rootKeys: [SitePublicKey]
+    package var serial: UInt64
+    /// In nanoseconds since 1970; nil: without end.
+    package var endsAt: Int64?
+
+    package init(rootKeys: [SitePublicKey], serial: UInt64 = KeyDelegation.ownSerial, endsAt: Int64? = nil) {
+      self.rootKeys = rootKeys
+      self.serial = serial
+      self.endsAt = endsAt
+    }
+
+    package init(_ authority: SigningAuthority) {
+      self.init(
+        rootKeys: authority.rootKeys, serial: authority.delegation.serial, endsAt: authority.delegation.endsAt)
+    }
+
+    fileprivate var firstKey: SitePublicKey { rootKeys[0] }
+    fileprivate var rootKey: SitePublicKey { rootKeys[rootKeys.count - 1] }
+  }
+
   package init(
-    key: SitePublicKey?, product: Store.Product = .standard, sequence: UInt64, madeAt: Int64 = 0, expiresAt: Int64?,
-    digest: Digest256
+    signer: Signer?, product: Store.Product = .standard, channel: SiteChannel = .live, isClosed: Bool = false,
+    sequence: UInt64, madeAt: Int64 = 0, expiresAt: Int64?, digest: Digest256
   ) {
-    self.key = key
+    self.signer = signer
     self.product = product
+    self.channel = channel
+    self.isClosed = isClosed
     self.sequence = sequence
     self.madeAt = madeAt
     self.expiresAt = expiresAt
@@ -27,7 +54,8 @@ package struct RootClaims: Hashable, Sendable {
 
   package init(_ signed: SignedSiteRoot) {
     self.init(
-      key: signed.publicKey, product: signed.root.product, sequence: signed.root.sequence, madeAt: signed.root.madeAt,
+      signer: signed.authority.map(Signer.init), product: signed.root.product, channel: signed.root.channel,
+      isClosed: signed.root.isClosed, sequence: signed.root.sequence, madeAt: signed.root.madeAt,
       expiresAt: signed.root.expiresAt, digest: signed.digest)
   }
 
@@ -42,7 +70,7 @@ package struct RootClaims: Hashable, Sendable {
 
 /// Which roots the caller of a pull trusts.
 package struct TrustPolicy: Hashable, Sendable {
-  /// Only this key. A place stays pinned to what it is pinned to.
+  /// Only this root key, or those that followed it. A place stays pinned to what it is pinned to.
   package var key: SitePublicKey?
   /// Takes a site that is not signed, if its place in a file system was given.
   package var allowsUnsigned = false
@@ -94,16 +122,25 @@ private func dateText(_ nanoseconds: Int64) -> String {
 /// are counted by their sequences, whatever site they name: a publisher who lost a site makes another in its place.
 package struct TrustBook: Hashable, Sendable {
   package struct Place: Hashable, Sendable {
-    package var key: SitePublicKey
+    /// The publisher's first root key.
+    package var firstKey: SitePublicKey
+    /// The root key now, which may have followed it.
+    package var rootKey: SitePublicKey
     package var product: Store.Product
-    /// The highest that was seen.
+    /// The highest that was seen: roots under a lower one are by a key that was replaced.
+    package var serial: UInt64
+    /// The highest that was seen under the serial.
     package var sequence: UInt64
     /// Of the root with that sequence.
     package var digest: Digest256
     /// The latest of all roots that were taken, in nanoseconds since 1970.
     package var madeAt: Int64
 
-    package var origin: Store.Origin { .signed(key, product) }
+    package var origin: Store.Origin { .signed(firstKey, product) }
+
+    fileprivate func isNewer(than serial: UInt64, _ sequence: UInt64) -> Bool {
+      (self.serial, self.sequence) > (serial, sequence)
+    }
   }
 
   package private(set) var places: [String: Place] = [:]
@@ -119,56 +156,79 @@ package struct TrustBook: Hashable, Sendable {
     case stale(seen: UInt64)
   }
 
-  /// Decides whether to take a root, and remembers it: by its key, then by its sequence, then by its date. An expired root
-  /// of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was seen that still counts.
+  /// Decides whether to take a root, and remembers it: by its keys, then by its channel, its serial and its sequence, then by
+  /// its date. An expired root of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was
+  /// seen that still counts.
   ///
   /// - Parameter now: what the clock says, in nanoseconds since 1970.
-  /// - Throws: `badSignature`, `otherKey`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as it was
-  ///   then.
+  /// - Throws: `badSignature`, `otherKey`, `otherChannel`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as
+  ///   it was then.
   package mutating func admit(
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws -> Verdict {
     // A clock that was set back revives nothing.
     let now = max(now, places[place.name]?.madeAt ?? 0)
-    guard let key = root.key else {
+    guard let signer = root.signer else {
       try admitUnsigned(at: place, policy)
+      try checkChannel(root, at: place)
       try checkTime(root, at: place, policy, now: now)
       return .unsigned
     }
-    guard policy.key == nil || policy.key == key else {
-      throw DeliveryError(
-        .otherKey, "\(place.noun) is signed by another key, \(key), than the one that was named", at: place.name)
-    }
+    try checkKey(signer, at: place, policy)
     guard case .site(let name, _) = place, let known = places[place.name] else {
+      try checkChannel(root, at: place)
       try checkTime(root, at: place, policy, now: now)
       guard case .site(let name, _) = place else { return .known }
-      places[name] = Place(
-        key: key, product: root.product, sequence: root.sequence, digest: root.digest, madeAt: root.madeAt)
+      places[name] = Place(root, signer, madeAt: root.madeAt)
       return policy.key == nil ? .pinned : .known
     }
-    guard known.origin == .signed(key, root.product) else {
-      let (what, before) =
-        known.key == key
-        ? ("of another product, '\(root.product)',", "'\(known.product)'")
-        : ("signed by another key, \(key),", "\(known.key)")
-      var error = DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
-      error.trustedOrigin = known.origin
-      throw error
-    }
-    guard root.sequence >= known.sequence else {
+    try checkPublisher(root, signer, against: known, at: name)
+    try checkChannel(root, at: place)
+    guard !known.isNewer(than: signer.serial, root.sequence) else {
       // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
       try checkTime(root.dated(known.madeAt), at: place, policy, now: now)
       return .stale(seen: known.sequence)
     }
-    guard root.sequence > known.sequence || root.digest == known.digest else {
+    guard signer.serial > known.serial || root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
         .forkedRoot, "the site shows two different roots with the number \(root.sequence)", at: name)
     }
     try checkTime(root, at: place, policy, now: now)
-    places[name] = Place(
-      key: key, product: root.product, sequence: root.sequence, digest: root.digest,
-      madeAt: max(known.madeAt, root.madeAt))
+    places[name] = Place(root, signer, madeAt: max(known.madeAt, root.madeAt))
     return .known
+  }
+
+  private func checkKey(_ signer: RootClaims.Signer, at place: RootPlace, _ policy: TrustPolicy) throws {
+    guard let key = policy.key, !signer.rootKeys.contains(key) else { return }
+    throw DeliveryError(
+      .otherKey, "\(place.noun) is signed by another key, \(signer.rootKey), than the one that was named",
+      at: place.name)
+  }
+
+  /// A publisher is known by the first root key and the product; and the root key that was seen last must be among those
+  /// that lead to the present one, so that an older key, once stolen, leads nowhere else.
+  private func checkPublisher(
+    _ root: RootClaims, _ signer: RootClaims.Signer, against known: Place, at name: String
+  ) throws {
+    let isSameKey = signer.firstKey == known.firstKey && signer.rootKeys.contains(known.rootKey)
+    guard !isSameKey || root.product != known.product else { return }
+    let (what, before) =
+      isSameKey
+      ? ("of another product, '\(root.product)',", "'\(known.product)'")
+      : ("signed by another key, \(signer.rootKey),", "\(known.rootKey)")
+    var error = DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
+    error.trustedOrigin = known.origin
+    throw error
+  }
+
+  /// Clients of one channel take the root of no other, however newly signed.
+  private func checkChannel(_ root: RootClaims, at place: RootPlace) throws {
+    guard case .site = place else { return }
+    guard root.channel == .live else {
+      throw DeliveryError(
+        .otherChannel, "the site shows the root of the channel '\(root.channel)' in place of '\(SiteChannel.live)'",
+        at: place.name)
+    }
   }
 
   private func checkTime(
@@ -176,6 +236,9 @@ package struct TrustBook: Hashable, Sendable {
   ) throws {
     if let end = root.expiresAt, end <= now {
       throw DeliveryError(.expired, "the root expired on \(dateText(end))", at: place.name)
+    }
+    if let end = root.signer?.endsAt, end <= now {
+      throw DeliveryError(.expired, "the key that signed the root counted until \(dateText(end))", at: place.name)
     }
     let (age, overflows) = now.subtractingReportingOverflow(root.madeAt)
     guard overflows ? root.madeAt < 0 : age >= -SiteRoot.clockTolerance else {
@@ -220,13 +283,11 @@ package struct TrustBook: Hashable, Sendable {
 
 extension TrustBook {
   /// What it is, and which draft of the format of these files.
-  private static let title = "packstore trust 0.1"
+  private static let title = "packstore trust 0.4"
 
   /// What is kept in the store: a line for each place, in order.
   package var text: String {
-    var lines = places.map { name, place in
-      "place \(place.key) \(place.product) \(place.sequence) \(place.digest.hex) \(place.madeAt) \(Self.escaped(name))"
-    }
+    var lines = places.map { name, place in "place \(place.text) \(Self.escaped(name))" }
     lines.sort()
     return ([Self.title] + lines).map { $0 + "\n" }.joined()
   }
@@ -240,10 +301,10 @@ extension TrustBook {
   package init?(text: String) {
     // By bytes: as characters, a line feed is one with a carriage return before it, and a space with an accent behind it.
     for line in text.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() {
-      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 6, omittingEmptySubsequences: false)
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 8, omittingEmptySubsequences: false)
         .map(Substring.init)
-      guard fields.count == 7, fields[0] == "place", let place = Place(fields[1...5]) else { return nil }
-      places[Self.unescaped(fields[6])] = place
+      guard fields.count == 9, fields[0] == "place", let place = Place(fields[1...7]) else { return nil }
+      places[Self.unescaped(fields[8])] = place
     }
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
@@ -271,11 +332,25 @@ extension TrustBook {
 }
 
 extension TrustBook.Place {
+  fileprivate init(_ root: RootClaims, _ signer: RootClaims.Signer, madeAt: Int64) {
+    self.init(
+      firstKey: signer.firstKey, rootKey: signer.rootKey, product: root.product, serial: signer.serial,
+      sequence: root.sequence, digest: root.digest, madeAt: madeAt)
+  }
+
+  fileprivate var text: String {
+    "\(firstKey) \(rootKey) \(product) \(serial) \(sequence) \(digest.hex) \(madeAt)"
+  }
+
   fileprivate init?(_ fields: ArraySlice<Substring>) {
     let fields = Array(fields)
-    guard fields.count == 5, let key = SitePublicKey(String(fields[0])), let product = try? Store.Product(fields[1]),
-      let sequence = UInt64(fields[2]), let digest = Digest256(hex: fields[3]), let madeAt = Int64(fields[4])
+    guard fields.count == 7, let firstKey = SitePublicKey(String(fields[0])),
+      let rootKey = SitePublicKey(String(fields[1])), let product = try? Store.Product(fields[2]),
+      let serial = UInt64(fields[3]), let sequence = UInt64(fields[4]), let digest = Digest256(hex: fields[5]),
+      let madeAt = Int64(fields[6])
     else { return nil }
-    self.init(key: key, product: product, sequence: sequence, digest: digest, madeAt: madeAt)
+    self.init(
+      firstKey: firstKey, rootKey: rootKey, product: product, serial: serial, sequence: sequence, digest: digest,
+      madeAt: madeAt)
   }
 }

@@ -9,11 +9,11 @@ public final class DeltaFile: Sendable {
 
   public let info: Info
 
-  /// Who signed it, if that is true. Nil when it is unsigned.
-  public var signer: SitePublicKey? { signature?.publicKey }
+  /// The root key by whose word it is signed. Nil when it is unsigned.
+  public var signer: SitePublicKey? { signature?.authority.rootKey }
 
   /// By whose word its version comes.
-  public var origin: Store.Origin { signature.map { .signed($0.publicKey, $0.product) } ?? .unsigned(.standard) }
+  public var origin: Store.Origin { signature?.authority.origin ?? .unsigned(.standard) }
 
   private let signature: DeltaSignature?
 
@@ -34,7 +34,7 @@ public final class DeltaFile: Sendable {
       switch trust {
       case .anyone: true
       case .packOrigin: signer != nil
-      case .key(let key): signer == key
+      case .key(let key): signature?.authority.rootKeys.contains(key) ?? false
       }
     guard !isTrusted else { return }
     let reason = signer.map { "the delta is signed by another key, \($0)" } ?? "the delta is not signed"
@@ -45,7 +45,8 @@ public final class DeltaFile: Sendable {
 
   func provenance(_ options: Store.ApplyOptions) -> Provenance {
     Provenance(
-      origin, .delta, sequence: signature?.sequence ?? 0, adopts: options.adopts,
+      origin, .delta, serial: signature?.authority.delegation.serial ?? 0, sequence: signature?.sequence ?? 0,
+      adopts: options.adopts,
       allowsDowngrade: options.allowsDowngrade)
   }
 
@@ -113,13 +114,13 @@ extension DeltaFile {
   private static func signature(
     _ file: InputFile, _ path: FilePath, _ info: Info
   ) throws -> DeltaSignature? {
-    let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCount + 2)
+    let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCountLimit + 2)
     guard !last.isEmpty else {
       throw explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
     }
     let rest = Array(last.dropFirst())
     if rest.isEmpty { return nil }
-    guard let signature = DeltaSignature(rest), signature.isOf(info.headerDigest) else {
+    guard let signature = DeltaSignature(rest, of: info.headerDigest) else {
       var error = PackStoreError(.untrusted, "the delta has a signature that is not right", file: path.string)
       error.specificRemedy = "get it once more from its publisher"
       throw error

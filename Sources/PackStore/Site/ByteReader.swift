@@ -65,11 +65,24 @@ package struct ByteReader {
 
   /// The name of a product: its length, then its bytes.
   package mutating func product() throws -> Store.Product {
+    try text(limit: Store.Product.byteCountLimit, "no product can have the name") { try? Store.Product($0) }
+  }
+
+  /// The name of a channel: its length, then its bytes.
+  package mutating func channel() throws -> SiteChannel {
+    try text(limit: SiteChannel.byteCountLimit, "no channel can have the name") { try? SiteChannel($0) }
+  }
+
+  /// What a short text says: its length, then its bytes.
+  private mutating func text<Value>(
+    limit: Int, _ reason: String, _ read: (String) -> Value?
+  ) throws -> Value {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
-    guard byteCount <= Store.Product.byteCountLimit else { throw corrupt("no product can have the name", at: begin) }
-    let name = String(decoding: try take(byteCount), as: UTF8.self)
-    do { return try Store.Product(name) } catch { throw corrupt("no product can have the name", at: begin) }
+    guard byteCount <= limit, let value = read(String(decoding: try take(byteCount), as: UTF8.self)) else {
+      throw corrupt(reason, at: begin)
+    }
+    return value
   }
 
   /// The first 12 bytes of a file: what it is, and its format.

@@ -11,5 +11,11 @@ package struct ByteWriter {
   /// The SHA-256 of attributes, or zeros for none.
   package mutating func append(attributes digest: Digest256?) { append((digest ?? .zero).bytes) }
 
+  /// The length of a text in UTF-8, then its bytes.
+  package mutating func append(text: String) {
+    append(UInt32(text.utf8.count))
+    append(text.utf8)
+  }
+
   package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 }

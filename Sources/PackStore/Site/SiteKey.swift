@@ -1,6 +1,11 @@
 import Crypto
 
-/// The secret key that signs a site. Its owner can publish what clients trust.
+/// The secret key that signs sites, archives and deltas. Its owner can publish what clients trust.
+///
+/// A key is a *root key*, by which clients know its publisher, or a *release key*: then its file says, too, by which root
+/// key's word it signs, until when, for which product and which channels. A root key signs for itself, but need not: it
+/// can be kept apart from the machine that publishes, and is needed to delegate alone. A stolen release key is replaced;
+/// a stolen root key is not.
 ///
 /// It is never printed: its text goes to its file alone.
 public struct SiteKey: Sendable {
@@ -9,11 +14,85 @@ public struct SiteKey: Sendable {
 
   private let key: Curve25519.Signing.PrivateKey
 
-  /// Makes a new key.
+  /// The root keys that followed each other up to ``rootKey``.
+  package private(set) var rotations: [KeyRotation] = []
+
+  /// By what word it signs; nil: it is a root key.
+  package private(set) var delegation: KeyDelegation?
+
+  /// Makes a new root key.
   public init() { key = Curve25519.Signing.PrivateKey() }
 
-  /// What clients are told to trust.
+  /// Its public half.
   public var publicKey: SitePublicKey { SitePublicKey(key.publicKey.rawRepresentation)! }
+
+  /// What clients are told to trust.
+  public var rootKey: SitePublicKey { delegation?.rootKey ?? publicKey }
+
+  /// What a publisher is known by, whatever root key follows it.
+  package var firstKey: SitePublicKey { rotations.first?.old ?? rootKey }
+
+  // MARK: - Authority
+
+  /// The same key as a release key, by the word of a root key.
+  ///
+  /// - Throws: `invalidArgument` when `root` is a release key itself.
+  package func delegated(
+    by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
+  ) throws -> SiteKey {
+    guard root.delegation == nil else {
+      throw PackStoreError(.invalidArgument, "a release key cannot delegate: that takes the root key \(root.rootKey)")
+    }
+    var key = self
+    key.rotations = root.rotations
+    key.delegation = try KeyDelegation(
+      to: publicKey, by: root, serial: serial, madeAt: madeAt, endsAt: endsAt, product: product, channels: channels)
+    return key
+  }
+
+  /// The same key as the root key that follows another.
+  ///
+  /// - Throws: `invalidArgument` when one of them is a release key, or root keys followed each other too often.
+  package func following(_ root: SiteKey) throws -> SiteKey {
+    guard root.delegation == nil, delegation == nil else {
+      throw PackStoreError(.invalidArgument, "only a root key follows a root key, and one of these is a release key")
+    }
+    guard root.rotations.count < SigningAuthority.rotationLimit else {
+      throw PackStoreError(
+        .invalidArgument, "a root key follows another \(SigningAuthority.rotationLimit) times at most")
+    }
+    var key = self
+    key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]
+    return key
+  }
+
+  /// By whose word it signs for a product.
+  ///
+  /// - Parameter channel: that whose root it is to sign; nil: what is signed is of no channel.
+  /// - Throws: `untrusted` when it may not sign for the product or the channel.
+  package func authority(for product: Store.Product, _ channel: SiteChannel? = nil) throws -> SigningAuthority {
+    guard let delegation else {
+      // Always the same, so that what is signed depends on nothing but the key and what it signs.
+      let own = try KeyDelegation(
+        to: publicKey, by: self, serial: KeyDelegation.ownSerial, madeAt: 0, endsAt: nil, product: product, channels: []
+      )
+      return try SigningAuthority(rotations: rotations, delegation: own)
+    }
+    guard delegation.product == product else {
+      throw refusal("the key is for the product '\(delegation.product)', and not for '\(product)'")
+    }
+    if let channel, !delegation.allows(channel) {
+      let channels = delegation.channels.map { "'\($0)'" }.joined(separator: ", ")
+      throw refusal("the key may sign \(channels), and not '\(channel)'")
+    }
+    return try SigningAuthority(rotations: rotations, delegation: delegation)
+  }
+
+  private func refusal(_ reason: String) -> PackStoreError {
+    var error = PackStoreError(.untrusted, reason)
+    error.specificRemedy = "use the key that was made for it, or have the owner of the root key delegate again"
+    return error
+  }
 
   /// 64 bytes that only the owner of the key can make, and that belong to these bytes alone.
   package func signature(of message: [UInt8]) throws -> [UInt8] {
@@ -23,17 +102,60 @@ public struct SiteKey: Sendable {
   }
 }
 
+// MARK: - As text
+
 extension SiteKey {
-  /// What a key file holds: a line that says what it is, and base64 of 32 bytes.
-  package var fileText: String { Self.firstLine + "\n" + key.rawRepresentation.base64EncodedString() + "\n" }
+  /// What a key file holds: a line that says what it is, base64 of 32 bytes, and by whose word it signs.
+  package var fileText: String {
+    let lines =
+      [Self.firstLine, key.rawRepresentation.base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
+      + [delegation].compactMap { $0 }.map { Self.line("delegation", $0.encode) }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private static func line(_ word: String, _ encode: (inout ByteWriter) -> Void) -> String {
+    var writer = ByteWriter()
+    encode(&writer)
+    return "\(word) \(Data(writer.bytes).base64EncodedString())"
+  }
 
   /// Reads what ``fileText`` says. Nil for anything else.
   package init?(fileText: String) {
-    let lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count == 3, lines[0] == Self.firstLine, lines[2].isEmpty,
-      let bytes = Data(base64Encoded: String(lines[1])), bytes.base64EncodedString() == lines[1],
-      let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
+    var lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    guard lines.popFirst() == Substring(Self.firstLine), lines.popLast() == "", let secret = lines.popFirst(),
+      let bytes = Data(canonicalBase64: secret), let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
     else { return nil }
     self.key = key
+    while let line = lines.first, line.hasPrefix("rotation ") {
+      guard let rotation = Self.value(line, KeyRotation.init) else { return nil }
+      rotations.append(rotation)
+      lines.removeFirst()
+    }
+    if let line = lines.popFirst() {
+      guard line.hasPrefix("delegation "), let delegation = Self.value(line, KeyDelegation.init) else { return nil }
+      self.delegation = delegation
+    }
+    guard lines.isEmpty, delegation.map({ $0.releaseKey == publicKey }) ?? true,
+      (rotations.last?.new ?? rootKey) == rootKey, rotations.count <= SigningAuthority.rotationLimit,
+      zip(rotations, rotations.dropFirst()).allSatisfy({ $0.new == $1.old })
+    else { return nil }
+  }
+
+  /// What base64 behind a line's first word says.
+  private static func value<Value>(_ line: Substring, _ read: (inout ByteReader) throws -> Value) -> Value? {
+    guard let text = line.split(separator: " ", maxSplits: 1).last, let bytes = Data(canonicalBase64: text) else {
+      return nil
+    }
+    var reader = ByteReader(Array(bytes)[...], file: "")
+    guard let value = try? read(&reader), reader.remaining == 0 else { return nil }
+    return value
+  }
+}
+
+extension Data {
+  /// Reads base64 in its one canonical form.
+  fileprivate init?(canonicalBase64 text: some StringProtocol) {
+    guard let data = Data(base64Encoded: String(text)), data.base64EncodedString() == text else { return nil }
+    self = data
   }
 }

@@ -2,8 +2,11 @@
 package struct SignedSiteRoot: Hashable, Sendable {
   package let root: SiteRoot
 
-  /// Who signed it: that was checked, not whether they are trusted. Nil when it is unsigned.
-  package let publicKey: SitePublicKey?
+  /// Who signed it, and by whose word: that was checked, not whether they are trusted. Nil when it is unsigned.
+  package let authority: SigningAuthority?
+
+  /// What clients know the publisher by. Nil when it is unsigned.
+  package var rootKey: SitePublicKey? { authority?.rootKey }
 
   /// The SHA-256 of the whole file: two roots of one sequence number are the same or one of them is a forgery.
   package let digest: Digest256
@@ -23,7 +26,8 @@ extension SiteRoot {
   package static let deltaLimit = 10_000
 
   fileprivate static let magic: StaticString = "PKSROOT0"
-  fileprivate static let keyOffset = 40
+  fileprivate static let authorityOffset = 56
+  fileprivate static let closedFlag: UInt32 = 1
   fileprivate static let packByteCount = 17
   fileprivate static let versionByteCount = 76
   fileprivate static let deltaByteCount = 108
@@ -31,19 +35,22 @@ extension SiteRoot {
   /// The file. Without a key it is unsigned: clients take such a root from a folder or archive only, and only
   /// when they are told to.
   ///
-  /// - Throws: `invalidArgument` when there is more than clients would read.
+  /// - Throws: `invalidArgument` when there is more than clients would read; `untrusted` when the key may not sign it.
   package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
     writer.append(SiteFormat.current)
-    writer.append(UInt32(clamping: packs.count))
+    writer.append(isClosed ? Self.closedFlag : 0)
     writer.append(sequence)
     writer.append(madeAt)
     writer.append(expiresAfter ?? 0)
-    writer.append(key?.publicKey.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount))
     writer.append(site.id.bytes)
-    writer.append(UInt32(product.name.utf8.count))
-    writer.append(product.name.utf8)
+    let authority = try key?.authority(for: product, channel).bytes ?? []
+    writer.append(UInt32(authority.count))
+    writer.append(authority)
+    writer.append(text: product.name)
+    writer.append(text: channel.name)
+    writer.append(UInt32(clamping: packs.count))
     for pack in packs { pack.encode(to: &writer) }
     guard packs.count <= Self.packLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
@@ -62,45 +69,77 @@ extension SignedSiteRoot {
     var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
     guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("the site's root is too long") }
     try reader.header(SiteRoot.magic)
-    publicKey = try Self.checkSignature(bytes, file: file)
+    authority = try Self.checkSignature(bytes, file: file)
     digest = Digest256(hashing: bytes)
     root = try SiteRoot(from: &reader)
     try reader.end()
+    try checkAuthority(file)
   }
 
-  /// The key that a root names, right or wrong; nil where the bytes end before it.
+  /// The first root key that the bytes of a root name, right or wrong; nil where they end before it.
   package static func namedKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
-    let key = bytes.dropFirst(SiteRoot.keyOffset).prefix(SitePublicKey.byteCount)
-    return key.count == SitePublicKey.byteCount ? key : nil
+    var reader = ByteReader(bytes[...], file: "")
+    guard (try? reader.take(SiteRoot.authorityOffset + 4)) != nil,
+      let rotationCount = try? reader.integer(UInt32.self),
+      (try? reader.take(rotationCount == 0 ? KeyDelegation.rootKeyOffset : 0)) != nil
+    else { return nil }
+    return try? reader.take(SitePublicKey.byteCount)
   }
 
   /// Who signed the root. Before anything of it is believed.
-  private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SitePublicKey? {
+  private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SigningAuthority? {
     let message = bytes.dropLast(SiteKey.signatureByteCount)
     let signature = bytes.suffix(SiteKey.signatureByteCount)
     var reader = ByteReader(message, file: file)
-    _ = try reader.take(SiteRoot.keyOffset)
-    let key = SitePublicKey(try reader.take(SitePublicKey.byteCount))
-    guard key?.verifies(signature, of: message) ?? signature.allSatisfy({ $0 == 0 }) else {
-      throw PackStoreError(.untrusted, "the root has a wrong signature", file: file)
+    _ = try reader.take(SiteRoot.authorityOffset)
+    let byteCount = Int(try reader.integer(UInt32.self))
+    guard byteCount > 0 else {
+      guard signature.allSatisfy({ $0 == 0 }) else { throw wrongSignature(file) }
+      return nil
     }
-    return key
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the root's authority is too long") }
+    let bytes = try reader.take(byteCount)
+    var authorityReader = ByteReader(bytes, file: file)
+    let authority = try SigningAuthority(from: &authorityReader)
+    try authorityReader.end()
+    guard authority.releaseKey.verifies(signature, of: message) else { throw wrongSignature(file) }
+    return authority
+  }
+
+  private static func wrongSignature(_ file: String) -> PackStoreError {
+    PackStoreError(.untrusted, "the root has a wrong signature", file: file)
+  }
+
+  /// Whether the release key may sign this root.
+  private func checkAuthority(_ file: String) throws {
+    guard let delegation = authority?.delegation else { return }
+    guard delegation.product == root.product, delegation.allows(root.channel) else {
+      throw PackStoreError(
+        .untrusted, "the root of '\(root.channel)' is signed by a key that may not sign it", file: file)
+    }
   }
 }
 
 extension SiteRoot {
-  /// Takes apart all but the signature, from the number of packs on.
+  /// Takes apart all but the signature, from the flags on.
   fileprivate init(from reader: inout ByteReader) throws {
-    let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
+    let flags: UInt32 = try reader.integer()
+    guard flags & ~Self.closedFlag == 0 else {
+      throw reader.corrupt("a reserved field is in use", at: reader.offset - 4)
+    }
+    isClosed = flags == Self.closedFlag
     sequence = try reader.integer()
     guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
     madeAt = try reader.integer()
     let expiry: Int64 = try reader.integer()
     guard expiry >= 0 else { throw reader.corrupt("no root expires before it is made", at: reader.offset - 8) }
     expiresAfter = expiry == 0 ? nil : expiry
-    _ = try reader.take(SitePublicKey.byteCount)
     site = SiteID(try reader.id128())
+    _ = try reader.take(Int(try reader.integer(UInt32.self)))  // the authority, which was checked
     product = try reader.product()
+    channel = try reader.channel()
+    let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
+    guard packCount == 0 || !isClosed else { throw reader.corrupt("a closed channel has packs") }
     packs = []
     packs.reserveCapacity(packCount)
     for _ in 0..<packCount {

@@ -24,17 +24,25 @@ package struct SiteRoot: Hashable, Sendable {
   /// What all packs of the site belong to.
   package var product: Store.Product
 
+  /// Of which channel it is the root.
+  package var channel: SiteChannel
+
+  /// The channel was removed: it has no packs, and clients keep what they have.
+  package var isClosed = false
+
   /// In order of their names.
   package var packs: [Pack]
 
   package init(
-    sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Store.Product, packs: [Pack]
+    sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Store.Product,
+    channel: SiteChannel = .live, packs: [Pack]
   ) {
     self.sequence = sequence
     self.madeAt = madeAt
     self.expiresAfter = expiresAfter
     self.site = site
     self.product = product
+    self.channel = channel
     self.packs = packs
   }
 

@@ -162,7 +162,7 @@ extension Core {
       try Self.expectWhole(store)
     }
 
-    /// Attributes that the layout does not name, or that are nowhere, come from nobody.
+    /// Attributes that the layout does not name, or that no segment has, are not taken.
     @Test func ofAnotherVersionAreRefused() throws {
       let disk = Self.disk(), origin = try Store(disk, create: true)
       try origin.commit { try $0.add("p", "/one", attributes: Self.some) }

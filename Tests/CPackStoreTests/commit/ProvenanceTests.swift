@@ -73,7 +73,8 @@ import Testing
   }
 
   static func by(
-    _ key: UInt8, _ product: String = "default", _ statement: pks_statement = PKS_STATEMENT_ROOT, q: UInt64 = 1,
+    _ key: UInt8, _ product: String = "default", _ statement: pks_statement = PKS_STATEMENT_ROOT, serial: UInt64 = 0,
+    q: UInt64 = 1,
     adopt: Bool = false, downgrade: Bool = false
   ) -> pks_provenance {
     var by = pks_provenance()
@@ -81,6 +82,7 @@ import Testing
     by.origin.key.0 = key
     withUnsafeMutableBytes(of: &by.origin.product) { $0.copyBytes(from: product.utf8) }
     by.statement = statement
+    by.serial = serial
     by.sequence = q
     by.adopt = adopt
     by.downgrade = downgrade
@@ -178,6 +180,26 @@ import Testing
     #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 5), 4) == PKS_OK)
     #expect(try world.say(Self.by(1, q: 20), 2) == PKS_STALE)
     #expect(world.version() == 4)
+  }
+
+  /// What a thief said by a key that was replaced counts no more, and nothing that the thief says later counts.
+  @Test func numbersDieWithTheirKey() throws {
+    let statements = [PKS_STATEMENT_ROOT, PKS_STATEMENT_ARCHIVE, PKS_STATEMENT_DELTA]
+    for statement in statements {
+      let world = World()
+      try world.say(Self.by(1, serial: 7, q: 1), 5)
+      try world.say(Self.by(1, serial: 7, q: 1 << 60), 1 << 53 - 1, content: 66)
+      #expect(try world.say(Self.by(1, "default", statement, serial: 8, q: 2), 6) == PKS_OK)
+      #expect(world.version() == 6)
+      let isRoot = statement == PKS_STATEMENT_ROOT, refused = isRoot ? PKS_STALE : PKS_DOWNGRADE
+      for q in [1, 1 << 61] as [UInt64] {
+        #expect(try world.say(Self.by(1, "default", statement, serial: 7, q: q), 7) == refused)
+        #expect(try world.say(Self.by(1, "default", statement, serial: 0, q: q), 7) == refused)
+      }
+      #expect(try world.say(Self.by(1, "default", statement, serial: 8, q: 2), 5) == refused, "its own numbers count")
+      #expect(try world.say(Self.by(1, "default", statement, serial: 7, downgrade: true), 7) == PKS_OK, "a wish")
+      #expect(try world.say(Self.by(1, "default", statement, serial: 7), 8) == refused, "the floor stayed")
+    }
   }
 
   @Test func aWishedDowngradeLeavesTheFloor() throws {

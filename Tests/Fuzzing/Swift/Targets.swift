@@ -252,6 +252,11 @@ private let seeds: [String: [[UInt8]]] = {
         deltas: [.init(from: other, to: catalog, header: digest, headerByteCount: 200, byteCount: 4000)])
     ])
   let rootBytes = try! root.encode(signedBy: key)
+  let next = try! SiteKey(
+    fileText: SiteKey.firstLine + "\n" + Data(repeating: 6, count: 32).base64EncodedString() + "\n")!
+    .following(key)
+  let release = try! key.delegated(
+    by: next, serial: 9, madeAt: 5, endsAt: 7, product: .standard, channels: [.live, try! SiteChannel("beta")])
   func member(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
     TarHeader(name: name, byteCount: UInt64(bytes.count), modifiedAt: 1).encode() + bytes
       + [UInt8](repeating: 0, count: (512 - bytes.count % 512) % 512)
@@ -269,7 +274,7 @@ private let seeds: [String: [[UInt8]]] = {
     "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
   ]
   let trust =
-    "packstore trust 0.1\nplace \(key.publicKey) default 5 \(digest.hex) 1 https://a/%25\n"
+    "packstore trust 0.4\nplace \(key.publicKey) \(key.publicKey) default 7 5 \(digest.hex) 1 https://a/%25\n"
   let jsons = [
     "0{\"a\":[1,-2.5e+3,true,false,null],\"\\ud83d\\ude00\":\"\\u0041\\n\\/\"}", "1\u{feff}// a\n[1, // b\r2]//",
     "0{\"a\":1,\"a\":2}", "0" + String(repeating: "[", count: 70), "0\"\u{7f}é😀\"", "0[1,]", "0\"\\ud800\"",
@@ -305,8 +310,10 @@ private let seeds: [String: [[UInt8]]] = {
     "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
-    "root": [rootBytes, try! root.encode(signedBy: nil)], "manifest": [manifestBytes], "archive": [archive],
+    "root": [rootBytes, try! root.encode(signedBy: release), try! root.encode(signedBy: nil)],
+    "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
-    "key": [Array(key.fileText.utf8), Array(key.publicKey.description.utf8)], "trust": [Array(trust.utf8)],
+    "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],
+    "trust": [Array(trust.utf8)],
   ]
 }()

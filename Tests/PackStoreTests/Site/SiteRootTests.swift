@@ -11,7 +11,7 @@ import Testing
   @Test func isReadAsItWasWritten() throws {
     let signed = try SignedSiteRoot(decoding: bytes, file: "root")
     #expect(signed.root == SiteFormatSamples.root)
-    #expect(signed.publicKey == key.publicKey)
+    #expect(signed.rootKey == key.publicKey && signed.authority?.firstKey == key.publicKey)
     #expect(signed.digest == Digest256(hashing: bytes))
   }
 
@@ -21,23 +21,31 @@ import Testing
     #expect(try SignedSiteRoot(decoding: try root.encode(signedBy: key), file: "root").root == root)
   }
 
-  @Test func fieldsLieWhereTheFormatSays() {
+  /// Where the authority of a key that signs for itself ends: 60 bytes, and then 4, 88, 4 + 7, 4, 64.
+  private let names = 60 + 171
+
+  @Test func fieldsLieWhereTheFormatSays() throws {
     #expect(bytes.starts(with: "PKSROOT0".utf8))
-    #expect(bytes[12] == 2 && bytes[16] == 17)
-    #expect(Array(bytes[40..<72]) == key.publicKey.bytes)
-    #expect(Array(bytes[72..<88]) == SiteFormatSamples.id(20).bytes)
-    #expect(Array(bytes[88..<99]) == [7, 0, 0, 0] + Array("default".utf8))
-    #expect(Array(bytes[99..<116]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[116..<124]) == [1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[124..<156]) == SiteFormatSamples.catalog(21).bytes)
-    #expect(bytes.count == 99 + 17 + 76 + 17 + 2 * 76 + 108 + 64)
+    #expect(bytes[12] == 0 && bytes[16] == 17)
+    #expect(Array(bytes[40..<56]) == SiteFormatSamples.id(20).bytes)
+    #expect(Array(bytes[56..<64]) == [171, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[60..<names]) == (try key.authority(for: .standard).bytes))
+    #expect(Array(bytes[88..<120]) == key.publicKey.bytes)
+    #expect(Array(bytes[names..<242]) == [7, 0, 0, 0] + Array("default".utf8))
+    #expect(Array(bytes[242..<250]) == [4, 0, 0, 0] + Array("live".utf8))
+    #expect(Array(bytes[250..<254]) == [2, 0, 0, 0])
+    #expect(Array(bytes[254..<271]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[271..<279]) == [1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[279..<311]) == SiteFormatSamples.catalog(21).bytes)
+    #expect(bytes.count == 254 + 17 + 76 + 17 + 2 * 76 + 108 + 64)
   }
 
   /// Every bit counts: a root that was changed anywhere is not the publisher's any more.
   @Test func everyByteIsSigned() {
+    let shaped = Set(0..<8).union(56..<names)  // what cannot be taken apart is not looked at
     for index in bytes.indices where !(8..<12).contains(index) {
       let code = failure(decoding: bytes.putting(bytes[index] ^ 1, at: index))
-      #expect(code == .untrusted || index < 8 && code == .corrupt, "byte \(index)")
+      #expect(code == .untrusted || shaped.contains(index) && code == .corrupt, "byte \(index)")
     }
     for count in bytes.indices { #expect(failure(decoding: Array(bytes.prefix(count))) != nil, "\(count) bytes") }
     #expect(failure(decoding: bytes + [0]) == .untrusted)
@@ -48,27 +56,32 @@ import Testing
     #expect(failure(decoding: bytes.putting(SiteFormat.current + 1, at: 8)) == .newerFormat)
     #expect(failure(decoding: bytes.putting(UInt32(0), at: 8)) == .otherDraft)
     #expect(failure(decoding: bytes.putting(SiteFormat.current + 0x10000, at: 8)) == .otherDraft)
-    try expectCorrupt(UInt32(3), at: 12)  // packs
-    try expectCorrupt(UInt32(1), at: 12)
-    try expectCorrupt(UInt32.max, at: 12)
+    try expectCorrupt(UInt32(1), at: 12)  // a closed channel with packs
+    try expectCorrupt(UInt32(2), at: 12)
     try expectCorrupt(UInt64(0), at: 16)  // sequence
     try expectCorrupt(Int64(-1), at: 32)  // expiry
-    try expectCorrupt(UInt32.max, at: 88)  // the product's name
-    try expectCorrupt(UInt32(0), at: 88)
-    try expectCorrupt(UInt8(ascii: "D"), at: 92)
-    try expectCorrupt(UInt8(ascii: "-"), at: 92)
-    try expectCorrupt(UInt32.max, at: 99)  // the first pack's name
-    try expectCorrupt(UInt8(ascii: "/"), at: 103)
-    try expectCorrupt(UInt8(ascii: "C"), at: 103)  // not before the next one
-    try expectCorrupt(UInt8(ascii: "B"), at: 103)  // the next one's
-    try expectCorrupt(UInt32(0), at: 108)  // versions
-    try expectCorrupt(UInt32(1_001), at: 108)
-    try expectCorrupt(UInt32.max, at: 108)
-    try expectCorrupt(UInt32.max, at: 112)  // deltas
-    try expectCorrupt(UInt64(0), at: 116)  // number of the version
-    try expectCorrupt(UInt32(0), at: 188)  // length of the manifest
-    try expectCorrupt(UInt32.max, at: 188)
-    let second = 192 + 17
+    try expectCorrupt(UInt32.max, at: names)  // the product's name
+    try expectCorrupt(UInt32(0), at: names)
+    try expectCorrupt(UInt8(ascii: "D"), at: names + 4)
+    try expectCorrupt(UInt8(ascii: "-"), at: names + 4)
+    try expectCorrupt(UInt32(0), at: 242)  // the channel's name
+    try expectCorrupt(UInt32.max, at: 242)
+    try expectCorrupt(UInt8(ascii: "_"), at: 246)
+    try expectCorrupt(UInt32(3), at: 250)  // packs
+    try expectCorrupt(UInt32(1), at: 250)
+    try expectCorrupt(UInt32.max, at: 250)
+    try expectCorrupt(UInt32.max, at: 254)  // the first pack's name
+    try expectCorrupt(UInt8(ascii: "/"), at: 258)
+    try expectCorrupt(UInt8(ascii: "C"), at: 258)  // not before the next one
+    try expectCorrupt(UInt8(ascii: "B"), at: 258)  // the next one's
+    try expectCorrupt(UInt32(0), at: 263)  // versions
+    try expectCorrupt(UInt32(1_001), at: 263)
+    try expectCorrupt(UInt32.max, at: 263)
+    try expectCorrupt(UInt32.max, at: 267)  // deltas
+    try expectCorrupt(UInt64(0), at: 271)  // number of the version
+    try expectCorrupt(UInt32(0), at: 343)  // length of the manifest
+    try expectCorrupt(UInt32.max, at: 343)
+    let second = 347 + 17
     try expectCorrupt(UInt64(2), at: second + 76)  // two versions of one number
     let delta = second + 2 * 76
     try expectCorrupt(SiteFormatSamples.catalog(22).bytes, at: delta)  // from a version to itself
@@ -85,17 +98,50 @@ import Testing
 
   @Test func anUnsignedRootSaysSo() throws {
     let unsigned = try SiteFormatSamples.root.encode(signedBy: nil)
-    #expect(try SignedSiteRoot(decoding: unsigned, file: "root").publicKey == nil)
+    #expect(try SignedSiteRoot(decoding: unsigned, file: "root").authority == nil)
     #expect(failure(decoding: unsigned.putting(UInt8(1), at: unsigned.count - 1)) == .untrusted)
     // A signature of one key under the name of none.
-    #expect(failure(decoding: bytes.putting([UInt8](repeating: 0, count: 32), at: 40)) == .untrusted)
+    #expect(failure(decoding: unsigned.dropLast(64) + bytes.suffix(64)) == .untrusted)
   }
 
   @Test func nobodySignsForAnother() throws {
-    let other = SiteKey()
-    #expect(failure(decoding: bytes.putting(other.publicKey.bytes, at: 40)) == .untrusted)
-    let body = Array(bytes.dropLast(64))
+    let other = SiteKey(), body = Array(bytes.dropLast(64))
     #expect(failure(decoding: body + (try other.signature(of: body))) == .untrusted)
+    // By a word that the key of the root never gave.
+    let theirs = Array(bytes.prefix(60)) + (try other.authority(for: .standard).bytes) + body.dropFirst(names)
+    #expect(failure(decoding: theirs + bytes.suffix(64)) == .untrusted)
+  }
+
+  /// A release key signs what its root key said that it may, and nothing else.
+  @Test func releaseKeysKeepToTheirWord() throws {
+    let beta = try SiteChannel("beta"), product = try Store.Product("levels")
+    var root = SiteFormatSamples.root
+    let release = try SiteKey().delegated(
+      by: key, serial: 7, madeAt: 5, endsAt: 9, product: .standard, channels: [beta])
+    #expect(PackStoreTests.failure { _ = try root.encode(signedBy: release) }?.code == .untrusted)
+    root.channel = beta
+    let signed = try SignedSiteRoot(decoding: try root.encode(signedBy: release), file: "root")
+    #expect(signed.rootKey == key.publicKey && signed.authority?.releaseKey == release.publicKey)
+    #expect(signed.authority?.delegation.serial == 7 && signed.authority?.delegation.endsAt == 9)
+    // Its owner may write anything down; it is not believed.
+    let authority = try release.authority(for: .standard, beta).bytes
+    for (channel, name) in [("live", Store.Product.standard), ("beta", product)] {
+      root.channel = try SiteChannel(channel)
+      root.product = name
+      let honest = try root.encode(signedBy: key)
+      let length = 60 + (try key.authority(for: name).bytes.count)
+      var writer = ByteWriter()
+      writer.append(UInt32(authority.count))
+      let body = Array(honest.prefix(56)) + writer.bytes + authority + honest[length..<honest.count - 64]
+      #expect(failure(decoding: body + (try release.signature(of: body))) == .untrusted, "\(channel) \(name)")
+    }
+  }
+
+  @Test func closedChannelsHaveNoPacks() throws {
+    var root = SiteFormatSamples.root
+    root.packs = []
+    root.isClosed = true
+    #expect(try SignedSiteRoot(decoding: try root.encode(signedBy: key), file: "root").root == root)
   }
 
   @Test func moreThanClientsReadIsNotWritten() {
@@ -138,7 +184,7 @@ import Testing
     #expect(failure(decoding: body + (try key.signature(of: body))) == .corrupt, "at \(offset)")
   }
 
-  private func failure(decoding bytes: [UInt8]) -> PackStoreError.Code? {
-    PackStoreTests.failure { _ = try SignedSiteRoot(decoding: bytes, file: "root") }?.code
+  private func failure(decoding bytes: some Sequence<UInt8>) -> PackStoreError.Code? {
+    PackStoreTests.failure { _ = try SignedSiteRoot(decoding: Array(bytes), file: "root") }?.code
   }
 }

@@ -1,0 +1,100 @@
+public import PackStore
+
+extension SiteKey {
+  /// What a root key says of a release key.
+  public struct DelegationOptions: Hashable, Sendable {
+    /// For which product the release key signs. Nil: the one that it signs for, or `Store.Product.standard`.
+    public var product: Store.Product?
+
+    /// Which channels it may sign; empty: all. Nil: those that it may sign, or all.
+    public var channels: [SiteChannel]?
+
+    /// For how long it may sign from now on; nil: without end.
+    public var validity: Duration?
+
+    public init(
+      product: Store.Product? = nil, channels: [SiteChannel]? = nil, validity: Duration? = standardValidity
+    ) {
+      self.product = product
+      self.channels = channels
+      self.validity = validity
+    }
+
+    /// 400 days: a year, and time to remember.
+    public static let standardValidity: Duration = .seconds(400 * 86_400)
+  }
+
+  /// A release key, as its root key speaks of it.
+  public struct DelegationResult: Hashable, Codable, Sendable {
+    /// What clients are told to trust.
+    public let rootKey: SitePublicKey
+    public let releaseKey: SitePublicKey
+
+    /// The release key was made now.
+    public let isNew: Bool
+
+    /// Rises with each delegation: clients refuse what is signed under a lower one than they have seen.
+    public let serial: UInt64
+    public let product: Store.Product
+
+    /// Empty: all.
+    public let channels: [SiteChannel]
+
+    /// Nil: never.
+    public let endsAt: Date?
+  }
+
+  /// Lets the key in one file sign by the word of the root key in another, which need not be there when it signs. A release
+  /// key that may sign already gets a new word, which takes the place of the old one; and where it is another key than before,
+  /// clients refuse the one before from the first root on that the new one signed.
+  ///
+  /// - Parameters:
+  ///   - file: the release key's file, which is made where there is none.
+  ///   - root: the root key's file.
+  ///   - options: product, channels, and until when.
+  /// - Throws: `notFound` when there is no root key; `invalidArgument` when it is a release key, or the other file holds a
+  ///   root key; what reading and writing key files throw.
+  public static func delegate(
+    to file: FilePath, by root: FilePath, options: DelegationOptions = .init()
+  ) throws -> DelegationResult {
+    try delegate(to: file, by: SiteKey(contentsOf: root), options, now: nanosecondsSince1970())
+  }
+
+  /// The same at a time of the caller's choice, in nanoseconds since 1970.
+  static func delegate(
+    to file: FilePath, by root: SiteKey, _ options: DelegationOptions, now: Int64
+  ) throws -> DelegationResult {
+    let (key, isNew) = try readOrMake(file)
+    let before = key.delegation
+    guard isNew || before != nil else {
+      var error = PackStoreError(.invalidArgument, "the file '\(file)' holds a root key", file: file.string)
+      error.specificRemedy = "name a new file for the release key"
+      throw error
+    }
+    let next = try key.delegated(
+      by: root, serial: SiteRoot.nextSequence(after: before?.serial, at: now), madeAt: now,
+      endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
+      product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
+    try next.replace(file)
+    guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
+    return DelegationResult(
+      rootKey: delegation.rootKey, releaseKey: delegation.releaseKey, isNew: isNew, serial: delegation.serial,
+      product: delegation.product, channels: delegation.channels,
+      endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)))
+  }
+
+  /// Makes a root key that follows another: both sign that it does. Clients that know the old one take what the new one
+  /// delegates; release keys are delegated to again, by the new one.
+  ///
+  /// - Parameters:
+  ///   - old: the file of the root key until now, which stays as it is.
+  ///   - file: a new file for the new root key.
+  /// - Returns: the new root key.
+  /// - Throws: `exists` when there is such a file; `invalidArgument` when the old one is a release key, or root keys followed
+  ///   each other too often; what reading and writing key files throw.
+  public static func rotate(_ old: FilePath, to file: FilePath) throws -> SitePublicKey {
+    let next = try SiteKey().following(SiteKey(contentsOf: old))
+    try next.write(to: file)
+    return next.rootKey
+  }
+}

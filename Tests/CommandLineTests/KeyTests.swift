@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+
+/// Root keys and release keys: delegated, replaced, rotated, stolen.
+@Suite struct KeyTests {
+  let playground = try! Playground()
+
+  init() throws {
+    try add("one")
+    try run("keygen", "root.key")
+    try run("delegate", "root.key", "release.key")
+  }
+
+  private func add(_ content: String) throws {
+    try playground.write(content, to: "folder/file")
+    try run("add", "author", "folder", "--pack", "P")
+  }
+
+  @discardableResult
+  private func run(
+    _ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Run {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
+    return run
+  }
+
+  private func publish(_ site: String = "site", key: String = "release.key") throws {
+    try run("publish", "author", site, "--key", key, "--deltas", "0", "-q")
+  }
+
+  private func pull(_ device: String = "device") throws -> Run {
+    try playground.packstore("pull", device, "site", "-q")
+  }
+
+  private func file(_ device: String = "device") throws -> String {
+    try playground.packstore("cat", device, "file").output
+  }
+
+  @Test func clientsTrustTheRootKey() throws {
+    let root = try run("keygen", "root.key").lines[0]
+    let release = try run("keygen", "release.key").lines[0]
+    #expect(root == release, "what clients are told to trust")
+    let published = try run("publish", "author", "site", "--key", "release.key", "--json").json
+    #expect(published["public_key"] as? String == root)
+    try run("pull", "device", "site", "--trust", root, "-q")
+    #expect(try file() == "one")
+    #expect(try run("trust", "device").output.contains(root))
+  }
+
+  /// Who stole a release key may say what they want, at any number: with the next key it is over.
+  @Test func aStolenReleaseKeyIsReplaced() throws {
+    try publish()
+    #expect(try pull().status == 0)
+    // The thief publishes a version of the highest number that there is.
+    _ = try playground.shell("cp -R site stolen")
+    try playground.write("stolen", to: "theirs/file")
+    try run("add", "thief", "theirs", "--pack", "P", "--version", "9007199254740991")
+    try run("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
+    _ = try playground.shell("mv site good && mv stolen site")
+    #expect(try pull().status == 0)
+    #expect(try file() == "stolen")
+
+    try run("delegate", "root.key", "new.key")
+    _ = try playground.shell("mv site stolen && mv good site")
+    try add("two")
+    try publish(key: "new.key")
+    #expect(try pull().status == 0)
+    #expect(try file() == "two", "the numbers of the old key count no more")
+
+    // The thief's site again, with newer roots than ever.
+    try playground.write("stolen again", to: "theirs/file")
+    try run("add", "thief", "theirs", "--pack", "P", "--version", "4000", "--downgrade")
+    try run("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
+    _ = try playground.shell("mv site good && mv stolen site")
+    let stale = try playground.packstore("pull", "device", "site", "--json")
+    #expect(try file() == "two")
+    #expect(try stale.json["stale"] as? Bool == true, "\(stale.output)")
+    // The site itself takes the old key no more, either.
+    _ = try playground.shell("mv site stolen && mv good site")
+    try add("three")
+    let refused = try playground.packstore("publish", "author", "site", "--key", "release.key")
+    #expect(refused.status == 4 && refused.errors.contains("the key was replaced"), "\(refused.errors)")
+  }
+
+  @Test func clientsFollowRotationsThatTheyMissed() throws {
+    try publish()
+    #expect(try pull("early").status == 0)
+    try run("rotate", "root.key", "second.key")
+    try run("delegate", "second.key", "release.key")
+    try add("two")
+    try publish()
+    #expect(try pull("middle").status == 0)
+    try run("rotate", "second.key", "third.key")
+    try run("delegate", "third.key", "release.key")
+    try add("three")
+    try publish()
+    for device in ["early", "middle", "late"] {
+      #expect(try pull(device).status == 0, "\(device)")
+      #expect(try file(device) == "three")
+    }
+    // The first root key leads nowhere else.
+    try run("rotate", "root.key", "their.key")
+    try run("delegate", "their.key", "their-release.key")
+    let refused = try playground.packstore("publish", "author", "site", "--key", "their-release.key")
+    #expect(refused.status == 4 && refused.errors.contains("another key"), "\(refused.errors)")
+    try run("publish", "author", "other", "--key", "their-release.key", "--deltas", "0", "-q")
+    _ = try playground.shell("mv site ours && mv other site")
+    for device in ["early", "middle", "late"] {
+      let run = try pull(device)
+      #expect(run.status == 4 && run.errors.contains("another key"), "\(device) \(run.errors)")
+    }
+  }
+
+  /// Archives and deltas are by the word of the root key, too.
+  @Test func filesAreOfTheRootKeysOrigin() throws {
+    try publish()
+    #expect(try pull().status == 0)
+    try add("two")
+    try run("rotate", "root.key", "second.key")
+    try run("delegate", "second.key", "release.key")
+    try run("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
+    try run("apply", "device", "P.delta")
+    #expect(try file() == "two")
+    try add("three")
+    try run("package", "author", "P", "-o", "P.pack", "--key", "release.key")
+    try run("import", "device", "P.pack", "-q")
+    #expect(try file() == "three")
+    // A key that was replaced signs neither.
+    try run("delegate", "second.key", "new.key")
+    try add("four")
+    try publish(key: "new.key")
+    #expect(try pull().status == 0)
+    try add("five")
+    try run("package", "author", "P", "-o", "old.pack", "--key", "release.key")
+    let refused = try playground.packstore("import", "device", "old.pack")
+    #expect(refused.status == 4, "\(refused.errors)")
+    #expect(try file() == "four")
+  }
+
+  @Test func aKeyForOneChannelOrProductSignsNoOther() throws {
+    try run("delegate", "root.key", "beta.key", "--channel", "beta")
+    try run("delegate", "root.key", "levels.key", "--product", "levels")
+    for key in ["beta.key", "levels.key"] {
+      let refused = try playground.packstore("publish", "author", "site", "--key", key)
+      #expect(refused.status == 4 && refused.errors.contains("the key "), "\(refused.errors)")
+    }
+    try run("publish", "author", "levels", "--key", "levels.key", "--product", "levels", "-q")
+    // What is not said again stays; what is said takes its place.
+    let again = try run("delegate", "root.key", "levels.key", "--json").json
+    #expect(again["product"] as? String == "levels" && again["channels"] as? [String] == [])
+    try run("delegate", "root.key", "beta.key", "--all-channels", "--product", "default")
+    try publish(key: "beta.key")
+  }
+
+  @Test func keysEnd() throws {
+    let kept = try run("delegate", "root.key", "release.key", "--days", "30", "--json").json
+    let ends = try #require(kept["ends"] as? String)
+    #expect(try #require(ISO8601DateFormatter().date(from: ends)).timeIntervalSinceNow < 31 * 86_400)
+    let endless = try run("delegate", "root.key", "release.key", "--no-end", "--json").json
+    #expect(endless["ends"] == nil)
+    let (first, second) = (kept["serial"] as? NSNumber, endless["serial"] as? NSNumber)
+    #expect(try #require(first).compare(try #require(second)) == .orderedAscending)
+  }
+
+  @Test(arguments: [
+    (["delegate", "release.key", "other.key"], 2, "a release key cannot delegate"),
+    (["delegate", "root.key", "root.key"], 2, "holds a root key"),
+    (["delegate", "none.key", "other.key"], 1, "none.key"), (["rotate", "release.key", "other.key"], 2, "release key"),
+    (["rotate", "root.key", "release.key"], 1, "already"),
+    (["delegate", "root.key", "other.key", "--channel", "A"], 2, "no channel can have the name"),
+    (["delegate", "root.key", "other.key", "--channel", "a", "--all-channels"], 2, "exclude each other"),
+    (["delegate", "root.key", "other.key", "--days", "0"], 2, "--days"),
+  ])
+  func mistakes(_ arguments: [String], _ status: Int32, _ text: String) throws {
+    let before = try playground.shell("cat *.key").output
+    let run = try playground.packstore(arguments)
+    #expect(run.status == status && run.errors.contains(text), "\(run.status) \(run.errors)")
+    #expect(try playground.shell("cat root.key release.key; ls").output.isEmpty == false)
+    #expect(try playground.shell("cat release.key root.key").output == before, "no key was touched")
+  }
+}
