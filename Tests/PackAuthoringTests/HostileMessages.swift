@@ -31,13 +31,13 @@ let hostileMessages: [String: String] = [
   "bomb.zip":
     "refused: the archive 'bomb.zip' unpacks to more than 67108864 bytes, which is the limit",
   "bytes.zip":
-    "corrupt: the directory does not agree with what stands before 'Level' in bytes.zip",
+    "corrupt: the central directory does not agree with what stands before 'Level' in bytes.zip",
   "bzip2.tar.bz2":
     "refused: the archive 'bzip2.tar.bz2' is compressed with bzip2, which is not read",
   "bzip2.zip":
     "refused: the archive 'bzip2.zip' holds 'b', compressed with bzip2, which is not read",
   "count.zip":
-    "corrupt: the directory is longer than its entries in count.zip",
+    "corrupt: the central directory is longer than its entries in count.zip",
   "crc.zip":
     "corrupt: 'Level' has a wrong sum in crc.zip",
   "cut-block.aar":
@@ -97,7 +97,7 @@ let hostileMessages: [String: String] = [
   "huge.tar":
     "refused: the archive 'huge.tar' unpacks to more than 67108864 bytes, which is the limit",
   "local.zip":
-    "corrupt: the directory does not agree with what stands before 'Level' in local.zip",
+    "corrupt: the central directory does not agree with what stands before 'Level' in local.zip",
   "lone.tar":
     "corrupt: other bytes follow the end mark in lone.tar",
   "long-header.tar":
@@ -105,7 +105,7 @@ let hostileMessages: [String: String] = [
   "long-part.tar":
     "refused: the archive 'long-part.tar' holds 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp…', whose name has a part of more than 255 bytes",
   "longer.zip":
-    "corrupt: 'Level' does not have as many bytes as the directory says in longer.zip",
+    "corrupt: 'Level' does not have as many bytes as the central directory says in longer.zip",
   "lzbitmap.aar":
     "refused: the archive 'lzbitmap.aar' is compressed with LZBITMAP, which is not read",
   "lzma.zip":
@@ -147,11 +147,11 @@ let hostileMessages: [String: String] = [
   "pipe.zip":
     "refused: the archive 'pipe.zip' holds 'p', a pipe",
   "prefix.zip":
-    "corrupt: the directory is not where the end of the zip file says in prefix.zip",
+    "corrupt: the central directory is not where the end of the zip file says in prefix.zip",
   "seven.7z":
     "refused: the archive 'seven.7z' is a 7z archive, which is not read",
   "shorter.zip":
-    "corrupt: 'Level' does not have as many bytes as the directory says in shorter.zip",
+    "corrupt: 'Level' does not have as many bytes as the central directory says in shorter.zip",
   "socket.aar":
     "refused: the archive 'socket.aar' holds 'd', a socket",
   "sparse-pax.tar":

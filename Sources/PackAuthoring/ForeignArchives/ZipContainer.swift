@@ -41,12 +41,12 @@ struct ZipContainer: ContainerReader {
 
   mutating func next() throws -> ContainerEntry? {
     guard entriesLeft > 0 else {
-      guard directoryLeft == 0 else { throw faults.damaged("the directory is longer than its entries") }
+      guard directoryLeft == 0 else { throw faults.damaged("the central directory is longer than its entries") }
       return nil
     }
     entriesLeft -= 1
     let entry = try ZipEntry(from: directory, faults)
-    guard entry.directoryByteCount <= directoryLeft else { throw faults.damaged("the directory is cut short") }
+    guard entry.directoryByteCount <= directoryLeft else { throw faults.damaged("the central directory is cut short") }
     directoryLeft -= entry.directoryByteCount
     try entry.checkSupport(faults)
     try open(entry)
@@ -70,7 +70,7 @@ struct ZipContainer: ContainerReader {
     body.sum = pka_crc32(body.sum, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, count)
     self.body = body
     guard body.byteCount <= body.entry.byteCount, count > 0 || body.byteCount == body.entry.byteCount else {
-      throw faults.damaged("'\(shown(body.entry.path))' does not have as many bytes as the directory says")
+      throw faults.damaged("'\(shown(body.entry.path))' does not have as many bytes as the central directory says")
     }
     guard count > 0 || body.sum == body.entry.sum else {
       throw faults.damaged("'\(shown(body.entry.path))' has a wrong sum")
@@ -118,7 +118,7 @@ struct ZipContainer: ContainerReader {
   }
 
   private func mismatch(_ entry: ZipEntry) -> PackStoreError {
-    faults.damaged("the directory does not agree with what stands before '\(shown(entry.path))'")
+    faults.damaged("the central directory does not agree with what stands before '\(shown(entry.path))'")
   }
 }
 
@@ -166,7 +166,7 @@ private struct ZipEnd {
       throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
     }
     guard offset <= directoryEnd, byteCount == directoryEnd - offset else {
-      throw faults.damaged("the directory is not where the end of the zip file says")
+      throw faults.damaged("the central directory is not where the end of the zip file says")
     }
     directory = offset..<directoryEnd
     entryCount = counts[0]
@@ -229,15 +229,15 @@ private struct ZipEntry {
   let directoryByteCount: UInt64
 
   init(from directory: StreamReader, _ faults: ArchiveFaults) throws {
-    let record = try directory.bytes(Self.byteCount, "the directory")
+    let record = try directory.bytes(Self.byteCount, "the central directory")
     func number<Number: FixedWidthInteger>(_ offset: Int, _ type: Number.Type) -> Number {
       Number(littleEndian: record[offset..<(offset + MemoryLayout<Number>.size)])
     }
-    guard record.starts(with: [0x50, 0x4B, 1, 2]) else { throw faults.damaged("the directory is damaged") }
+    guard record.starts(with: [0x50, 0x4B, 1, 2]) else { throw faults.damaged("the central directory is damaged") }
     let lengths = [28, 30, 32].map { Int(number($0, UInt16.self)) }
-    path = try directory.bytes(lengths[0], "the directory")
-    let extra = try directory.bytes(lengths[1], "the directory")
-    try directory.skip(UInt64(lengths[2]), "the directory")
+    path = try directory.bytes(lengths[0], "the central directory")
+    let extra = try directory.bytes(lengths[1], "the central directory")
+    try directory.skip(UInt64(lengths[2]), "the central directory")
     directoryByteCount = UInt64(Self.byteCount + lengths.reduce(0, +))
     flags = number(8, UInt16.self)
     switch number(10, UInt16.self) {
