@@ -29,8 +29,12 @@ func withRequest<Result>(
   var request = pks_add_request()
   request.version = options.version ?? 0
   request.downgrade = options.allowsDowngrade
-  request.set_priority = options.priority != nil
-  request.priority = options.priority ?? 0
+  // Attributes that say no priority leave the pack its own.
+  let stated = options.attributes.flatMap { $0.priority == 0 ? nil : $0.priority }
+  let priority = options.priority ?? stated
+  request.set_priority = priority != nil
+  request.priority = priority ?? 0
+  request.set_attributes = options.attributes != nil
   request.adopt = options.adopts
   request.level = options.level ?? 0
   request.layout = options.layout.core
@@ -50,12 +54,51 @@ func withRequest<Result>(
   return withContext(&observer) { context in
     folder.withPlatformString { folder in
       pack.name.withCString { pack in
-        withCStrings(options.mappedPaths) { globs in
-          request.folder = folder
+        withCStrings(options.mappedPaths + (options.attributes?.mappedPaths ?? [])) { globs in
+          withStoredBytes(of: options.attributes) { attributes in
+            request.folder = folder
+            request.pack = pack
+            request.context = context
+            request.map_globs = globs.baseAddress
+            request.map_glob_count = UInt32(clamping: globs.count)
+            request.attributes = attributes.baseAddress.map(UnsafeRawPointer.init)
+            request.attribute_byte_count = attributes.count
+            return body(&request)
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Lends the bytes that are stored of attributes: none where everything is the default.
+func withStoredBytes<Result>(of attributes: Attributes?, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+  guard let attributes, !attributes.isEmpty else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
+  return attributes.canonicalBytes.withUnsafeBufferPointer(body)
+}
+
+/// Lends the core's form of what attributes to give a pack. Stops when the surrounding task is cancelled.
+func withRequest<Result>(
+  _ attributes: Attributes, _ pack: PackID, _ version: UInt64?, _ adopts: Bool, _ observer: inout InstallObserver,
+  _ body: (UnsafePointer<pks_attributes_request>) -> Result
+) -> Result {
+  var request = pks_attributes_request()
+  request.version = version ?? 0
+  request.adopt = adopts
+  request.progress = { context, progress in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
+    return !Task.isCancelled
+  }
+  return withContext(&observer) { context in
+    pack.name.withCString { pack in
+      withCStrings(attributes.mappedPaths) { globs in
+        withStoredBytes(of: attributes) { bytes in
           request.pack = pack
           request.context = context
           request.map_globs = globs.baseAddress
           request.map_glob_count = UInt32(clamping: globs.count)
+          request.attributes = bytes.baseAddress.map(UnsafeRawPointer.init)
+          request.attribute_byte_count = bytes.count
           return body(&request)
         }
       }

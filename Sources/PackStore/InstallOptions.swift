@@ -16,6 +16,10 @@ extension Store {
     /// a new pack gets 0.
     public var priority: Int32?
 
+    /// What the version is to say besides its content. By default an update keeps what the pack's current version says. A
+    /// priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``.
+    public var attributes: Attributes?
+
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
     public var adopts = false
 
@@ -57,7 +61,8 @@ extension Store {
     public var sharedFrameByteCount: Int?
 
     public init(
-      version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, adopts: Bool = false,
+      version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, attributes: Attributes? = nil,
+      adopts: Bool = false,
       level: Int32? = nil, layout: Layout = .random, links: Links = .store, followsUnsafeLinks: Bool = false,
       isPortable: Bool = false, mappedPaths: [String] = [], frameByteCount: Int? = nil,
       sharedFrameByteCount: Int? = nil
@@ -65,6 +70,7 @@ extension Store {
       self.version = version
       self.allowsDowngrade = allowsDowngrade
       self.priority = priority
+      self.attributes = attributes
       self.adopts = adopts
       self.level = level
       self.layout = layout

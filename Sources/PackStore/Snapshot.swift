@@ -59,9 +59,7 @@ extension Snapshot {
   /// The versions of a pack that are kept: the current one, then those that were current before it, the last first.
   /// Those of a removed pack, too. Empty when there is no such pack.
   public func versions(of id: PackID) -> [PackVersion] {
-    let live = index(of: id)
-    let removed = removedIndices.first { Store.Pack(pks_snapshot_pack(pointer, $0)).id == id }
-    guard let index = live != anyPack ? live : removed else { return [] }
+    guard let index = anyIndex(of: id) else { return [] }
     let count = pks_snapshot_pack(pointer, index).version_count
     return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
   }
@@ -69,6 +67,12 @@ extension Snapshot {
   /// One kept version of a pack, or nil.
   public func version(_ number: UInt64, of id: PackID) -> PackVersion? {
     versions(of: id).first { $0.number == number }
+  }
+
+  /// The core's number for a pack, be it removed with its history kept.
+  func anyIndex(of id: PackID) -> UInt32? {
+    let live = index(of: id)
+    return live != anyPack ? live : removedIndices.first { Store.Pack(pks_snapshot_pack(pointer, $0)).id == id }
   }
 
   private func index(of id: PackID) -> UInt32 { pks_snapshot_find_pack(pointer, id.name) }

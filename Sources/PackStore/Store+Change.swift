@@ -63,6 +63,24 @@ extension Store {
     }
   }
 
+  /// Gives a pack other attributes: a new version of its present content.
+  ///
+  /// - Parameters:
+  ///   - attributes: what the version is to say besides its content.
+  ///   - pack: a pack that is installed.
+  ///   - version: its number; by default one more than the highest that the pack ever had.
+  ///   - durability: whether the commit survives a loss of power.
+  ///   - progress: called on a thread of the store's.
+  @discardableResult
+  public func setAttributes(
+    _ attributes: Attributes, of pack: PackID, version: UInt64? = nil, durability: Durability = .durable,
+    progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.setAttributes(attributes, of: pack, version: version, progress: progress)
+    }
+  }
+
   /// Removes a pack, and its history unless that is kept. Snapshots that show it go on showing it.
   public func remove(_ pack: PackID, keepsHistory: Bool = false, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.remove(pack, keepsHistory: keepsHistory) }

@@ -42,6 +42,43 @@ public struct Transaction: ~Copyable {
     return Store.InstallResult(result, of: pack, notices: observer.notices)
   }
 
+  /// Stages other attributes for a pack: a new version of its present content.
+  ///
+  /// Nothing of the content is read or stored, but for files that the patterns of the attributes mean and that are no map
+  /// assets yet: these are laid out afresh, and ``Store/InstallResult/mappedNewByteCount`` says how much that is. With
+  /// the attributes that the pack has there is no new version. The pack's priority stays: ``setPriority(_:of:)``.
+  ///
+  /// - Parameters:
+  ///   - attributes: what the version is to say besides its content.
+  ///   - pack: a pack that is installed.
+  ///   - version: its number; by default one more than the highest that the pack ever had.
+  ///   - adopts: takes over a pack of another origin.
+  ///   - progress: called on this thread.
+  /// - Throws: `notFound` when there is no such pack; `exists` for a number that is taken; `held`; `otherOrigin`;
+  ///   `CancellationError` when the surrounding task is; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Complexity: linear in the chunks of the version.
+  @discardableResult
+  public mutating func setAttributes(
+    _ attributes: Attributes, of pack: PackID, version: UInt64? = nil, adopts: Bool = false,
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
+    try Task.checkCancellation()
+    var observer = InstallObserver(progress: progress)
+    var result = pks_add_result()
+    do {
+      try naming(pack) {
+        try check { error in
+          withRequest(attributes, pack, version, adopts, &observer) {
+            pks_txn_set_attributes(&result, pointer, $0, error)
+          }
+        }
+      }
+    } catch {
+      throw explain(error, of: pack)
+    }
+    return Store.InstallResult(result, of: pack, notices: [])
+  }
+
   /// Stages the removal of a pack.
   ///
   /// - Parameters:

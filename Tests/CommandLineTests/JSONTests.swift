@@ -96,6 +96,12 @@ import Testing
     try run("rollback", "store", "P")
     try run("rollback", "store", "P@2")
     try run("unpin", "store", "P")
+    try playground.write(
+      #"{"language":"en","userInfo":{"a": 1},"appVersions":"2.0..<3","map":["text"],"platforms":["iOS"],"#
+        + #""downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#, to: "attributes.json")
+    try run("attributes", "store", "Q", "--set", "attributes.json", "--dry-run")
+    try run("attributes", "store", "Q", "--set", "attributes.json")
+    try run("attributes", "store", "Q")
     try run("add", "store", "other", "--pack", "R")
     try run("remove", "store", "R", "--keep-history")
     try run("remove", "store", "R")

@@ -5,7 +5,8 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "template", "evaluate", "convert",
+    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "attributes", "template", "evaluate",
+    "convert",
     "package",
     "delta", "apply", "keygen", "delegate", "rotate",
   ]

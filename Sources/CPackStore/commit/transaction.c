@@ -227,7 +227,8 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
+              : check_globs(request, error);
 }
 
 static pks_status check_request(const pks_add_request *request, pks_error *error) {
@@ -235,7 +236,7 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
   if (!status && (!request->folder || !*request->folder)) {
     status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
   }
-  return status ? status : check_globs(request, error);
+  return status;
 }
 
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says

@@ -46,7 +46,7 @@ static inline pks_snapshot *pks__txn_snapshot(const pks_txn *txn) { return txn->
 /// Stages a change: on success the transaction sees it, on failure it is as before.
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error);
 
-/// INVALID_ARGUMENT for a pack's name, a level or sizes of frames that cannot be.
+/// INVALID_ARGUMENT for a pack's name, a level, sizes of frames or a pattern that cannot be.
 pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);
 
 /// Assembles what was ingested as version `change->version.number`, opens what was sealed, and stages `change` with it.

@@ -147,14 +147,31 @@ PKS_MUST_CHECK pks_status pks_txn_add_folder(
   pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_add_request *request, pks_error *PKS_NULLABLE error
 );
 
-/// Stages other attributes for a pack: a new version of the present content. Number `version`, or with 0 one more than
-/// the highest. Nothing of the content is read or stored; time is linear in the chunks of the version. With the attributes
-/// that it has, `unchanged`; `result` may be NULL. Errors: INVALID_ARGUMENT (more than PKS_ATTRIBUTES_MAX bytes),
-/// NOT_FOUND (no such pack), OTHER_ORIGIN (the pack is not local, and `adopt` is not set), EXISTS, HELD, NO_SPACE,
-/// IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// Other attributes for a pack. Zero-initialise, then set `pack`; all else may stay so.
+typedef struct pks_attributes_request {
+  const char *PKS_NULLABLE pack;
+  uint64_t version;  ///< as in `pks_add_request`
+  bool adopt;        ///< likewise
+  /// up to PKS_ATTRIBUTES_MAX bytes; none with 0
+  const void *PKS_NULLABLE attributes;
+  size_t attribute_byte_count;
+  /// Files that these patterns mean are laid out as map assets, as in `pks_add_request`; none that lies so is laid out
+  /// otherwise. Where a file lies does not belong to its content: with the attributes that the version has, there is no new
+  /// one
+  const char *PKS_NONNULL const *PKS_NULLABLE map_globs;
+  uint32_t map_glob_count;
+  void *PKS_NULLABLE context;
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< likewise
+} pks_attributes_request;
+
+/// Stages other attributes for a pack: a new version of the present content. Nothing of it is read or stored but files
+/// that become map assets: `mapped_new_bytes` of the result says how much. Time is linear in the chunks of the version,
+/// and in these bytes. With the attributes that it has, `unchanged`; `result` may be NULL. Errors: INVALID_ARGUMENT (a
+/// pattern, more than PKS_ATTRIBUTES_MAX bytes), NOT_FOUND (no such pack), OTHER_ORIGIN (the pack is not local, and
+/// `adopt` is not set), EXISTS, HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_txn_set_attributes(
-  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const char *pack, uint64_t version, bool adopt,
-  const void *PKS_NULLABLE attributes, size_t attribute_byte_count, pks_error *PKS_NULLABLE error
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_attributes_request *request,
+  pks_error *PKS_NULLABLE error
 );
 
 /// A version of a pack to copy out of a snapshot. Zero-initialise, then set `source` and `pack`.

@@ -5,22 +5,69 @@ extension Attributes {
   public init(canonical bytes: some Collection<UInt8>) throws {
     guard bytes.count <= Self.byteCountLimit else { throw corrupt("attributes are too long", at: Self.byteCountLimit) }
     let bytes = Array(bytes)
-    let document = JSONReader.read(bytes)
-    if let fault = document.faults.first { throw corrupt(fault.finding, at: fault.position.offset) }
-    guard let root = document.root, let members = root.object else { throw corrupt("attributes are no object", at: 0) }
-
-    var decoder = AttributesDecoder(document: document)
-    for member in members { try decoder.take(member) }
-    self = try decoder.finish(root)
+    do { self = try Self.decode(JSONReader.read(bytes)) } catch let fault as TextFault {
+      throw corrupt(fault.finding, at: fault.position.offset)
+    }
     guard canonicalBytes != bytes else { return }
     let same = zip(canonicalBytes, bytes).prefix { $0 == $1 }.count
     throw corrupt("attributes are not in canonical form", at: same)
+  }
+
+  /// Reads attributes as people write them: JSON in any order, with white space and `//` comments. The default may be
+  /// written down, too.
+  ///
+  /// - Parameter file: what errors name.
+  /// - Throws: `invalidArgument`, with line and column, for what attributes cannot say, members that have no meaning among
+  ///   it.
+  public init(json bytes: some Collection<UInt8>, file: String = "attributes") throws {
+    do {
+      let document = JSONReader.read(Array(bytes), options: .init(allowsComments: true))
+      let attributes = try Self.decode(document)
+      for member in document.root?.object ?? [] where !AttributesDecoder.names.contains(member.name) {
+        let nearest = nearestNames(to: member.name, among: AttributesDecoder.names)
+        throw TextFault(
+          member.position, "attributes have no member '\(member.name)'",
+          remedy: nearest.first.map { "did you mean '\($0)'?" }
+            ?? "there are \(AttributesDecoder.names.joined(separator: ", "))")
+      }
+      self = attributes
+    } catch let fault as TextFault {
+      let place = "\(file):\(fault.position.line):\(fault.position.column)"
+      var error = PackStoreError(.invalidArgument, "\(place): \(fault.finding)")
+      error.specificRemedy = fault.remedy ?? "correct the file"
+      throw error
+    }
+  }
+
+  /// Those that some members of a JSON object say. Nil where they say what attributes cannot.
+  package init?(members names: Set<String>, of document: JSONDocument) {
+    guard document.faults.isEmpty, let root = document.root, let members = root.object else { return nil }
+    var decoder = AttributesDecoder(document: document)
+    do {
+      for member in members where names.contains(member.name) { try decoder.take(member) }
+      self = try decoder.finish(root)
+    } catch { return nil }
+  }
+
+  /// - Throws: `TextFault`; `invalidArgument` for what is right by itself, and too long.
+  private static func decode(_ document: JSONDocument) throws -> Attributes {
+    if let fault = document.faults.first { throw fault }
+    guard let root = document.root, let members = root.object else {
+      throw TextFault(.init(offset: 0, line: 1, column: 1), "attributes are no object")
+    }
+    var decoder = AttributesDecoder(document: document)
+    for member in members { try decoder.take(member) }
+    return try decoder.finish(root)
   }
 }
 
 /// Gathers the members of attributes. What is written otherwise than in canonical form shows when all of them are
 /// written again.
 private struct AttributesDecoder {
+  static let names = [
+    "appVersions", "downloadPolicy", "language", "map", "placement", "platforms", "priority", "userInfo",
+  ]
+
   let document: JSONDocument
 
   private var downloadPolicy = DownloadPolicy.onDemand
@@ -68,11 +115,12 @@ private struct AttributesDecoder {
   private func policy(_ value: JSONValue) throws -> DownloadPolicy {
     let members = try required(value.object, value, "a download policy is an object")
     guard members.count == 1, let member = members.first else {
-      throw corrupt("a download policy has one member", at: value.position.offset)
+      throw TextFault(value.position, "a download policy has one member")
     }
     let inner = try required(member.value.object, member.value, "a download policy holds an object")
+    if member.name == "onDemand", inner.isEmpty { return .onDemand }
     guard inner.count == 1, let list = inner.first, list.name == "installationEventTypes" else {
-      throw corrupt("a download policy has no installation events", at: member.value.position.offset)
+      throw TextFault(member.value.position, "a download policy has no installation events")
     }
     let events = Set(
       try strings(list.value).map {
@@ -81,7 +129,7 @@ private struct AttributesDecoder {
     switch member.name {
     case "essential": return .essential(on: events)
     case "prefetch": return .prefetch(on: events)
-    default: throw corrupt("the download policy is not known", at: member.position.offset)
+    default: throw TextFault(member.position, "the download policy is not known")
     }
   }
 
@@ -91,19 +139,19 @@ private struct AttributesDecoder {
     try required(value.array, value, "it is no list").map { try string($0) }
   }
 
-  private func required<Value>(_ result: Value?, _ value: JSONValue, _ reason: @autoclosure () -> String) throws
-    -> Value
-  {
-    guard let result else { throw corrupt(reason(), at: value.position.offset) }
+  private func required<Value>(
+    _ result: Value?, _ value: JSONValue, _ reason: @autoclosure () -> String
+  ) throws -> Value {
+    guard let result else { throw TextFault(value.position, reason()) }
     return result
   }
 
-  /// What is no good argument is no good value of a file.
+  /// What is no good argument is no good value of a text.
   private func checked<Value>(_ value: JSONValue, _ body: () throws -> Value) throws -> Value {
     do {
       return try body()
     } catch let error as PackStoreError where error.code == .invalidArgument {
-      throw corrupt(error.reason, at: value.position.offset)
+      throw TextFault(value.position, error.reason, remedy: error.specificRemedy)
     }
   }
 }

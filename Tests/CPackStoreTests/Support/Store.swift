@@ -133,11 +133,23 @@ final class Transaction {
 
   @discardableResult
   func setAttributes(
-    _ attributes: [UInt8], of pack: String, version: UInt64 = 0, adopt: Bool = false
+    _ attributes: [UInt8], of pack: String, version: UInt64 = 0, map: [String] = []
   ) throws -> pks_add_result {
-    var result = pks_add_result()
-    try attempt {
-      pks_txn_set_attributes(&result, raw, pack, version, adopt, attributes, attributes.count, $0)
+    var request = pks_attributes_request(), result = pks_add_result()
+    let globs = map.compactMap { UnsafePointer(strdup($0)) }
+    defer { for glob in globs { free(UnsafeMutablePointer(mutating: glob)) } }
+    request.version = version
+    request.attribute_byte_count = attributes.count
+    request.map_glob_count = UInt32(globs.count)
+    try pack.withCString { pack in
+      request.pack = pack
+      try attributes.withUnsafeBytes { bytes in
+        request.attributes = bytes.baseAddress
+        try globs.withUnsafeBufferPointer { globs in
+          request.map_globs = globs.baseAddress
+          try attempt { pks_txn_set_attributes(&result, raw, &request, $0) }
+        }
+      }
     }
     return result
   }

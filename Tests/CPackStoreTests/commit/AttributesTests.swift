@@ -74,6 +74,30 @@ extension Core {
       try Self.expectWhole(store)
     }
 
+    /// Patterns lay files out afresh, which costs their size and nothing else; what lies so stays so.
+    @Test func patternsMakeMapAssets() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one", map: ["large"]) }
+      let frames = disk.bytesOfFrames
+      var result = pks_add_result()
+      try store.commit { result = try $0.setAttributes(Self.some, of: "p", map: ["large", "a/text"]) }
+      guard case .file(let text, _)? = Change.folders["/one"]?["a/text"] else { return }
+      let size = UInt64(text.count)
+      #expect(result.relaid_count == 1 && result.mapped_new_bytes == size && result.version.number == 2)
+      #expect(disk.bytesOfFrames - frames < Int(size) + 12_288, "the file, aligned, and a table")
+      #expect(try store.state()["p"]?.content == Change.folders["/one"])
+      #expect(
+        try status { try store.commit { try $0.setAttributes(Self.some, of: "p", map: ["["]) } } == PKS_INVALID_ARGUMENT
+      )
+      try Self.expectWhole(store)
+      // Where files lie is no part of what a version is.
+      try store.commit { result = try $0.setAttributes(Self.some, of: "p", map: ["tool"]) }
+      #expect(result.unchanged && result.relaid_count == 1 && result.version.number == 2)
+      try store.commit { result = try $0.setAttributes(Self.other, of: "p") }
+      #expect(result.relaid_count == 0 && result.mapped_count == 3)
+      try Self.expectWhole(store)
+    }
+
     @Test func refusals() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
       for folder in ["/one", "/two"] { try store.commit { try $0.add("p", folder) } }

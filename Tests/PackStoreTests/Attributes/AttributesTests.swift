@@ -46,7 +46,7 @@ import Testing
     (#"{"platforms":["i OS"]}"#, 13, "no platform has the name 'i OS'"),
     (#"{"platforms":["9"]}"#, 13, "no platform has the name '9'"), (#"{"platforms":"iOS"}"#, 13, "it is no list"),
     (#"{"platforms":[1]}"#, 14, "it is no string"),
-    (#"{"downloadPolicy":{"onDemand":{}}}"#, 30, "a download policy has no installation events"),
+    (#"{"downloadPolicy":{"onDemand":{}}}"#, 1, "attributes are not in canonical form"),
     (#"{"downloadPolicy":{}}"#, 18, "a download policy has one member"),
     (
       #"{"downloadPolicy":{"essential":{"installationEventTypes":[]}}}"#, 0,

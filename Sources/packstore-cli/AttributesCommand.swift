@@ -1,0 +1,162 @@
+import ArgumentParser
+import PackStore
+
+struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    commandName: "attributes",
+    abstract: "Show what a version says besides its content, or make a version that says something else.",
+    discussion: """
+      Attributes are the download policy, platforms, a language, placement, priority, files to map, app versions and user \
+      info. '--set' reads them from a JSON file, in which what is the default can be left out, and makes a new version of \
+      the same content: nothing of that is stored again but files that are to be mapped and were not. '--dry-run' says \
+      how much that is.
+
+        packstore attributes Packs Tutorial@3
+        packstore attributes Packs Tutorial --set attributes.json
+
+        { "downloadPolicy": { "essential": { "installationEventTypes": ["firstInstallation"] } },
+          "platforms": ["iOS", "macOS"], "language": "en-US", "priority": 1, "map": ["*.bin"],
+          "appVersions": "2.0..<3", "userInfo": { "chapter": 1 } }
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(
+    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@version]"),
+    transform: parseVersionName)
+  var version: VersionName
+
+  @Option(
+    help: .init("A JSON file with the attributes of the next version.", valueName: "file"),
+    completion: .file(extensions: ["json"]))
+  var set: String?
+
+  @Flag(help: "With --set: say what the change would cost, and change nothing.")
+  var dryRun = false
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard set != nil || !dryRun else { throw ValidationError("--dry-run says what --set would do: name a file") }
+    guard set == nil || version.which == nil || version.which == .current else {
+      throw ValidationError("--set makes the next version of a pack: name the pack alone")
+    }
+  }
+
+  var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
+
+  func run() async throws {
+    if let set {
+      try change(to: Attributes(json: InputFile(FilePath(set)).contents(limit: Self.fileByteCountLimit), file: set))
+    } else {
+      let snapshot = try store.openForReading().makeSnapshot()
+      let version = try version.find(in: snapshot)
+      let attributes = try snapshot.attributes(of: version)
+      try show(AttributesReport(version, attributes)) { lines(version, attributes) }
+    }
+  }
+
+  /// White space and comments are no part of what is stored.
+  private static let fileByteCountLimit = 1 << 20
+
+  // MARK: - Change
+
+  private func change(to attributes: Attributes) throws {
+    let store = try Store(at: FilePath(store.store), options: .existing)
+    let snapshot = try store.makeSnapshot()
+    let current = try version.find(in: snapshot)
+    let before = try snapshot.attributes(of: current)
+    var transaction = try store.makeTransaction(options: .init(waitsForWriters: !wait.noWait))
+    let result = try transaction.setAttributes(attributes, of: version.pack)
+    // The pack's priority may have been set apart from its attributes: a change of these alone moves it.
+    if attributes.priority != before.priority { try transaction.setPriority(attributes.priority, of: version.pack) }
+    if !dryRun { try transaction.commit() }
+    try show(AttributesReport(result.version, attributes, result)) { summary(result, attributes) }
+  }
+
+  private func summary(_ result: Store.InstallResult, _ attributes: Attributes) -> [String] {
+    let cost =
+      result.mappedNewByteCount == 0
+      ? []
+      : ["  laid out  \(result.relaidCount) files, \(formatBytes(result.mappedNewByteCount)): they can be mapped now"]
+    if result.isUnchanged {
+      return ["\(result.version) has these attributes already"] + cost
+    }
+    return ["\(version.pack) \(dryRun ? "would be" : "is") at version \(result.version.number)"] + cost
+      + members(attributes)
+  }
+
+  // MARK: - Report
+
+  private func show(_ report: AttributesReport, _ lines: () -> [String]) throws {
+    let output = Output()
+    if self.report.json {
+      try output.json(report)
+    } else if !self.report.quiet {
+      try output.lines(lines())
+    }
+    try output.flush()
+  }
+
+  private func lines(_ version: PackVersion, _ attributes: Attributes) -> [String] {
+    ["\(version)\(attributes.isEmpty ? " has no attributes: the defaults count" : "")"] + members(attributes)
+  }
+
+  private func members(_ attributes: Attributes) -> [String] {
+    let policy = attributes.downloadPolicy
+    let events = policy.events.sorted().map(\.rawValue).joined(separator: ", ")
+    var lines = [
+      "  download      \(policy.name)\(events.isEmpty ? "" : ": \(events)")",
+      "  platforms     \(attributes.platforms.isEmpty ? "all" : attributes.platforms.sorted().map(\.rawValue).joined(separator: ", "))",
+      "  app versions  \(attributes.appVersions?.description ?? "all")",
+      "  placement     \(attributes.placement.rawValue)", "  priority      \(attributes.priority)",
+    ]
+    if let language = attributes.language { lines.append("  language      \(language)") }
+    if !attributes.mappedPaths.isEmpty {
+      lines.append("  map           \(attributes.mappedPaths.map(escaped).joined(separator: ", "))")
+    }
+    if let userInfo = attributes.userInfo { lines.append("  user info     \(escaped(userInfo.description))") }
+    for member in attributes.unknownMembers {
+      lines.append("  \(escaped(member.name)): \(escaped(member.json)) (of a later version of packstore)")
+    }
+    return lines
+  }
+}
+
+private struct AttributesReport: Encodable {
+  struct Policy: Encodable {
+    let name: String
+    let events: [String]
+  }
+
+  let pack: String
+  let version: UInt64
+  let unchanged: Bool?
+  let laidOutFiles, laidOutBytes: Int?
+  let downloadPolicy: Policy
+  let platforms, map: [String]
+  let placement: String
+  let priority: Int32
+  let language, appVersions, userInfo: String?
+  let canonical: String
+
+  init(_ version: PackVersion, _ attributes: Attributes, _ result: Store.InstallResult? = nil) {
+    pack = version.pack.name
+    self.version = version.number
+    unchanged = result?.isUnchanged
+    laidOutFiles = result?.relaidCount
+    laidOutBytes = result?.mappedNewByteCount
+    let policy = attributes.downloadPolicy
+    downloadPolicy = Policy(name: policy.name, events: policy.events.sorted().map(\.rawValue))
+    platforms = attributes.platforms.sorted().map(\.rawValue)
+    map = attributes.mappedPaths
+    placement = attributes.placement.rawValue
+    priority = attributes.priority
+    language = attributes.language?.description
+    appVersions = attributes.appVersions?.description
+    userInfo = attributes.userInfo?.description
+    canonical = attributes.description
+  }
+}
