@@ -214,8 +214,9 @@ extension Import {
     }
     let store = try Store(at: FilePath(store.store), options: wait.storeOptions)
     let unpacked = content.unpacked.folder
-    let result = try await store.change(options: transactionOptions) { [adopt] transaction in
-      try transaction.install(folder: unpacked, as: pack, options: .init(adopts: adopt)) {
+    let options = Store.InstallOptions(attributes: content.unpacked.manifest?.attributes, adopts: adopt)
+    let result = try await store.change(options: transactionOptions) { transaction in
+      try transaction.install(folder: unpacked, as: pack, options: options) {
         bar.update(Progress(activity: "storing", $0))
       }
     }

@@ -27,7 +27,10 @@ public final class AppleArchiveWriter {
 
   /// Begins an archive in a draft beside `path`, which ``finish(replacing:)`` gives its name.
   ///
-  /// - Parameter modifiedAt: the time of all entries, in seconds since 1970.
+  /// - Parameters:
+  ///   - path: where the archive is to be.
+  ///   - coding: how blocks are compressed.
+  ///   - modifiedAt: the time of all entries, in seconds since 1970.
   public init(_ path: FilePath, coding: Coding = .deflate, modifiedAt: UInt64 = 0) throws {
     try requireName(path)
     file = FilePlace(path)

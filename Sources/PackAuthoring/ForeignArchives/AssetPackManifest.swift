@@ -1,12 +1,18 @@
-import PackStore
+public import PackStore
 
 /// What an asset pack of Apple's says of itself: `Manifest.json` of an archive that `ba-package` made.
 public struct AssetPackManifest: Hashable, Sendable {
   /// `assetPackID`, as it stands there: a name that packs here need not be able to have.
   public var assetPackID: String
 
+  /// What clients must know besides the content: download policy, platforms, language and user info. Nil where the archive
+  /// says none of it, or what attributes cannot.
+  public var attributes: Attributes?
+
   /// The other keys, in order: what the archive says and a store does not keep.
   public var otherKeys: [String]
+
+  private static let attributeKeys: Set = ["downloadPolicy", "platforms", "language", "userInfo"]
 
   static let name = "Manifest.json"
 
@@ -22,6 +28,11 @@ public struct AssetPackManifest: Hashable, Sendable {
       let name = members.first(where: { $0.name == "assetPackID" })?.value.string
     else { throw faults.damaged("\(Self.name) is no JSON with an assetPackID") }
     assetPackID = name
-    otherKeys = members.map(\.name).filter { $0 != "assetPackID" }.sorted()
+    let hasAttributes = members.contains { Self.attributeKeys.contains($0.name) }
+    let attributes = hasAttributes ? Attributes(members: Self.attributeKeys, of: document) : nil
+    self.attributes = attributes
+    otherKeys = members.map(\.name).filter {
+      $0 != "assetPackID" && (attributes == nil || !Self.attributeKeys.contains($0))
+    }.sorted()
   }
 }

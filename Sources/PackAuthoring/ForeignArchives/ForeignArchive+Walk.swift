@@ -33,6 +33,7 @@ extension ForeignArchive {
   /// Writes what the archive holds below a folder that is empty.
   ///
   /// - Parameters:
+  ///   - folder: one that is empty.
   ///   - visit: called for each entry, when it was written.
   ///   - progress: called after each entry, and after every 256 KiB.
   /// - Throws: `corrupt` and `refused` for the archive, `noSpace` and `ioError` for the folder, `CancellationError`. What

@@ -37,9 +37,11 @@ extension ForeignArchive {
 
   /// The manifest of what was unpacked: nil when it is no asset pack, which has a manifest and a folder and nothing else.
   private func manifest(in folder: FilePath) throws -> AssetPackManifest? {
-    let names = try namesInFolder(folder).sorted()
-    guard names == [AssetPackManifest.contents, AssetPackManifest.name],
-      isFolder(folder.appending(AssetPackManifest.contents))
+    // By the items themselves: a link in the place of the folder would lead to whatever lies on this machine.
+    let items = try itemsInFolder("", of: folder)
+    guard
+      items.map({ String(decoding: $0.name, as: UTF8.self) }) == [AssetPackManifest.contents, AssetPackManifest.name],
+      items[0].kind == .folder
     else { return nil }
     let file = try InputFile(AssetPackManifest.name, in: folder)
     let faults = ArchiveFaults(file: path.string)
@@ -51,7 +53,9 @@ extension ForeignArchive {
 
   /// The name of the pack that is made of the archive.
   ///
-  /// - Parameter chosen: what the caller wants it to be.
+  /// - Parameters:
+  ///   - manifest: that of an asset pack of Apple's, where the archive is one.
+  ///   - chosen: what the caller wants it to be.
   /// - Throws: `invalidArgument` when neither the caller nor the archive names a pack.
   public func packName(_ manifest: AssetPackManifest?, chosen: PackID? = nil) throws -> PackID {
     if let chosen { return chosen }
@@ -78,7 +82,8 @@ extension Store {
   /// - Parameters:
   ///   - archive: the archive. It is unpacked first, in a folder that is gone afterwards.
   ///   - pack: the pack that gets the version; nil for the one that an asset pack of Apple's names.
-  ///   - options: compression, layout, mapped files. Links are stored as links.
+  ///   - options: compression, layout, mapped files, attributes: by default those of an asset pack of Apple's. Links are
+  ///     stored as links.
   ///   - temporaryFolder: where there is room for what the archive holds.
   ///   - unpackProgress: called on a thread of the store's, after each entry and after every 256 KiB.
   ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
@@ -99,6 +104,7 @@ extension Store {
     let name = try archive.packName(unpacked.manifest, chosen: pack)
     var options = options
     options.links = .store
+    options.attributes = options.attributes ?? unpacked.manifest?.attributes
     let install = try await change(options: transactionOptions) { [options] transaction in
       try transaction.install(folder: unpacked.folder, as: name, options: options, progress: progress)
     }
