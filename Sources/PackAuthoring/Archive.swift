@@ -66,6 +66,7 @@ struct Archive {
     let site = try Site(at: workFolder.appending("site"))
     var publication = Publication(site: site, source: source, key: key, options: options, progress: progress)
     publication.siteID = source.archiveID(of: pack.pack)
+    publication.channel = key.archiveChannel
     let result = try publication.run([pack])
     let draft = FilePlace("archive", in: workFolder)
     let byteCount = try write(site.folder, to: draft)

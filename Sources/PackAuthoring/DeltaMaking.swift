@@ -68,6 +68,9 @@ extension Store {
   ) async throws -> DeltaResult {
     try await BlockingExecutor.run {
       try requireName(file)
+      // What the key may not sign is not worth the work.
+      try key?.requireValid(at: nanosecondsSince1970())
+      _ = try key?.authority(for: options.product)
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)

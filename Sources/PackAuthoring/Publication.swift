@@ -21,6 +21,8 @@ struct Publication {
   /// What the root calls the site: by default by the id of its store.
   var siteID: SiteID
 
+  var channel = SiteChannel.live
+
   /// Nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
@@ -80,7 +82,8 @@ struct Publication {
     _ wanted: [Site.PublishedPack], from snapshot: Snapshot
   ) throws -> Site.PublishResult {
     var change = try SiteChange(
-      of: site.store, named: siteID, in: folder, signedBy: key, options: options, now: now, progress: progress)
+      of: site.store, named: siteID, channel: channel, in: folder, signedBy: key, options: options, now: now,
+      progress: progress)
     let first = change.root
     let previous = Dictionary(uniqueKeysWithValues: try site.store.packs().map { ($0.id, $0.version) })
     try change.settle()

@@ -25,6 +25,8 @@ struct SiteChange {
   /// What the root calls the site.
   let siteID: SiteID
 
+  let channel: SiteChannel
+
   /// What the clock says, in nanoseconds since 1970: it decides which retired files are due.
   private let now: Int64
 
@@ -40,6 +42,9 @@ struct SiteChange {
 
   private(set) var root: SiteRoot?
   private(set) var rootByteCount: UInt64 = 0
+
+  /// That of the root, if it was signed under the serial of the key.
+  private var countedSequence: UInt64?
 
   /// Bytes of files beside those of the store that were made.
   var newByteCount: UInt64 { newFileByteCount.addingClamped(isRootNew ? rootByteCount : 0) }
@@ -70,17 +75,23 @@ struct SiteChange {
   /// - Parameter rebuildsRoot: this is a repair: a root that is damaged counts as none.
   /// - Throws: `invalidArgument` when the site has lost its root, and the options do not say what it said.
   init(
-    of store: Store, named siteID: SiteID, in folder: SiteFolder, signedBy key: SiteKey, options: Site.PublishOptions,
+    of store: Store, named siteID: SiteID, channel: SiteChannel = .live, in folder: SiteFolder, signedBy key: SiteKey,
+    options: Site.PublishOptions,
     now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     self.store = store
     self.siteID = siteID
+    self.channel = channel
     self.folder = folder
     self.key = key
     self.options = options
     self.progress = progress
+    try key.requireValid(at: now)
     try folder.makeFolders()
-    root = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
+    let signed = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
+    root = signed?.root
+    let serial = try signed.map { try key.authority(for: $0.root.product).delegation.serial }
+    countedSequence = signed?.authority?.delegation.serial == serial ? signed?.root.sequence : nil
     rootByteCount = root == nil ? 0 : try folder.byteCount(of: .root) ?? 0
     self.now = max(now, 0)
     let lastMadeAt = root?.madeAt ?? 0
@@ -90,6 +101,8 @@ struct SiteChange {
     retired = try folder.readRetired()
     writtenRetired = retired
     if root == nil, try rebuildsRoot || Self.hadRoot(store) { try folder.requireNewRoot(options) }
+    // What the key may not sign is not worth the work.
+    _ = try key.authority(for: product, channel)
   }
 
   /// A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
@@ -141,7 +154,7 @@ struct SiteChange {
     guard var next = root else {
       throw PackStoreError(.notFound, "the site has no root yet", file: folder.path.string)
     }
-    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: madeAt)
+    next.sequence = nextSequence
     next.expiresAfter = expiresAfter
     next.madeAt = madeAt
     try write(next)
@@ -167,10 +180,15 @@ struct SiteChange {
     try write(makeRoot(expiresAfter: expiresAfter, packs: description.packs))
   }
 
+  /// The next number of a root. A number dies with the key that gave it: that of a thief goes no further.
+  private var nextSequence: UInt64 { SiteRoot.nextSequence(after: countedSequence, at: madeAt) }
+
+  private var product: Store.Product { root?.product ?? options.product ?? .standard }
+
   private func makeRoot(expiresAfter: Int64?, packs: [SiteRoot.Pack]) -> SiteRoot {
     SiteRoot(
-      sequence: SiteRoot.nextSequence(after: root?.sequence, at: madeAt), madeAt: madeAt, expiresAfter: expiresAfter,
-      site: siteID, product: root?.product ?? options.product ?? .standard, packs: packs)
+      sequence: nextSequence, madeAt: madeAt, expiresAfter: expiresAfter,
+      site: siteID, product: product, channel: channel, packs: packs)
   }
 
   /// Notes that a root which leads to `next` is about to be written, and forgets what is due.
@@ -193,6 +211,7 @@ struct SiteChange {
     progress?(.commit)
     try folder.writeRoot(bytes)
     root = next
+    countedSequence = next.sequence
     rootByteCount = UInt64(bytes.count)
     isRootNew = true
   }
@@ -201,7 +220,7 @@ struct SiteChange {
   mutating func name(_ deltas: [DeltaFile.Info]) throws {
     guard !deltas.isEmpty, var next = root else { return }
     try folder.syncNames()
-    next.sequence = SiteRoot.nextSequence(after: next.sequence, at: madeAt)
+    next.sequence = nextSequence
     next.madeAt = madeAt
     var named = files
     for delta in deltas {
@@ -274,7 +293,7 @@ extension SiteFolder {
   ///   - acceptsDamage: one that is damaged counts as none, if the key that it names is this one.
   func readRoot(
     signedBy key: SiteKey, of product: Store.Product?, acceptsDamage: Bool
-  ) throws -> SiteRoot? {
+  ) throws -> SignedSiteRoot? {
     guard let signed = try readRoot(acceptsDamage: acceptsDamage) else {
       guard !acceptsDamage || !namesAnotherKey(than: key) else {
         var error = PackStoreError(.untrusted, "the site's root is damaged, and names another key", file: path.string)
@@ -290,7 +309,7 @@ extension SiteFolder {
       error.specificRemedy = "publish other products to sites of their own: clients would refuse this one"
       throw error
     }
-    return signed.root
+    return signed
   }
 
   /// Clients of the site must take what the key signs.

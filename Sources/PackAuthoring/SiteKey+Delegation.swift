@@ -64,7 +64,8 @@ extension SiteKey {
   static func delegate(
     to file: FilePath, by root: SiteKey, _ options: DelegationOptions, now: Int64
   ) throws -> DelegationResult {
-    let (key, isNew) = try readOrMake(file)
+    let isNew = !pathExists(file)
+    let key = isNew ? SiteKey() : try SiteKey(contentsOf: file)
     let before = key.delegation
     guard isNew || before != nil else {
       var error = PackStoreError(.invalidArgument, "the file '\(file)' holds a root key", file: file.string)
@@ -75,7 +76,8 @@ extension SiteKey {
       by: root, serial: SiteRoot.nextSequence(after: before?.serial, at: now), madeAt: now,
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
       product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
-    try next.replace(file)
+    // A file that came meanwhile is another's.
+    if isNew { try next.write(to: file) } else { try next.replace(file) }
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
     return DelegationResult(
       rootKey: delegation.rootKey, releaseKey: delegation.releaseKey, isNew: isNew, serial: delegation.serial,

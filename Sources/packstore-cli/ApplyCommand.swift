@@ -60,6 +60,10 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
     let trust = try chooseTrust(for: delta)
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
+    if let authority = delta.authority {
+      let book = try TrustFile(inStore: FilePath(store.store)).read()
+      try book.check(RootClaims.Signer(authority), of: authority.delegation.product, at: file)
+    }
     let store = try Store(at: FilePath(store.store), options: storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }

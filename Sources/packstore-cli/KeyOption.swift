@@ -25,8 +25,14 @@ struct KeyOption: ParsableArguments {
     if isNew, !quiet {
       warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
     }
+    if let end = key.endsAt, !quiet, end > .now, end.timeIntervalSinceNow < Self.warningTime {
+      warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
+    }
     return key
   }
+
+  /// How long before its end a key is warned of: 30 days.
+  private static let warningTime: TimeInterval = 30 * 86_400
 }
 
 /// The file that was named, or where the key lies by default.

@@ -135,7 +135,27 @@ import Testing
     try run("package", "author", "P", "-o", "old.pack", "--key", "release.key")
     let refused = try playground.packstore("import", "device", "old.pack")
     #expect(refused.status == 4, "\(refused.errors)")
+    try run("delta", "author", "P@4", "@5", "-o", "old.delta", "--key", "release.key")
+    #expect(try playground.packstore("apply", "device", "old.delta").status == 4)
+    // Nor does a root key that was followed by another.
+    try run("package", "author", "P", "-o", "first.pack", "--key", "root.key")
+    #expect(try playground.packstore("import", "device", "first.pack").status == 4)
     #expect(try file() == "four")
+  }
+
+  /// A key that was replaced by a root that brought no new version is replaced all the same.
+  @Test func aRefreshIsEnoughToReplaceAKey() throws {
+    try publish()
+    #expect(try pull().status == 0)
+    try run("delegate", "root.key", "new.key")
+    try run("refresh", "site", "--key", "new.key", "-q")
+    #expect(try pull().status == 0)
+    try add("two")
+    try run("package", "author", "P", "-o", "P.pack", "--key", "release.key")
+    #expect(try playground.packstore("import", "device", "P.pack").status == 4)
+    try run("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
+    #expect(try playground.packstore("apply", "device", "P.delta").status == 4)
+    #expect(try file() == "one")
   }
 
   @Test func aKeyForOneChannelOrProductSignsNoOther() throws {
@@ -145,7 +165,11 @@ import Testing
       let refused = try playground.packstore("publish", "author", "site", "--key", key)
       #expect(refused.status == 4 && refused.errors.contains("the key "), "\(refused.errors)")
     }
+    #expect(try playground.shell("test -e site/root").status == 1, "nothing was signed")
     try run("publish", "author", "levels", "--key", "levels.key", "--product", "levels", "-q")
+    // An archive is of no channel.
+    try run("package", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
+    try run("import", "device", "P.pack", "-q")
     // What is not said again stays; what is said takes its place.
     let again = try run("delegate", "root.key", "levels.key", "--json").json
     #expect(again["product"] as? String == "levels" && again["channels"] as? [String] == [])
@@ -161,6 +185,10 @@ import Testing
     #expect(endless["ends"] == nil)
     let (first, second) = (kept["serial"] as? NSNumber, endless["serial"] as? NSNumber)
     #expect(try #require(first).compare(try #require(second)) == .orderedAscending)
+    #expect(try run("publish", "author", "site", "--key", "release.key").errors.contains("until") == false)
+    try run("delegate", "root.key", "release.key", "--days", "20")
+    let warned = try run("refresh", "site", "--key", "release.key")
+    #expect(warned.errors.contains("warning: the key may sign until"), "\(warned.errors)")
   }
 
   @Test(arguments: [
@@ -173,10 +201,10 @@ import Testing
     (["delegate", "root.key", "other.key", "--days", "0"], 2, "--days"),
   ])
   func mistakes(_ arguments: [String], _ status: Int32, _ text: String) throws {
-    let before = try playground.shell("cat *.key").output
+    let before = try playground.shell("cat release.key root.key").output
     let run = try playground.packstore(arguments)
     #expect(run.status == status && run.errors.contains(text), "\(run.status) \(run.errors)")
-    #expect(try playground.shell("cat root.key release.key; ls").output.isEmpty == false)
     #expect(try playground.shell("cat release.key root.key").output == before, "no key was touched")
+    #expect(!playground.exists("other.key"), "and none was made")
   }
 }

@@ -23,6 +23,27 @@ import Testing
     #expect(folder.files("").keys.sorted() == ["deep/er/site.key"], "nothing else is left")
   }
 
+  /// What clients would refuse is not signed, and leaves no trace.
+  @Test func keysThatEndedSignNothing() async throws {
+    let root = SiteKey(), now = nanosecondsSince1970()
+    _ = try SiteKey.delegate(to: file, by: root, .init(validity: .seconds(60)), now: now - 61_000_000_000)
+    let key = try SiteKey(contentsOf: file)
+    #expect(try #require(key.endsAt) < .now)
+    let store = try folder.store()
+    try await store.install(folder: FilePath(folder.makeFolder("content", ["text": Data("text".utf8)])), as: "P")
+    let site = try Site(at: FilePath(folder.path("site")))
+    func isRefused(_ body: () async throws -> Void) async -> Bool {
+      do { try await body() } catch { return (error as? PackStoreError)?.code == .untrusted }
+      return false
+    }
+    #expect(await isRefused { try await site.publish(from: store, signedBy: key) })
+    let archive = FilePath(folder.path("P.pack"))
+    #expect(await isRefused { _ = try await store.package(.init("P"), to: archive, signedBy: key) })
+    #expect(folder.files("site").keys.contains("root") == false && folder.files("").keys.contains("P.pack") == false)
+    _ = try SiteKey.delegate(to: file, by: root, .init(validity: .seconds(60)), now: now)
+    try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))
+  }
+
   @Test func isNeverReplaced() throws {
     try SiteKey().write(to: file)
     let before = folder.files("")

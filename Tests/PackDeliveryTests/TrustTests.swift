@@ -119,6 +119,30 @@ import Testing
     #expect(try admit(root(by: signer([Self.ours], 2, endsAt: 3000), sequence: 6), &book, now: 2000) == .known)
   }
 
+  /// What a publisher's site showed of its keys binds its archives, deltas and other sites.
+  @Test func replacedKeysSignNothingElse() throws {
+    let (first, second) = (Self.ours, Self.theirs)
+    var book = try book(root(by: signer([first, second], 7)))
+    #expect(
+      try book.admit(root(by: signer([first, second], 7)), at: .archive("/a"), TrustPolicy(), now: 1000) == .known)
+    // Of a stolen old root key, at whatever serial; of a release key that was replaced.
+    for signer in [signer([first], 9), signer([first, Self.third], 9), signer([first, second], 6)] {
+      refuses(.otherKey, book) { try $0.admit(root(by: signer), at: .archive("/a"), TrustPolicy(), now: 1000) }
+      refuses(.otherKey, book) { try admit(root(by: signer), &$0, at: Self.mirror) }
+      #expect(throws: DeliveryError.self) { try book.check(signer, of: .standard, at: "delta") }
+    }
+    try book.check(signer([first], 9), of: Self.other, at: "delta")  // another product
+    #expect(try admit(root(by: signer([first, second], 8)), &book, at: Self.mirror) == .pinned)
+    // The root before the rotation, by a mirror that lags.
+    #expect(try admit(root(by: signer([first], 6), sequence: 99), &book) == .stale(seen: 5))
+  }
+
+  /// A mirror that lags behind the next word of the root key is no alarm, for the newest root that was seen counts.
+  @Test func rootsOfEndedKeysMayBeStale() throws {
+    var book = try book(root(by: signer([Self.ours], 2)))
+    #expect(try admit(root(by: signer(endsAt: 1000), sequence: 9), &book) == .stale(seen: 5))
+  }
+
   /// Clients follow root keys, those that missed some rotations too; and back leads no way.
   @Test func rotationsAreFollowed() throws {
     let (first, second, third) = (Self.ours, Self.theirs, Self.third)

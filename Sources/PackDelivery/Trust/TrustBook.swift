@@ -64,6 +64,8 @@ package struct RootClaims: Hashable, Sendable {
     var claims = self
     claims.madeAt = time
     claims.expiresAt = expiresAt.map { time.addingClamped($0.subtractingClamped(madeAt)) }
+    // The key of an old root may have ended; that of the newest one is another.
+    claims.signer?.endsAt = nil
     return claims
   }
 }
@@ -176,13 +178,16 @@ package struct TrustBook: Hashable, Sendable {
     }
     try checkKey(signer, at: place, policy)
     guard case .site(let name, _) = place, let known = places[place.name] else {
+      try check(signer, of: root.product, at: place.name)
       try checkChannel(root, at: place)
       try checkTime(root, at: place, policy, now: now)
       guard case .site(let name, _) = place else { return .known }
       places[name] = Place(root, signer, madeAt: root.madeAt)
       return policy.key == nil ? .pinned : .known
     }
-    try checkPublisher(root, signer, against: known, at: name)
+    // What lags behind a rotation does not know the present key, and is no alarm.
+    let isReplaced = known.origin == .signed(signer.firstKey, root.product) && signer.serial < known.serial
+    if !isReplaced { try checkPublisher(root, signer, against: known, at: name) }
     try checkChannel(root, at: place)
     guard !known.isNewer(than: signer.serial, root.sequence) else {
       // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
@@ -196,6 +201,21 @@ package struct TrustBook: Hashable, Sendable {
     try checkTime(root, at: place, policy, now: now)
     places[name] = Place(root, signer, madeAt: max(known.madeAt, root.madeAt))
     return .known
+  }
+
+  /// What a publisher's sites have shown of its keys binds its archives and deltas, and places that were not seen before: a
+  /// key that was replaced signs nothing.
+  ///
+  /// - Throws: `otherKey`.
+  package func check(_ signer: RootClaims.Signer, of product: Store.Product, at location: String) throws {
+    for place in places.values where place.origin == .signed(signer.firstKey, product) {
+      guard signer.rootKeys.contains(place.rootKey), signer.serial >= place.serial else {
+        var error = DeliveryError(
+          .otherKey, "it is signed by a key that its publisher has replaced since", at: location)
+        error.specificRemedy = "get it once more from its publisher"
+        throw error
+      }
+    }
   }
 
   private func checkKey(_ signer: RootClaims.Signer, at place: RootPlace, _ policy: TrustPolicy) throws {

@@ -12,6 +12,9 @@ public final class DeltaFile: Sendable {
   /// The root key by whose word it is signed. Nil when it is unsigned.
   public var signer: SitePublicKey? { signature?.authority.rootKey }
 
+  /// By whose word it is signed, with all keys.
+  package var authority: SigningAuthority? { signature?.authority }
+
   /// By whose word its version comes.
   public var origin: Store.Origin { signature?.authority.origin ?? .unsigned(.standard) }
 
@@ -30,6 +33,11 @@ public final class DeltaFile: Sendable {
 
   /// Refuses what no trusted key signed.
   func check(_ trust: Trust) throws {
+    if let end = signature?.authority.delegation.endsAt, Double(end) <= Date().timeIntervalSince1970 * 1e9 {
+      var error = PackStoreError(.untrusted, "the key that signed the delta has ended", file: path.string)
+      error.specificRemedy = "get the delta once more from its publisher"
+      throw error
+    }
     let isTrusted =
       switch trust {
       case .anyone: true

@@ -34,6 +34,22 @@ public struct SiteKey: Sendable {
 
   // MARK: - Authority
 
+  /// Until when it may sign; nil: without end.
+  public var endsAt: Date? { delegation?.endsAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) } }
+
+  /// - Parameter time: nanoseconds since 1970.
+  /// - Throws: `untrusted` when clients refuse by then what the key signs.
+  package func requireValid(at time: Int64) throws {
+    guard let end = delegation?.endsAt, end <= time, let endsAt else { return }
+    throw refusal("the key could sign until \(endsAt.formatted(.iso8601))")
+  }
+
+  /// The channel as whose an archive is signed, which its readers do not ask for.
+  package var archiveChannel: SiteChannel {
+    guard let delegation, !delegation.allows(.live), let first = delegation.channels.first else { return .live }
+    return first
+  }
+
   /// The same key as a release key, by the word of a root key.
   ///
   /// - Throws: `invalidArgument` when `root` is a release key itself.
