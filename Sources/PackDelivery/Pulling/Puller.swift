@@ -239,6 +239,7 @@ final class Puller {
         return pulled
       }
       deliveries.append(delivery)
+      try checkStillWanted(version, of: pack, current, &deliveries)
       do {
         let delta = UsableDelta(to: version, of: offer, from: kept, but: refusedDeltas)
         try await fetch(manifest, delivery, delta, &pulled)
@@ -251,6 +252,18 @@ final class Puller {
         deliveries.removeLast().close(discarding: false)
       }
     }
+  }
+
+  /// Another process may have brought the version between the beginning of the transaction and that of the delivery, which
+  /// kept other processes out only from then on.
+  private func checkStillWanted(
+    _ version: SiteRoot.Version, of pack: PackID, _ current: PackVersion?, _ deliveries: inout [Delivery]
+  ) throws {
+    let now = try self.version(of: pack)
+    guard now?.number != current?.number || now?.catalog != current?.catalog else { return }
+    let isThere = now?.number == version.number && now?.catalog == version.catalog
+    deliveries.removeLast().close(discarding: isThere)
+    throw PackStoreError(.conflict, "another process brought a version of '\(pack)' meanwhile", file: pack.name)
   }
 
   private func manifest(of version: SiteRoot.Version, _ pack: PackID) async throws -> VersionManifest {
