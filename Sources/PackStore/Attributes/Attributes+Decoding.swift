@@ -16,7 +16,9 @@ extension Attributes {
   /// Reads attributes as people write them: JSON in any order, with white space and `//` comments. The default may be
   /// written down, too.
   ///
-  /// - Parameter file: what errors name.
+  /// - Parameters:
+  ///   - bytes: the text, in UTF-8.
+  ///   - file: what errors name.
   /// - Throws: `invalidArgument`, with line and column, for what attributes cannot say, members that have no meaning among
   ///   it.
   public init(json bytes: some Collection<UInt8>, file: String = "attributes") throws {
