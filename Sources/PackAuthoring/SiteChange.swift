@@ -46,6 +46,9 @@ struct SiteChange {
   /// That of the root, if it was signed under the serial of the key.
   private var countedSequence: UInt64?
 
+  /// The key signs by another word than that by which the root is signed.
+  private var hasNewAuthority = false
+
   /// Bytes of files beside those of the store that were made.
   var newByteCount: UInt64 { newFileByteCount.addingClamped(isRootNew ? rootByteCount : 0) }
 
@@ -90,8 +93,11 @@ struct SiteChange {
     try folder.makeFolders()
     let signed = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
     root = signed?.root
-    let serial = try signed.map { try key.authority(for: $0.root.product).delegation.serial }
-    countedSequence = signed?.authority?.delegation.serial == serial ? signed?.root.sequence : nil
+    if let signed {
+      let next = try key.authority(for: signed.root.product)
+      hasNewAuthority = !(signed.authority?.saysTheSame(as: next) ?? false)
+      countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil
+    }
     rootByteCount = root == nil ? 0 : try folder.byteCount(of: .root) ?? 0
     self.now = max(now, 0)
     let lastMadeAt = root?.madeAt ?? 0
@@ -174,7 +180,11 @@ struct SiteChange {
     let expiresAfter = renews ? expiresAfter : root?.expiresAfter
     let isDue = renews && expiresAfter != nil && root?.madeAt != madeAt
     let isAhead = (root?.madeAt ?? 0) > madeAt
-    let isCurrent = root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue && !isAhead
+    // A new word of the root key is news to clients, though nothing else is.
+    let isReplaced = renews && hasNewAuthority
+    let isCurrent =
+      root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue && !isAhead
+      && !isReplaced
     try retire(for: description.files)
     guard !isCurrent else { return }
     try write(makeRoot(expiresAfter: expiresAfter, packs: description.packs))
@@ -212,6 +222,7 @@ struct SiteChange {
     try folder.writeRoot(bytes)
     root = next
     countedSequence = next.sequence
+    hasNewAuthority = false
     rootByteCount = UInt64(bytes.count)
     isRootNew = true
   }

@@ -40,7 +40,7 @@ import Testing
     let archive = FilePath(folder.path("P.pack"))
     #expect(await isRefused { _ = try await store.package(.init("P"), to: archive, signedBy: key) })
     #expect(folder.files("site").keys.contains("root") == false && folder.files("").keys.contains("P.pack") == false)
-    _ = try SiteKey.delegate(to: file, by: root, .init(validity: .seconds(60)), now: now)
+    _ = try SiteKey.delegate(to: file, by: root, .init(), now: now)
     try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))
   }
 

@@ -53,6 +53,9 @@ package struct KeyDelegation: Hashable, Sendable {
 
   package func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
 
+  /// Whether both say the same, whatever their signatures are.
+  package func saysTheSame(as other: KeyDelegation) -> Bool { message == other.message }
+
   // MARK: - As bytes
 
   /// Takes a delegation that its root key signed.

@@ -21,6 +21,11 @@ package struct SigningAuthority: Hashable, Sendable {
   /// All root keys there were, the first one first.
   package var rootKeys: [SitePublicKey] { rotations.map(\.old) + [rootKey] }
 
+  /// Whether both say the same, though signatures differ: a key may sign the same words otherwise each time.
+  package func saysTheSame(as other: SigningAuthority) -> Bool {
+    rootKeys == other.rootKeys && delegation.saysTheSame(as: other.delegation)
+  }
+
   package var origin: Store.Origin { .signed(firstKey, delegation.product) }
 
   /// - Throws: `invalidArgument` when the rotations do not lead to the delegation's root key, or are too many.
