@@ -16,7 +16,7 @@ package struct SiteClient: Hashable, Sendable {
   }
 }
 
-/// For whom an offer of a pack version is.
+/// Which clients an offer of a pack version is for.
 package struct OfferTerms: Hashable, Sendable {
   /// As of the version's attributes; empty: all.
   package var platforms: Set<Platform>
