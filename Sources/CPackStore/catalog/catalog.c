@@ -287,3 +287,27 @@ pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk 
   memcpy(out, cursor->list.value, sizeof *out);
   return PKS_OK;
 }
+
+// MARK: - Extents of an entry
+
+void pks__extent_cursor_init(pks__extent_cursor *cursor, pks__page_source source, const pks__layout_entry *entry) {
+  *cursor = (pks__extent_cursor){.next = entry->extents, .left = entry->extent_count, .listed = !entry->extents};
+  if (cursor->listed) {
+    pks__tree_cursor_init(&cursor->list, source, PKS__TREE_LIST, sizeof(pks__layout_extent), &entry->list);
+  }
+}
+
+void pks__extent_cursor_free(pks__extent_cursor *cursor) { pks__tree_cursor_free(&cursor->list); }
+
+pks_status pks__extent_cursor_next(pks__extent_cursor *cursor, pks__layout_extent *out, bool *more, pks_error *error) {
+  *more = cursor->left > 0;
+  if (!*more) { return PKS_OK; }
+  cursor->left--;
+  if (!cursor->listed) {
+    *out = *cursor->next++;
+    return PKS_OK;
+  }
+  pks_status status = pks__tree_cursor_next(&cursor->list, more, error);
+  if (!status && *more) { memcpy(out, cursor->list.value, sizeof *out); }
+  return status;
+}

@@ -152,6 +152,17 @@ void pks__chunk_cursor_init(pks__chunk_cursor *cursor, pks__page_source source, 
 void pks__chunk_cursor_free(pks__chunk_cursor *cursor);
 pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk *out, bool *more, pks_error *error);
 
+/// The extents of a layout entry, one after another.
+typedef struct pks__extent_cursor {
+  const pks__layout_extent *next;
+  uint64_t left;
+  bool listed;
+  pks__tree_cursor list;
+} pks__extent_cursor;
+void pks__extent_cursor_init(pks__extent_cursor *cursor, pks__page_source source, const pks__layout_entry *entry);
+void pks__extent_cursor_free(pks__extent_cursor *cursor);
+pks_status pks__extent_cursor_next(pks__extent_cursor *cursor, pks__layout_extent *out, bool *more, pks_error *error);
+
 /// Root of a layout; the segments that it names are appended to `segments`.
 pks_status pks__layout_read_root(
   pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error

@@ -30,6 +30,13 @@ PKS_MUST_CHECK pks_status pks_snapshot_frame_table(
   pks_error *PKS_NULLABLE error
 );
 
+/// Measures what a device without anything fetches of a kept version, besides its manifest and the frame tables: the
+/// stored bytes of frames and of pages, as a `pks_delivery` into an empty store wants them. `pack` may be a removed one.
+/// O(chunks). Errors: NOT_FOUND (no such pack or version), PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_snapshot_measure_download(
+  uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *PKS_NULLABLE error
+);
+
 // MARK: - Versions of other stores
 
 /// A segment of a site, as a signed manifest names it.

@@ -448,7 +448,7 @@ pks_status pks__delivery_needs_complete_mapped(pks__delivery_needs *needs, pks_e
     uint64_t missing = pks__delivery_needs_missing_bytes(needs, file);
     arrived_part part;
     status = find_arrived(needs, file, &part, error);
-    bool is_nearly_new = missing >= (file->size - part.bytes) - (file->size - part.bytes) / 8;
+    bool is_nearly_new = pks__is_nearly_new(missing, file->size - part.bytes);
     bool goes_on = part.chunks == 0 || part.is_last;
     if (!status && is_nearly_new && goes_on) { status = list_all_chunks(needs, i, &part, error); }
   }

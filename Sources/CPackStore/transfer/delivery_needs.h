@@ -70,6 +70,9 @@ pks_status pks__delivery_needs_visit_layout(
   void *needs, const pks__page_task *task, pks__scratch *page, pks_error *error
 );
 
+/// Whether a map asset of which `missing` of `size` bytes are not here comes as a whole.
+static inline bool pks__is_nearly_new(uint64_t missing, uint64_t size) { return missing >= size - size / 8; }
+
 /// Lists all chunks of map assets that are to come as a whole as missing.
 pks_status pks__delivery_needs_complete_mapped(pks__delivery_needs *needs, pks_error *error);
 

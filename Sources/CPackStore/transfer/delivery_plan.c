@@ -1,9 +1,7 @@
 #include "transfer/delivery_plan.h"
 
-#include <string.h>
-
 #include "base/sort.h"
-#include "catalog/tree_cursor.h"
+#include "catalog/catalog.h"
 
 enum { NO_CHUNK = UINT32_MAX, NO_SEGMENT = UINT32_MAX };
 
@@ -58,10 +56,7 @@ pks__planned_chunk pks__delivery_plan_chunk(
 typedef struct extent_walk {
   pks__delivery_plan *plan;
   const pks__needy_file *file;
-  const pks__layout_extent *next;
-  uint64_t left;
-  bool listed;
-  pks__tree_cursor list;
+  pks__extent_cursor extents;
   pks__layout_extent extent;  ///< the present one, [begin, end) of the file
   uint64_t begin, end;
 } extent_walk;
@@ -70,32 +65,14 @@ static void open_extents(extent_walk *walk, pks__delivery_plan *plan, const pks_
   pks__layout_entry entry;
   bool decodes = pks__delivery_needs_layout_entry(plan->needs, file, &entry);
   PKS_ASSERT(decodes);
-  *walk = (extent_walk){
-    .plan = plan,
-    .file = file,
-    .next = entry.extents,
-    .left = entry.extent_count,
-    .listed = !entry.extents,
-  };
-  if (walk->listed) {
-    pks__tree_cursor_init(
-      &walk->list, pks__delivery_pages_source(plan->needs->pages), PKS__TREE_LIST, sizeof(pks__layout_extent),
-      &entry.list
-    );
-  }
+  *walk = (extent_walk){.plan = plan, .file = file};
+  pks__extent_cursor_init(&walk->extents, pks__delivery_pages_source(plan->needs->pages), &entry);
 }
 
 static pks_status next_extent(extent_walk *walk, pks_error *error) {
-  bool more = walk->left > 0;
-  pks_status status = PKS_OK;
-  if (more && walk->listed) {
-    status = pks__tree_cursor_next(&walk->list, &more, error);
-    if (!status && more) { memcpy(&walk->extent, walk->list.value, sizeof walk->extent); }
-  } else if (more) {
-    walk->extent = *walk->next++;
-  }
+  bool more;
+  pks_status status = pks__extent_cursor_next(&walk->extents, &walk->extent, &more, error);
   if (status) { return status; }
-  walk->left -= more;
   uint64_t length = more ? pks__get64(walk->extent.length) : 0;
   walk->begin = walk->end;
   bool fits = length > 0 && length <= walk->file->size - walk->begin;
@@ -141,7 +118,7 @@ static pks_status visit_file(
     if (!status) { status = find_segment(&walk, &segment, error); }
     if (!status) { status = visit(&walk, segment, i, error); }
   }
-  pks__tree_cursor_free(&walk.list);
+  pks__extent_cursor_free(&walk.extents);
   return status;
 }
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-enum { SMALL_SEGMENT = 128 * 1024 };  ///< bytes of frames up to which a metadata segment is fetched at once
-
 typedef struct page_place {
   uint32_t segment, frame;
 } page_place;
@@ -114,7 +112,7 @@ static pks_status list_pages(
   if (status || table->frame_count == 0) { return status; }
   pks__tabled_frame first = pks__frame_table_at(table, 0), last = pks__frame_table_at(table, table->frame_count - 1);
   uint64_t spread = last.offset + last.stored_length - first.offset;
-  segment_at(site, segment)->is_small = stored <= SMALL_SEGMENT && spread <= 2 * SMALL_SEGMENT;
+  segment_at(site, segment)->is_small = pks__site_segment_is_small(stored, spread);
   return PKS_OK;
 }
 

@@ -38,6 +38,12 @@ typedef struct pks__delivery_site {
   uint64_t given_bytes;       ///< of tables
 } pks__delivery_site;
 
+/// Whether a metadata segment is small: `stored` bytes are in its frames, which spread over so many of its file.
+static inline bool pks__site_segment_is_small(uint64_t stored, uint64_t spread) {
+  enum { SMALL = 128 * 1024 };
+  return stored <= SMALL && spread <= 2 * SMALL;
+}
+
 void pks__delivery_site_init(pks__delivery_site *site, pks__delivery_context *context, pks__delivery_wants *wants);
 
 /// Lists the segments that the manifest names.

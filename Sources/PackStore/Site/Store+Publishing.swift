@@ -42,6 +42,17 @@ extension Snapshot {
     return segments
   }
 
+  /// What a device without anything fetches of a kept version, in bytes, besides its manifest and the frame tables of
+  /// its segments: frames and pages. It fetches neither twice.
+  ///
+  /// - Throws: `notFound`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  package func downloadByteCount(of version: PackVersion) throws -> UInt64 {
+    let scope = try scope(version.pack)
+    var byteCount: UInt64 = 0
+    try check { error in pks_snapshot_measure_download(&byteCount, pointer, scope, version.number, error) }
+    return byteCount
+  }
+
   /// Hands out the frame table of a segment, piece by piece. All of the segment is read and checked.
   ///
   /// - Parameter write: what it throws ends the walk.

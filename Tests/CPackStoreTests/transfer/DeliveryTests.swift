@@ -56,14 +56,19 @@ extension Core {
       #expect(try Store(disk).pull(site) == nil, "it is there")
     }
 
-    /// Everything that a folder may hold, map assets and several sizes of frames among it.
-    @Test(arguments: [0, 65_536, 1 << 20] as [UInt32]) func everyKindOfAsset(frameSize: UInt32) throws {
+    /// Everything that a folder may hold; what is to be mapped is `noise/*` and `zeros`.
+    static func everyKind() -> Folder {
       var random = Random(3), folder = Folder.sample(seed: 2)
       folder["noise/large"] = .file(random.bytes(300_000))
       folder["text/large"] = .file(random.text(400_000))
       folder["zeros"] = .file([UInt8](repeating: 0, count: 200_000))
       folder["again"] = folder["noise/large"]
       for index in 0..<40 { folder["many/\(index)"] = .file(random.text(random.below(900))) }
+      return folder
+    }
+
+    @Test(arguments: [0, 65_536, 1 << 20] as [UInt32]) func everyKindOfAsset(frameSize: UInt32) throws {
+      let folder = Self.everyKind()
       let site = try Site(Self.published([folder], map: ["noise/*", "zeros"], frameSize: frameSize))
       let disk = try Self.empty()
       try Store(disk).pull(site)

@@ -1,0 +1,242 @@
+/// What a device without anything fetches for a version, besides the manifest and the frame tables.
+///
+/// That is what `pks_delivery` wants when the store is empty. A chunk may lie in several frames: map assets are stored whole
+/// even where the store has their content elsewhere. A client takes it from where the first asset has it, in the order of
+/// paths, and fetches a map asset whole if it lacks nearly all of it; and so does this.
+///
+/// Marks of data segments: of rows, that the chunk was met before, for which one of its copies stands, always the same;
+/// of frames, that the client fetches it. Memory: two bits a chunk of the segments that have some of the version's.
+#include "catalog/catalog.h"
+#include "store/chunk_lookup.h"
+#include "transfer/delivery_needs.h"
+#include "transfer/download_pages.h"
+#include "transfer/site_version.h"
+
+typedef struct download {
+  pks_snapshot *snapshot;
+  pks__site_version version;
+  pks__segment_marks marks;
+  pks__download_pages pages;
+  uint64_t frame_bytes;
+  bool has_content;  ///< an asset has bytes: the layout is needed
+} download;
+
+// MARK: - Frames
+
+/// Walks the frames in which an asset lies.
+typedef struct frame_walk {
+  download *download;
+  const pks__catalog_entry *entry;
+  pks__extent_cursor extents;
+  pks__segment_id segment;  ///< of the present extent
+  uint32_t index;           ///< of the present frame
+  pks__frame frame;
+  uint32_t frame_left;   ///< raw bytes of the frame that are the asset's, and were not walked yet
+  uint64_t extent_left;  ///< of the extent, beyond the frame
+} frame_walk;
+
+static pks_status corrupt_asset(const pks__catalog_entry *entry, const char *text, pks_error *error) {
+  return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
+}
+
+/// Goes to frame `index` of the present segment, of which the first `skip` bytes are not the asset's.
+static pks_status enter_frame(frame_walk *walk, uint32_t index, uint32_t skip, pks_error *error) {
+  pks__marked_segment *marked;
+  pks_status status = pks__segment_marks_get(&walk->download->marks, &walk->segment, &marked, error);
+  if (status) { return status; }
+  bool fits = index < marked->segment->frame_count && marked->segment->kind == PKS__SEGMENT_DATA;
+  if (fits) { status = pks__segment_frame(marked->segment, index, &walk->frame, error); }
+  if (status) { return status; }
+  if (!fits || skip >= walk->frame.ref.raw_length) {
+    return corrupt_asset(walk->entry, "the layout does not lead to frames", error);
+  }
+  walk->index = index;
+  walk->frame_left = (uint32_t)pks__min64(walk->frame.ref.raw_length - skip, walk->extent_left);
+  walk->extent_left -= walk->frame_left;
+  return PKS_OK;
+}
+
+static pks_status next_frame(frame_walk *walk, pks_error *error) {
+  if (walk->extent_left > 0) { return enter_frame(walk, walk->index + 1, 0, error); }
+  pks__layout_extent extent;
+  bool more;
+  pks_status status = pks__extent_cursor_next(&walk->extents, &extent, &more, error);
+  if (status) { return status; }
+  if (!more) { return corrupt_asset(walk->entry, "the layout does not lead to all of the asset", error); }
+  walk->segment = extent.segment;
+  walk->extent_left = pks__get64(extent.length);
+  return enter_frame(walk, pks__get32(extent.frame), pks__get32(extent.skip), error);
+}
+
+/// Goes to the frame in which the next chunk lies, and beyond that chunk.
+static pks_status pass_chunk(frame_walk *walk, const pks__catalog_chunk *chunk, pks_error *error) {
+  uint32_t length = pks__get32(chunk->length);
+  pks_status status = PKS_OK;
+  while (!status && walk->frame_left == 0) { status = next_frame(walk, error); }
+  if (status) { return status; }
+  if (length == 0 || length > walk->frame_left) {
+    return corrupt_asset(walk->entry, "a chunk of the asset does not lie in one piece", error);
+  }
+  walk->frame_left -= length;
+  return PKS_OK;
+}
+
+/// Whether no asset before has the chunk. One of which all copies are damaged counts wherever it lies.
+static pks_status is_first(download *download, const pks__id *id, bool *first, pks_error *error) {
+  pks__chunk_ref ref;
+  bool found;
+  *first = true;
+  pks_status status = pks__snapshot_find_chunk(download->snapshot, id, PKS__SEGMENT_DATA, &ref, &found, error);
+  if (status || !found) { return status; }
+  pks__marked_segment *marked;
+  status = pks__segment_marks_get(&download->marks, &ref.segment->id, &marked, error);
+  if (!status) { *first = pks__mark(marked->rows, ref.row); }
+  return status;
+}
+
+static pks_status count_frame(frame_walk *walk, pks_error *error) {
+  pks__marked_segment *marked;
+  pks_status status = pks__segment_marks_get(&walk->download->marks, &walk->segment, &marked, error);
+  if (status) { return status; }
+  if (pks__mark(marked->frames, walk->index)) { walk->download->frame_bytes += walk->frame.ref.stored_length; }
+  return PKS_OK;
+}
+
+/// Counts the frames with chunks that no asset before has, and says how many bytes those chunks have.
+static pks_status count_new_chunks(frame_walk *walk, pks__chunk_cursor *chunks, uint64_t *new_bytes, pks_error *error) {
+  *new_bytes = 0;
+  while (true) {
+    pks__catalog_chunk chunk;
+    bool more, first = false;
+    pks_status status = pks__chunk_cursor_next(chunks, &chunk, &more, error);
+    if (status || !more) { return status; }
+    status = pass_chunk(walk, &chunk, error);
+    if (!status) { status = is_first(walk->download, &chunk.id, &first, error); }
+    if (!status && first) { status = count_frame(walk, error); }
+    if (status) { return status; }
+    if (first) { *new_bytes += pks__get32(chunk.length); }
+  }
+}
+
+/// Counts all frames of an asset.
+static pks_status count_whole(frame_walk *walk, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint64_t left = walk->entry->size; !status && left > 0;) {
+    status = next_frame(walk, error);
+    if (!status) { status = count_frame(walk, error); }
+    left -= pks__min64(walk->frame_left, left);
+  }
+  return status;
+}
+
+static pks_status count_asset(
+  download *download, const pks__catalog_entry *entry, const pks__layout_entry *place, pks_error *error
+) {
+  pks__page_source source = pks__snapshot_pages(download->snapshot);
+  frame_walk walk = {.download = download, .entry = entry};
+  pks__chunk_cursor chunks;
+  uint64_t new_bytes;
+  pks__extent_cursor_init(&walk.extents, source, place);
+  pks__chunk_cursor_init(&chunks, source, entry);
+  pks_status status = count_new_chunks(&walk, &chunks, &new_bytes, error);
+  pks__extent_cursor_free(&walk.extents);
+  pks__chunk_cursor_free(&chunks);
+  if (status || new_bytes == 0) { return status; }
+  if (!place->extents) { return pks__download_pages_need_list(&download->pages, &place->list.root, error); }
+  if (!place->mapped || !pks__is_nearly_new(new_bytes, entry->size)) { return PKS_OK; }
+  walk = (frame_walk){.download = download, .entry = entry};
+  pks__extent_cursor_init(&walk.extents, source, place);
+  return count_whole(&walk, error);
+}
+
+// MARK: - Catalog and layout
+
+/// The catalog beside the layout, which has an entry for each of its assets that has bytes.
+typedef struct version_walk {
+  download *download;
+  pks__tree_cursor entries, places;
+} version_walk;
+
+static pks_status count_entry(version_walk *walk, pks_error *error) {
+  pks__catalog_entry entry;
+  pks_status status = pks__catalog_entry_read(&walk->entries, &entry, error);
+  if (status || entry.kind != PKS__RECORD_FILE || entry.size == 0) { return status; }
+  bool more;
+  walk->download->has_content = true;
+  status = pks__tree_cursor_next(&walk->places, &more, error);
+  if (status) { return status; }
+  size_t length = 0;
+  const char *path = more ? pks__tree_cursor_key(&walk->places, &length) : NULL;
+  if (!path || pks__compare_bytes(path, length, entry.path, entry.path_length) != 0) {
+    return corrupt_asset(&entry, "the layout does not have the asset", error);
+  }
+  pks__layout_entry place;
+  if (!pks__layout_entry_decode(walk->places.value, walk->places.value_length, &place)) {
+    return corrupt_asset(&entry, "bad layout entry", error);
+  }
+  return count_asset(walk->download, &entry, &place, error);
+}
+
+static pks_status count_frames(download *download, const pks__tree *catalog, pks_error *error) {
+  pks__page_source source = pks__snapshot_pages(download->snapshot);
+  version_walk walk = {.download = download};
+  pks__tree_cursor_init(&walk.entries, source, PKS__TREE_MAP, 0, catalog);
+  pks__tree_cursor_init(&walk.places, source, PKS__TREE_MAP, 0, &download->version.layout.map);
+  bool more;
+  pks_status status = pks__tree_cursor_next(&walk.entries, &more, error);
+  while (!status && more) {
+    status = count_entry(&walk, error);
+    if (!status) { status = pks__tree_cursor_next(&walk.entries, &more, error); }
+  }
+  pks__tree_cursor_free(&walk.entries);
+  pks__tree_cursor_free(&walk.places);
+  return status;
+}
+
+/// Fetches a tree of pages as a client does.
+static pks_status fetch_tree(download *download, const pks__tree *tree, pks__page_role role, pks_error *error) {
+  pks_status status = pks__download_pages_need(&download->pages, &tree->root, role, tree->height, error);
+  return status ? status : pks__download_pages_fetch(&download->pages, error);
+}
+
+static pks_status fetch_roots(download *download, pks_error *error) {
+  const pks__version *version = download->version.version;
+  const pks__id *roots[] = {&version->catalog, &version->layout, &download->version.layout.attributes};
+  pks_status status = PKS_OK;
+  for (size_t i = 0; !status && i < PKS_COUNT_OF(roots); i++) {
+    if (pks__id_is_zero(roots[i])) { continue; }
+    status = pks__download_pages_need(&download->pages, roots[i], PKS__ROLE_ROOT, 0, error);
+  }
+  return status ? status : pks__download_pages_fetch(&download->pages, error);
+}
+
+/// In the order in which a client goes on: what it has decides what it fetches.
+static pks_status measure(download *download, pks_error *error) {
+  pks__catalog_info info;
+  pks__tree catalog;
+  pks__page_source source = pks__snapshot_pages(download->snapshot);
+  pks_status status = pks__download_pages_list(&download->pages, &download->version.segments, error);
+  if (!status) { status = fetch_roots(download, error); }
+  if (!status) { status = pks__catalog_read_root(source, &download->version.version->catalog, &info, &catalog, error); }
+  if (!status) { status = fetch_tree(download, &catalog, PKS__ROLE_CATALOG, error); }
+  if (!status) { status = count_frames(download, &catalog, error); }
+  if (status || !download->has_content) { return status; }
+  return fetch_tree(download, &download->version.layout.map, PKS__ROLE_LAYOUT, error);
+}
+
+pks_status pks_snapshot_measure_download(
+  uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *error
+) {
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (status) { return status; }
+  download download = {.snapshot = pks__snapshot_mutable(snapshot)};
+  pks__segment_marks_init(&download.marks, snapshot->store);
+  pks__download_pages_init(&download.pages, download.snapshot, &download.marks);
+  status = pks__site_version_open(&download.version, download.snapshot, pack, version, error);
+  if (!status) { status = measure(&download, error); }
+  pks__site_version_close(&download.version);
+  pks__download_pages_free(&download.pages);
+  pks__segment_marks_free(&download.marks);
+  if (!status) { *bytes = download.frame_bytes + download.pages.bytes; }
+  return status;
+}
