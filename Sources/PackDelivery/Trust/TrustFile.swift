@@ -29,10 +29,6 @@ package struct TrustFile: Sendable {
     return book
   }
 
-  private static func isRefusal(_ error: PackStoreError) -> Bool {
-    [.permissionDenied, .notPermitted, .readOnlyFileSystem].contains(error.systemError)
-  }
-
   private func refusal(_ code: DeliveryError.Code, _ reason: String) -> DeliveryError {
     var error = DeliveryError(code, reason, at: store.appending(Self.name).string)
     error.specificRemedy = "remove the file; at each place the next contact then counts as the first"
@@ -43,16 +39,9 @@ package struct TrustFile: Sendable {
   ///
   /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
   package func update<Result>(waits: Bool = true, _ body: (inout TrustBook) throws -> Result) throws -> Result {
-    let lock: FileLock
-    do {
-      lock = try FileLock(
-        FilePlace(Self.lockName, in: store), waits: waits,
-        reason: "another process is changing what the store '\(store)' trusts")
-    } catch let error as PackStoreError where Self.isRefusal(error) {
-      // As any other writer of the store would have it.
-      throw PackStoreError(
-        .readOnly, "the directory of the store may not be written", file: store.string, systemError: error.systemError)
-    }
+    let lock = try FileLock(
+      lockOfStore: store, Self.lockName, waits: waits,
+      reason: "another process is changing what the store '\(store)' trusts")
     defer { withExtendedLifetime(lock) {} }
     let old = try read()
     var new = old

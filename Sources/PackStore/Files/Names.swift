@@ -18,6 +18,13 @@ package func isFolder(_ path: FilePath) -> Bool {
   return path.withPlatformString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
+/// What tells a folder from others of its file system, wherever it is moved.
+package func inode(ofFolder path: FilePath) throws -> UInt64 {
+  var status = stat()
+  try systemCall("cannot read", path.string) { path.withPlatformString { stat($0, &status) } }
+  return UInt64(status.st_ino)
+}
+
 /// Moves a file to its final name in the same folder or another, in place of what is there.
 package func renameFile(_ from: FilePlace, to place: FilePlace) throws {
   try from.withParent { fromFolder, fromName in

@@ -6,7 +6,7 @@ import PackStore
 /// What every target does with its bytes. Whatever they are, nothing may trap.
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
-  "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust,
+  "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF,
 ]
@@ -123,6 +123,11 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 @Sendable private func decodeTrust(_ bytes: [UInt8]) {
   guard let book = TrustBook(text: text(bytes)) else { return }
   precondition(TrustBook(text: book.text) == book)
+}
+
+@Sendable private func decodeDevice(_ bytes: [UInt8]) {
+  guard let record = DeviceRecord(text: text(bytes)) else { return }
+  precondition(record.text.utf8.elementsEqual(bytes) && DeviceID(hex: record.device.description) == record.device)
 }
 
 /// A list of retired files, and what becomes of it by any clock.
@@ -275,6 +280,7 @@ private let seeds: [String: [[UInt8]]] = {
   ]
   let trust =
     "packstore trust 0.4\nplace \(key.publicKey) \(key.publicKey) default 7 5 \(digest.hex) 1 https://a/%25\n"
+  let device = DeviceRecord(device: .random(), place: DevicePlace(machineID: "0", inode: .max))
   let jsons = [
     "0{\"a\":[1,-2.5e+3,true,false,null],\"\\ud83d\\ude00\":\"\\u0041\\n\\/\"}", "1\u{feff}// a\n[1, // b\r2]//",
     "0{\"a\":1,\"a\":2}", "0" + String(repeating: "[", count: 70), "0\"\u{7f}é😀\"", "0[1,]", "0\"\\ud800\"",
@@ -314,6 +320,6 @@ private let seeds: [String: [[UInt8]]] = {
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
     "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],
-    "trust": [Array(trust.utf8)],
+    "trust": [Array(trust.utf8)], "device": [Array(device.text.utf8)],
   ]
 }()
