@@ -22,9 +22,11 @@ struct InstallObserver {
 }
 
 /// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
+///
+/// - Parameter entries: what is selected of the folder; nil: all of it.
 func withRequest<Result>(
-  _ folder: FilePath, _ pack: PackID, _ options: Store.InstallOptions, _ observer: inout InstallObserver,
-  _ body: (UnsafePointer<pks_add_request>) -> Result
+  _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
+  _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_add_request>) -> Result
 ) -> Result {
   var request = pks_add_request()
   request.version = options.version ?? 0
@@ -63,11 +65,26 @@ func withRequest<Result>(
             request.map_glob_count = UInt32(clamping: globs.count)
             request.attributes = attributes.baseAddress.map(UnsafeRawPointer.init)
             request.attribute_byte_count = attributes.count
-            return body(&request)
+            guard let entries else { return body(&request) }
+            return withEntries(entries) { entries in
+              request.entries = entries.baseAddress
+              request.entry_count = UInt32(clamping: entries.count)
+              return body(&request)
+            }
           }
         }
       }
     }
+  }
+}
+
+/// Lends the core's form of what is selected.
+private func withEntries<Result>(
+  _ entries: [Store.Selection.Entry], _ body: (UnsafeBufferPointer<pks_add_entry>) -> Result
+) -> Result {
+  withCStrings(entries.flatMap { [$0.path, $0.source] }) { texts in
+    let core = entries.indices.map { pks_add_entry(path: texts[2 * $0], source: texts[2 * $0 + 1]) }
+    return core.withUnsafeBufferPointer { body($0) }
   }
 }
 

@@ -25,6 +25,24 @@ extension Store {
     }
   }
 
+  /// Installs what is selected of a folder as the next version of a pack, as if it lay in a folder of its own.
+  ///
+  /// - Parameters:
+  ///   - selection: what to install of which folder, under which paths.
+  ///   - pack: the pack that gets the version; it need not exist yet.
+  ///   - options: compression, layout, links, mapped files.
+  ///   - durability: whether the commit survives a loss of power.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  @discardableResult
+  public func install(
+    _ selection: Selection, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
+    progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.install(selection, as: pack, options: options, progress: progress)
+    }
+  }
+
   /// Makes a version of another store, or of this one, the pack's current version here.
   ///
   /// - Parameters:

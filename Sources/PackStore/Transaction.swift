@@ -29,12 +29,37 @@ public struct Transaction: ~Copyable {
     folder: FilePath, as pack: PackID, options: Store.InstallOptions = .init(),
     progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
+    try install(folder, nil, pack, options, progress)
+  }
+
+  /// Stages what is selected of a folder as the next version of a pack. It is stored as if it lay in a folder of its own.
+  ///
+  /// - Parameters:
+  ///   - selection: what to install of which folder, under which paths.
+  ///   - pack: the pack that gets the version; it need not exist yet.
+  ///   - options: compression, layout, links, mapped files. Patterns of mapped files mean paths in the pack.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: what ``install(folder:as:options:progress:)`` throws; `invalidArgument` also when nothing is selected, and for
+  ///   paths that are not valid, that come twice, or that lie below a file; `wrongKind` also for what is neither a file, a
+  ///   folder nor a link.
+  @discardableResult
+  public mutating func install(
+    _ selection: Store.Selection, as pack: PackID, options: Store.InstallOptions = .init(),
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
+    try install(selection.folder, selection.coreEntries(), pack, options, progress)
+  }
+
+  private func install(
+    _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
+    _ progress: ((Store.InstallProgress) -> Void)?
+  ) throws -> Store.InstallResult {
     try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(folder, pack, options, &observer) { pks_txn_add_folder(&result, pointer, $0, error) }
+        withRequest(folder, entries, pack, options, &observer) { pks_txn_add_folder(&result, pointer, $0, error) }
       }
     } catch {
       throw explain(observer.explain(error), of: pack)

@@ -236,6 +236,9 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
   if (!status && (!request->folder || !*request->folder)) {
     status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
   }
+  if (!status && (request->entries != NULL) != (request->entry_count > 0)) {
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no entry is selected", request->pack, PKS_NO_OFFSET);
+  }
   return status;
 }
 

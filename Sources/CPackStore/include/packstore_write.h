@@ -72,11 +72,22 @@ typedef enum pks_notice {
   PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
 } pks_notice;
 
+/// Something of a folder to add under a path of its own.
+typedef struct pks_add_entry {
+  const char *path;    ///< in the pack
+  const char *source;  ///< below the folder: a file, a link, or a folder, of which nothing is looked at
+} pks_add_entry;
+
 /// What to add. Zero-initialise, then set `pack` and `folder`; all else may stay so.
 typedef struct pks_add_request {
   /// Name: 1 to 128 bytes of letters, digits, `-`, `_`, `.`; not beginning with `-` or `.`
   const char *PKS_NULLABLE pack;
   const char *PKS_NULLABLE folder;  ///< the source folder
+  /// Exactly what is added of the folder, which is not walked then: at least one entry, in bytewise order of their paths,
+  /// each once. Nothing lies below a file or a link; a folder below which something lies is not stored as an empty one.
+  /// Notices and errors about a source name the source. NULL: all that the folder holds
+  const pks_add_entry *PKS_NULLABLE entries;
+  uint32_t entry_count;
   /// 0: one more than the highest that the pack ever had, or 1. Else a higher one, up to 2^53 - 1; or that of the current
   /// version, if the content is the same
   uint64_t version;
@@ -138,11 +149,11 @@ typedef struct pks_add_result {
   uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
 } pks_add_result;
 
-/// Stages a folder as the next version of a pack: chunk, hash, deduplicate, compress, write. Private memory stays
-/// bounded whatever the folder holds. The result is a function of the folder, the store and libzstd's version alone;
-/// `result` may be NULL. On an error the transaction stays as it was before the call. Errors: INVALID_ARGUMENT,
-/// NOT_FOUND (no such folder), OTHER_ORIGIN (the pack is not local), WRONG_KIND, REFUSED, SOURCE_CHANGED, CANCELLED,
-/// EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// Stages a folder, or what is selected of it, as the next version of a pack: chunk, hash, deduplicate, compress, write.
+/// Private memory stays bounded whatever the folder holds. The result is a function of what is added, the store and
+/// libzstd's version alone; `result` may be NULL. On an error the transaction stays as it was before the call. Errors:
+/// INVALID_ARGUMENT, NOT_FOUND (no such folder), OTHER_ORIGIN (the pack is not local), WRONG_KIND (the folder, or what is
+/// selected), REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_txn_add_folder(
   pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_add_request *request, pks_error *PKS_NULLABLE error
 );

@@ -6,7 +6,8 @@
 #include "codec/checksum.h"
 #include "format/glob.h"
 #include "format/hash_map.h"
-#include "ingest/link_scope.h"
+#include "ingest/selection_scan.h"
+#include "ingest/source_probe.h"
 
 /// A name in a folder that is being listed.
 typedef struct listed {
@@ -29,24 +30,23 @@ typedef struct level {
 
 typedef struct scan {
   pks__folder_scan *source;
-  const pks_add_request *request;
+  pks__source_probe *probe;
   const pks_vfs_info *own;
   pks__scratch names, entries, levels;
   char path[PKS__PATH_MAX + 3];  ///< room for "/."
   size_t path_length;
-  bool refused;
-  uint64_t seen;  ///< for progress
   pks_status status;
   pks_error *error;
 } scan;
 
 static void notice(scan *scan, pks_notice kind, int system_error) {
-  bool is_warning =
-    kind == PKS_NOTICE_SKIPPED || kind == PKS_NOTICE_OWN_STORE || (kind == PKS_NOTICE_TWIN && !scan->request->portable);
-  scan->refused = scan->refused || !is_warning;
-  if (scan->request->notice) {
-    scan->request->notice(scan->request->context, kind, scan->path, scan->path_length, system_error);
-  }
+  pks__source_probe_notice(scan->probe, kind, scan->path, scan->path_length, system_error);
+}
+
+/// Where the present path is.
+static pks__source_place place_of(const scan *scan) {
+  return (pks__source_place
+  ){.folder = scan->source->root, .name = scan->path, .path = scan->path, .path_length = scan->path_length};
 }
 
 // MARK: - Listing one folder
@@ -79,43 +79,15 @@ static bool visit_name(void *context, const char *name, size_t length, pks_vfs_k
   return scan->status == PKS_OK;
 }
 
-/// Follows the link at the present path to what it stands for. False when it is to be left out.
-static bool follow_link(scan *scan, pks_vfs_info *info) {
-  const pks__folder_scan *source = scan->source;
-  bool leads_out = false;
-  int failure = 0;
-  if (!scan->request->unsafe_links) {
-    failure = pks__link_leads_out(source->vfs, source->root, scan->path, &leads_out);
-  }
-  if (!failure && leads_out) {
-    notice(scan, PKS_NOTICE_LINK_OUT, 0);
-    return false;
-  }
-  if (!failure) { failure = pks__vfs_info(source->vfs, source->root, scan->path, true, info); }
-  bool is_endless = failure == ENOENT || failure == ELOOP;
-  if (failure) { notice(scan, is_endless ? PKS_NOTICE_LINK_LOOP : PKS_NOTICE_UNREADABLE, failure); }
-  return !failure;
-}
-
 /// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
 static bool examine(scan *scan, listed *entry) {
-  const pks__folder_scan *source = scan->source;
+  pks__source_place place = place_of(scan);
   pks_vfs_info info;
-  int failure = pks__vfs_info(source->vfs, source->root, scan->path, false, &info);
-  if (failure) {
-    notice(scan, PKS_NOTICE_UNREADABLE, failure);
-    return false;
-  }
-  if (info.kind == PKS_VFS_KIND_LINK && scan->request->links == PKS_LINKS_FOLLOW && !follow_link(scan, &info)) {
-    return false;
-  }
+  bool followed;
+  if (!pks__source_probe_examine(scan->probe, &place, &info, &followed)) { return false; }
   bool is_own = info.kind == PKS_VFS_KIND_FOLDER && info.device == scan->own->device && info.inode == scan->own->inode;
   if (info.kind == PKS_VFS_KIND_OTHER || is_own) {
     notice(scan, is_own ? PKS_NOTICE_OWN_STORE : PKS_NOTICE_SKIPPED, 0);
-    return false;
-  }
-  if (info.kind == PKS_VFS_KIND_LINK && scan->request->links == PKS_LINKS_REFUSE) {
-    notice(scan, PKS_NOTICE_LINK_REFUSED, 0);
     return false;
   }
   entry->kind = (uint8_t)info.kind;
@@ -242,25 +214,11 @@ static pks_status enter_folder(scan *scan) {
 // MARK: - Items
 
 /// Adds an item for the present path.
-static pks_status add_item(scan *scan, const listed *entry, pks__record_kind kind) {
-  pks__folder_scan *source = scan->source;
-  pks__item item = {
-    .size = kind == PKS__RECORD_FILE ? entry->size : 0,
-    .path_length = (uint32_t)scan->path_length,
-    .kind = (uint8_t)kind,
-    .executable = kind == PKS__RECORD_FILE && entry->executable,
-  };
-  char target[PKS__LINK_TARGET_MAX + 1];
-  if (kind == PKS__RECORD_LINK) {
-    size_t length = 0;
-    int failure = pks__vfs_read_link(source->vfs, source->root, scan->path, target, sizeof target, &length);
-    if (failure || length == 0 || length > PKS__LINK_TARGET_MAX) {
-      notice(scan, PKS_NOTICE_UNREADABLE, failure);
-      return PKS_OK;
-    }
-    item.size = length;
-  }
-  return pks__entry_list_append(source->listing, &item, scan->path, target, scan->error);
+static pks_status add_item(scan *scan, const pks_vfs_info *info) {
+  pks__source_place place = place_of(scan);
+  return pks__source_probe_add(
+    scan->probe, &place, info, scan->source->listing, scan->path, scan->path_length, scan->error
+  );
 }
 
 /// Whether following links has led back to a folder that the walk is in.
@@ -273,7 +231,7 @@ static bool is_loop(const scan *scan, uint64_t device, uint64_t inode) {
 }
 
 static pks_status visit_folder(scan *scan) {
-  if (scan->request->links == PKS_LINKS_FOLLOW) {
+  if (scan->source->follows) {
     pks_vfs_info info;
     const pks_vfs *vfs = scan->source->vfs;
     int failure = pks__vfs_info(vfs, scan->source->root, scan->path, true, &info);
@@ -289,17 +247,6 @@ static pks_status visit_folder(scan *scan) {
   return enter_folder(scan);
 }
 
-static pks_status report_scan(scan *scan) {
-  const pks_add_request *request = scan->request;
-  if (scan->seen++ % 1000 != 0 || !request->progress) { return PKS_OK; }
-  pks_progress progress = {
-    .phase = PKS_PHASE_SCAN,
-    .files_done = scan->source->listing->file_count,
-    .bytes_done = scan->source->listing->byte_count};
-  if (request->progress(request->context, &progress)) { return PKS_OK; }
-  return pks__fail(scan->error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
-}
-
 /// Leaves the present folder. One in which nothing was found is an item itself.
 static pks_status leave_folder(scan *scan) {
   level here = *PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
@@ -308,7 +255,7 @@ static pks_status leave_folder(scan *scan) {
   scan->entries.length = here.entries_begin * sizeof(listed);
   pks_status status = PKS_OK;
   if (scan->path_length > 0 && pks__entry_list_count(scan->source->listing) == here.items_before) {
-    status = add_item(scan, NULL, PKS__RECORD_FOLDER);
+    status = add_item(scan, &(pks_vfs_info){.kind = PKS_VFS_KIND_FOLDER});
     // Its children would stand behind "name/", but its own path is "name": siblings such as "name.txt" lie between.
     if (!status) { pks__entry_list_settle_last(scan->source->listing); }
   }
@@ -322,7 +269,7 @@ static pks_status leave_folder(scan *scan) {
 static pks_status visit_entry(scan *scan, const listed *entry) {
   size_t before;
   if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { return PKS_OK; }
-  pks_status status = report_scan(scan);
+  pks_status status = pks__source_probe_report(scan->probe, scan->source->listing, scan->error);
   if (status) { return status; }
   if (entry->kind == PKS_VFS_KIND_FOLDER) {
     uint64_t depth = scan->levels.length;
@@ -330,14 +277,15 @@ static pks_status visit_entry(scan *scan, const listed *entry) {
     // The folder's own level pops the name when it ends.
     if (scan->levels.length > depth) { return status; }
   } else {
-    status = add_item(scan, entry, entry->kind == PKS_VFS_KIND_LINK ? PKS__RECORD_LINK : PKS__RECORD_FILE);
+    pks_vfs_info info = {.kind = (pks_vfs_kind)entry->kind, .executable = entry->executable, .size = entry->size};
+    status = add_item(scan, &info);
   }
   pop_name(scan, before);
   return status;
 }
 
-static pks_status walk(scan *scan) {
-  pks_status status = report_scan(scan);
+static pks_status walk_folders(scan *scan) {
+  pks_status status = pks__source_probe_report(scan->probe, scan->source->listing, scan->error);
   if (!status) { status = enter_folder(scan); }
   while (!status && scan->levels.length > 0) {
     level *here = PKS__SCRATCH_AT(&scan->levels, level, PKS__SCRATCH_COUNT(&scan->levels, level) - 1);
@@ -348,6 +296,19 @@ static pks_status walk(scan *scan) {
     listed entry = *PKS__SCRATCH_AT(&scan->entries, listed, here->next++);
     status = visit_entry(scan, &entry);
   }
+  return status;
+}
+
+/// Lists everything that is in the folder.
+static pks_status walk(
+  pks__folder_scan *source, pks__source_probe *probe, pks__scratch_folder *home, const pks_vfs_info *own,
+  pks_error *error
+) {
+  scan scan = {.source = source, .probe = probe, .own = own, .error = error};
+  pks__scratch *all[] = {&scan.names, &scan.entries, &scan.levels};
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
+  pks_status status = walk_folders(&scan);
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   return status;
 }
 
@@ -382,7 +343,13 @@ pks_status pks__folder_scan_scan(
   const pks_vfs_info *own, pks_error *error
 ) {
   bool follows = request->links == PKS_LINKS_FOLLOW;
-  pks__folder_scan source = {.vfs = home->vfs, .root = PKS_VFS_NO_FILE, .follows = follows, .listing = listing};
+  pks__folder_scan source = {
+    .vfs = home->vfs,
+    .root = PKS_VFS_NO_FILE,
+    .follows = follows,
+    .selects = request->entries != NULL,
+    .listing = listing,
+  };
   pks_status status = open_root(&source, request->folder, error);
   if (status) { return status; }
   pks_vfs_info root = {0};
@@ -395,12 +362,9 @@ pks_status pks__folder_scan_scan(
     pks__folder_scan_close(&source);
     return status;
   }
-  scan scan = {.source = &source, .request = request, .own = own, .error = error};
-  pks__scratch *all[] = {&scan.names, &scan.entries, &scan.levels};
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
-  status = walk(&scan);
-  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
-  if (!status && scan.refused) {
+  pks__source_probe probe = {.vfs = source.vfs, .root = source.root, .request = request};
+  status = source.selects ? pks__selection_scan(&probe, listing, home, error) : walk(&source, &probe, home, own, error);
+  if (!status && probe.refused) {
     status = pks__fail(error, PKS_REFUSED, "the folder holds what cannot be stored", request->folder, PKS_NO_OFFSET);
   }
   if (status) {
@@ -418,12 +382,23 @@ void pks__folder_scan_close(pks__folder_scan *source) {
   *source = (pks__folder_scan){0};
 }
 
+// MARK: - Reading
+
+/// Where an item comes from, below the folder.
+static const char *source_path(const pks__folder_scan *source, const pks__item *item, size_t *length) {
+  if (source->selects) { return pks__selection_source(source->listing, item, length); }
+  *length = item->path_length;
+  return pks__entry_list_path(source->listing, item);
+}
+
 pks_status pks__folder_scan_open(
   const pks__folder_scan *source, const pks__item *item, pks_vfs_file *out, pks_error *error
 ) {
   char path[PKS__PATH_MAX + 1];
-  memcpy(path, pks__entry_list_path(source->listing, item), item->path_length);
-  path[item->path_length] = 0;
+  size_t length;
+  const char *bytes = source_path(source, item, &length);
+  memcpy(path, bytes, length);
+  path[length] = 0;
   pks_vfs_open_mode mode = source->follows ? PKS_VFS_OPEN_READ_FOLLOW : PKS_VFS_OPEN_READ;
   int failure = pks__vfs_open(source->vfs, source->root, path, mode, out);
   bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
@@ -434,10 +409,9 @@ pks_status pks__folder_scan_open(
 }
 
 pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error) {
-  return pks__fail_at_path(
-    error, PKS_SOURCE_CHANGED, "the file changed while it was read", pks__entry_list_path(source->listing, item),
-    item->path_length
-  );
+  size_t length;
+  const char *path = source_path(source, item, &length);
+  return pks__fail_at_path(error, PKS_SOURCE_CHANGED, "the file changed while it was read", path, length);
 }
 
 pks_status pks__folder_scan_failed(
@@ -445,8 +419,10 @@ pks_status pks__folder_scan_failed(
 ) {
   pks_status status = pks__fail_system(error, failure, "cannot read", NULL);
   if (error) {
-    size_t length = pks__min_size(item->path_length, sizeof error->file - 1);
-    memcpy(error->file, pks__entry_list_path(source->listing, item), length);
+    size_t length;
+    const char *path = source_path(source, item, &length);
+    length = pks__min_size(length, sizeof error->file - 1);
+    memcpy(error->file, path, length);
     error->file[length] = 0;
   }
   return status;
@@ -471,10 +447,9 @@ void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pk
     if (pks__folder_scan_open(source, item, &file, &failure) == PKS_OK) {
       pks__vfs_close(source->vfs, file);
     } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
-      request->notice(
-        request->context, PKS_NOTICE_UNREADABLE, pks__entry_list_path(source->listing, item), item->path_length,
-        failure.system_error
-      );
+      size_t length;
+      const char *path = source_path(source, item, &length);
+      request->notice(request->context, PKS_NOTICE_UNREADABLE, path, length, failure.system_error);
     }
   }
 }

@@ -1,4 +1,5 @@
-/// The folder that is being added: a listing of everything in it, in bytewise order of paths.
+/// The folder that is being added: a listing of everything in it, or of what was selected (`selection_scan.h`), in bytewise
+/// order of paths.
 ///
 /// The scan reads names and sizes, no content. All that cannot be stored is reported, not just the first, before a byte
 /// is read.
@@ -12,6 +13,7 @@ typedef struct pks__folder_scan {
   const pks_vfs *vfs;
   pks_vfs_file root;
   bool follows;              ///< links were followed
+  bool selects;              ///< items have other paths below the folder than in the pack
   pks__entry_list *listing;  ///< what is in it
 } pks__folder_scan;
 

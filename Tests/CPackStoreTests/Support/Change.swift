@@ -78,6 +78,17 @@ struct Change: CustomTestStringConvertible, Sendable {
       }
     })
 
+  /// What is selected of a folder, under other paths.
+  static let selection = Change(
+    name: "selection", prepare: install,
+    perform: { disk in
+      let entries = [
+        ("folder/noise", "moved"), ("folder/tool", "tool"), ("large", "large"), ("link", "link"), ("void", "void"),
+        ("void/small", "a/deep/er/small"),
+      ]
+      try Store(disk).commit { try $0.select("p", "/two", entries, map: ["tool"]) }
+    })
+
   static let remove = Change(
     name: "remove", prepare: install, perform: { disk in try Store(disk).commit { try $0.remove("p") } })
 
@@ -305,7 +316,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
 
   static let all = [
-    create, createAgain, firstAdd, secondVersion, severalPacks, remove, priority, collection, afterDeath,
+    create, createAgain, firstAdd, secondVersion, severalPacks, selection, remove, priority, collection, afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
     deliveryByDelta, adoption, adoptionBesideAtomic,

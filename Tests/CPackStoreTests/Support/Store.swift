@@ -100,6 +100,24 @@ final class Transaction {
 
   deinit { abort() }
 
+  /// Adds what is selected of a folder.
+  @discardableResult
+  func select(
+    _ pack: String, _ folder: String, _ entries: [(path: String, source: String)], map: [String] = [],
+    adjust: (inout pks_add_request) -> Void = { _ in }
+  ) throws -> pks_add_result {
+    let texts = entries.flatMap { [strdup($0.path), strdup($0.source)] }
+    defer { for text in texts { free(text) } }
+    let core = entries.indices.map { pks_add_entry(path: texts[2 * $0]!, source: texts[2 * $0 + 1]!) }
+    return try core.withUnsafeBufferPointer { core in
+      try add(pack, folder, map: map) { request in
+        request.entries = core.baseAddress
+        request.entry_count = UInt32(core.count)
+        adjust(&request)
+      }
+    }
+  }
+
   @discardableResult
   func add(
     _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, map: [String] = [],

@@ -95,7 +95,8 @@ extension Core {
     // MARK: Short memory
 
     @Test(arguments: [
-      Change.create, .firstAdd, .severalPacks, .collectionBesideReader, .merge, .mapUpdate, .durableOnAtomic,
+      Change.create, .firstAdd, .severalPacks, .selection, .collectionBesideReader, .merge, .mapUpdate,
+      .durableOnAtomic,
       .resumedDelivery,
     ])
     func everyAllocationFails(_ change: Change) throws {

@@ -1,0 +1,46 @@
+/// What lies at one path of the source of an add, and whether it can be stored.
+///
+/// What cannot be is reported, not just the first of it: an add looks at everything before it fails.
+#ifndef PKS_INGEST_SOURCE_PROBE_H
+#define PKS_INGEST_SOURCE_PROBE_H
+
+#include "catalog/entry_list.h"
+#include "platform/vfs.h"
+
+typedef struct pks__source_probe {
+  const pks_vfs *vfs;
+  pks_vfs_file root;  ///< the folder that is added
+  const pks_add_request *request;
+  bool refused;   ///< a refusal was reported
+  uint64_t seen;  ///< for progress
+} pks__source_probe;
+
+/// A path of the source: `name` below the open folder `folder`, `path` below the root. Both end in a zero.
+typedef struct pks__source_place {
+  pks_vfs_file folder;
+  const char *name;
+  const char *path;
+  size_t path_length;
+} pks__source_place;
+
+void pks__source_probe_notice(
+  pks__source_probe *probe, pks_notice kind, const char *path, size_t path_length, int system_error
+);
+
+/// Finds out what is there. With PKS_LINKS_FOLLOW that is what a link stands for, and `*followed` says so. False, and a
+/// notice, when it cannot be stored.
+bool pks__source_probe_examine(
+  pks__source_probe *probe, const pks__source_place *place, pks_vfs_info *out, bool *followed
+);
+
+/// Adds to the listing, under `path`, what was examined at a place: a file, a link or an empty folder. A link that can no
+/// longer be read is a notice; then nothing is added.
+pks_status pks__source_probe_add(
+  pks__source_probe *probe, const pks__source_place *place, const pks_vfs_info *info, pks__entry_list *listing,
+  const char *path, size_t path_length, pks_error *error
+);
+
+/// Says now and then how much was listed. CANCELLED when the caller says so.
+pks_status pks__source_probe_report(pks__source_probe *probe, const pks__entry_list *listing, pks_error *error);
+
+#endif
