@@ -1,0 +1,60 @@
+public import PackStore
+
+extension Manifest {
+  /// How its pack is installed: with its attributes, and compressed as it says.
+  public var installOptions: Store.InstallOptions {
+    var options = Store.InstallOptions(attributes: attributes, level: level)
+    if let layout { options.layout = layout }
+    return options
+  }
+}
+
+extension ManifestEvaluation {
+  /// What is to be installed, and as what.
+  ///
+  /// - Throws: `refused` when the manifest has errors.
+  func requireSelection() throws -> (Manifest, Store.Selection) {
+    guard let manifest, !hasErrors else {
+      var error = PackStoreError(
+        .refused, problems.first { $0.severity == .error }?.description ?? "the manifest has errors",
+        file: sourceRoot.string)
+      error.specificRemedy = "mend the manifest"
+      throw error
+    }
+    let folder = sourceRoot.isEmpty ? "." : sourceRoot
+    return (manifest, Store.Selection(from: folder, entries.map { .init(path: $0.path, source: $0.source) }))
+  }
+}
+
+extension Transaction {
+  /// Stages what a manifest selects as the next version of its pack.
+  ///
+  /// - Parameters:
+  ///   - evaluation: what the manifest comes to on this disk.
+  ///   - options: by default ``Manifest/installOptions``.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: `refused` when the manifest has errors; `sourceChanged` or `refused` when the disk is not any more as it was
+  ///   evaluated; what installing a selection throws.
+  @discardableResult
+  public mutating func install(
+    _ evaluation: ManifestEvaluation, options: Store.InstallOptions? = nil,
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
+    let (manifest, selection) = try evaluation.requireSelection()
+    return try install(
+      selection, as: manifest.assetPackID, options: options ?? manifest.installOptions, progress: progress)
+  }
+}
+
+extension Store {
+  /// Installs what a manifest selects as the next version of its pack, in one commit: `Transaction.install`.
+  @discardableResult
+  public func install(
+    _ evaluation: ManifestEvaluation, options: InstallOptions? = nil, durability: Durability = .durable,
+    progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.install(evaluation, options: options, progress: progress)
+    }
+  }
+}
