@@ -33,11 +33,26 @@ final class TarWriter {
     try write([UInt8](repeating: 0, count: Int(padding)))
   }
 
+  /// Adds a file of these bytes.
+  func add(_ name: String, _ bytes: [UInt8]) throws {
+    let header = TarHeader(name: name, byteCount: UInt64(bytes.count), modifiedAt: modifiedAt)
+    let padding = Int(Self.byteCount(ofMember: header.byteCount)) - TarHeader.byteCount - bytes.count
+    try write(header.encode() + bytes + [UInt8](repeating: 0, count: padding))
+  }
+
+  /// What a file of so many bytes takes in an archive.
+  static func byteCount(ofMember byteCount: UInt64) -> UInt64 {
+    (TarHeader.paddedByteCount(byteCount) ?? .max).addingClamped(UInt64(TarHeader.byteCount))
+  }
+
+  /// What ends an archive.
+  static let endByteCount = UInt64(2 * TarHeader.byteCount)
+
   /// Ends the archive and makes it durable.
   ///
   /// - Returns: its length in bytes.
   func finish() throws -> UInt64 {
-    try write([UInt8](repeating: 0, count: 2 * TarHeader.byteCount))
+    try write([UInt8](repeating: 0, count: Int(Self.endByteCount)))
     try output.sync()
     return byteCount
   }

@@ -25,6 +25,9 @@ public final class Store: Sendable {
   /// The version of this library.
   public static let libraryVersion = "0.2.0"
 
+  /// The version of libzstd that compresses. The same input becomes the same bytes with the same version alone.
+  public static let zstdVersion = String(cString: pks_zstd_version())
+
   /// Opens the store in the directory `path`, or makes one there.
   ///
   /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make

@@ -275,6 +275,9 @@ extension Transaction {
     /// Part of a publication: the one kind of commit that the store of a site takes.
     package var isPublication = false
 
+    /// The date of versions that are made, in nanoseconds since 1970; nil: the clock's.
+    package var date: Int64?
+
     public init(durability: Store.Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
       self.durability = durability
       self.waitsForWriters = waitsForWriters
@@ -286,7 +289,9 @@ extension Transaction {
         durability: durability.core,
         no_wait: !waitsForWriters,
         keep_versions: keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
-        publication: isPublication
+        publication: isPublication,
+        set_date: date != nil,
+        date_ns: date ?? 0
       )
     }
   }

@@ -1,6 +1,6 @@
 import PackStore
 
-/// Whether a file is an archive that `package` made: a tar file that begins with a site's root and goes on with a
+/// Whether a file is an archive that `export` made: a tar file that begins with a site's root and goes on with a
 /// version. Either sign is enough, so that a damaged archive is reported as one.
 func isPackArchive(_ path: FilePath) throws -> Bool {
   let file = try InputFile(path)

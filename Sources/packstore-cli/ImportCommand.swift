@@ -8,9 +8,9 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
     abstract: "Take the version of a pack that an archive or a folder holds.",
     discussion: """
       Makes the store when there is none. What kind of archive it is, its content says and not its name: one that \
-      'packstore package' made, a tar file (also compressed with gzip or zstd), a zip file, or Apple's .aar.
+      'packstore export' made, a tar file (also compressed with gzip or zstd), a zip file, or Apple's .aar.
 
-      What 'packstore package' made is signed, and stored as it is, without compressing it again; what the store has \
+      What 'packstore export' made is signed, and stored as it is, without compressing it again; what the store has \
       already stays. The pack belongs to the key and the product that the archive names: archives of others are refused \
       later, unless '--adopt' is said, and so are lower versions, unless '--downgrade' is. '--trust' names the key that \
       the publisher gave you.

@@ -99,9 +99,10 @@ struct EncodingOptions: ParsableArguments {
 }
 
 extension Progress {
-  init(_ progress: Site.PublishProgress) {
+  /// - Parameter storing: what is done with a pack's content.
+  init(_ progress: Site.PublishProgress, storing: String = "copying") {
     switch progress {
-    case .store(let pack, let progress): self.init(activity: "copying \(pack)", progress)
+    case .store(let pack, let progress): self.init(activity: "\(storing) \(pack)", progress)
     case .describe(let byteCount, let total):
       self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
     case .delta(let pack, let byteCount, let total):

@@ -18,7 +18,7 @@ extension PackFileKind {
         .wrongKind, "'\(name)' is an archive, which '\(command)' does not read",
         remedy: "run 'packstore import \(store) \(name)'", path: path)
     case .other:
-      let (noun, maker) = wanted == .delta ? ("a delta", "delta") : ("an archive of a pack", "package")
+      let (noun, maker) = wanted == .delta ? ("a delta", "delta") : ("an archive of a pack", "export")
       throw Failure(
         .wrongKind, "'\(name)' is not \(noun)", remedy: "name a file that 'packstore \(maker)' made", path: path)
     }

@@ -4,98 +4,248 @@ import PackStore
 
 struct Package: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Write one version of a pack as one signed file.",
+    abstract: "Pack what a manifest selects as one signed file.",
     discussion: """
-      An archive is a tar file of a site with that version alone, for upload and for carrying it by hand: 'packstore \
-      import' takes it, and extracted by tar it is a site that 'packstore pull' takes.
+      Writes an archive that 'packstore import' takes, and that is a site when it is extracted by tar. Equal files, manifest, \
+      key, options, previous archive and version of libzstd make equal bytes, on any machine. The dates in it are that of \
+      SOURCE_DATE_EPOCH, in seconds since 1970, or 1970 itself.
 
-        packstore package Packs Tutorial -o Tutorial.pack
-        packstore package Packs Tutorial@3 -o Tutorial-3.pack --level 19
+        packstore package Manifest.json -o Tutorial.pack
+        packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
+        packstore package Manifest.json -o Tutorial-3.pack --previous public/packs --estimate-delta --dry-run
+
+      '--previous' names the archive of the version before, or a site's folder: what it has is not stored again, and its \
+      segments stay as they are. Nothing is replaced without '--force'; an archive of the same version with the same \
+      content is here already.
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @Argument(help: "The manifest.", completion: .file(extensions: ["json"]))
+  var manifest: String
 
-  @Argument(
-    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@version]"),
-    transform: parseVersionName)
-  var version: VersionName
-
-  @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
+  @Option(
+    name: .shortAndLong, help: .init("The file to write; its name ends in '.pack'.", valueName: "file"),
+    completion: .file(extensions: ["pack"]))
   var output: String
+
+  @Option(help: .init("The version's number (default: one more than that of --previous, or 1).", valueName: "n"))
+  var version: UInt64?
+
+  @Option(
+    help: .init("The archive of the version before, or the folder of a site that has it.", valueName: "archive|site"),
+    completion: .file())
+  var previous: String?
 
   @Flag(help: "Replace the file if it is there.")
   var force = false
 
+  @Flag(help: "Do everything, say what came of it, and keep nothing.")
+  var dryRun = false
+
+  @Flag(help: "Find out how long a delta from the previous version would be: it takes as long as making it.")
+  var estimateDelta = false
+
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
-  @OptionGroup var expiry: ExpiryOptions
-  @OptionGroup var encoding: EncodingOptions
+
+  @Option(
+    help: .init("Compression, from 1 (fast) to 22 (small) (default: the manifest's, or 12).", valueName: "n"))
+  var level: Int32?
+
+  @Option(
+    help: "How apps will read the assets: at random, or from front to back (default: the manifest's, or random).")
+  var layout: Store.InstallOptions.Layout?
+
+  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  var threads: Int?
+
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
+  func validate() throws {
+    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard 1...PackVersion.lastNumber ~= version ?? 1 else {
+      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+    }
+    guard !estimateDelta || previous != nil else { throw ValidationError("--estimate-delta needs --previous") }
+    guard output.hasSuffix(".pack") else { throw ValidationError("the name of the file ends in '.pack'") }
+  }
+
+  var subject: Failure.Facts { .init() }
 
   func run() async throws {
-    let source = try store.openForReading()  // first: a mistyped store must not make a key
-    let pack = try version.publishedPack(in: source.makeSnapshot())
-    let file = try outputFile(output, force: force)
-    let key = try key.open(quiet: report.quiet)
+    let options = try packageOptions()
+    let evaluation = try Manifest.evaluate(contentsOf: FilePath(manifest))
+    try show(evaluation)
+    if let previous { try requireSource(previous) }
+    let file = try outputFile(output, force: true)  // what is there may be this very archive
+    let key = try key.open(quiet: report.quiet, makesOne: previous == nil)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await write(pack, to: file, of: source, key, bar)
+    let result = try await write(evaluation, to: file, key, options, bar)
     let duration = clock.now - start
     bar.finish()
-
-    let out = Output()
-    if report.json {
-      try out.json(ArchiveReport(result, duration))
-    } else if report.isTalkative {
-      try out.lines([
-        "'\(escaped(output))' is \(result.version)",
-        "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
-        "  key    \(result.publicKey)",
-        "  time   \(formatDuration(duration))",
-      ])
-    }
-    try out.flush()
+    try say(result, duration)
   }
 
-  private var options: Site.PublishOptions {
-    var options = encoding.publishOptions
+  /// Shows what is wrong with the manifest.
+  private func show(_ evaluation: ManifestEvaluation) throws {
+    guard report.json else {
+      packstore_cli.show(evaluation.problems, of: manifest, quiet: report.quiet)
+      return try requireNoErrors(evaluation.problems, "the manifest", manifest)
+    }
+    guard !evaluation.hasErrors else {
+      let first = evaluation.problems.first { $0.severity == .error }
+      throw Failure(
+        .refused, "\(escaped(manifest)):\(escaped(first?.description ?? ""))",
+        remedy: "'packstore evaluate --json' lists all that is wrong", path: manifest)
+    }
+    for problem in evaluation.problems where !report.quiet {
+      warn("\(escaped(manifest)):\(escaped(problem.description))")
+    }
+  }
+
+  private func packageOptions() throws -> Manifest.PackageOptions {
+    var options = Manifest.PackageOptions()
+    options.version = version
+    options.previous = previous.map { FilePath($0) }
     options.product = product.product
-    options.expiry = expiry.expiry
+    options.level = level
+    options.layout = layout
+    options.date = try sourceDate(ProcessInfo.processInfo.environment)
+    options.replaces = force
+    options.isDryRun = dryRun
+    options.estimatesDelta = estimateDelta
+    options.threadCount = threads
     return options
   }
 
   private func write(
-    _ pack: Site.PublishedPack, to file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar
-  ) async throws -> Store.ArchiveResult {
+    _ evaluation: ManifestEvaluation, to file: String, _ key: SiteKey, _ options: Manifest.PackageOptions,
+    _ bar: ProgressBar
+  ) async throws -> Manifest.PackageResult {
     do {
-      return try await source.package(pack, to: FilePath(file), signedBy: key, options: options, replacing: force) {
-        bar.update(Progress($0))
+      return try await evaluation.package(to: FilePath(file), signedBy: key, options: options) {
+        bar.update(Progress($0, storing: "packing"))
       }
     } catch let error as PackStoreError where error.code == .exists {
-      throw existsAlready(output)
+      throw Failure(
+        .exists, escaped(error.reason),
+        remedy: error.specificRemedy ?? "name another file, or replace it with --force", path: output)
     }
+  }
+
+  // MARK: - Report
+
+  private func say(_ result: Manifest.PackageResult, _ duration: Duration) throws {
+    if !report.quiet { warnAll(result) }
+    let out = Output()
+    if report.json {
+      try out.json(PackageReport(result, duration))
+    } else if report.isTalkative {
+      try out.lines(summary(result, duration))
+    }
+    try out.flush()
+  }
+
+  private func warnAll(_ result: Manifest.PackageResult) {
+    // The evaluation has told of patterns that match nothing.
+    for notice in result.notices where notice.kind != .unusedPattern { warn(escaped(notice.description)) }
+    if let before = result.previousZstdVersion, before != result.zstdVersion {
+      warn(
+        "libzstd \(before) compressed the previous archive, and \(result.zstdVersion) is here: the same input would not"
+          + " become the same bytes")
+    }
+  }
+
+  private func summary(_ result: Manifest.PackageResult, _ duration: Duration) -> [String] {
+    let name = "'\(escaped(output))'", chosen = version == nil ? standardNumber(result) : ""
+    switch result.outcome {
+    case .unchanged: return ["nothing changed since \(result.version): no archive is written"]
+    case .alreadyHere: return ["\(name) is \(result.version) already, with the same content"]
+    case .written, .planned: break
+    }
+    let verb = result.outcome == .written ? "is" : "would be"
+    let assets = assetCounts(
+      files: result.version.fileCount, links: result.version.linkCount, folders: result.version.folderCount)
+    var lines = [
+      "\(name) \(verb) \(result.version)\(chosen)",
+      "  size     \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)): \(assets)",
+    ]
+    if let previous = result.previous {
+      let new = formatPercent(result.newByteCount, of: result.version.byteCount)
+      lines.append("  new      \(formatBytes(result.newByteCount)), \(new) of it, since version \(previous)")
+      lines.append("  upload   \(formatBytes(result.newSegmentByteCount)) in new segments")
+    }
+    if let ranges = result.updateByteCount {
+      let delta = result.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
+      lines.append("  update   by ranges \(formatBytes(ranges))\(delta)")
+    }
+    lines += [
+      "  key      \(result.publicKey)", "  libzstd  \(result.zstdVersion)", "  time     \(formatDuration(duration))",
+      "  largest",
+    ]
+    return lines + largest(result.largestAssets)
+  }
+
+  /// Where the number comes from when '--version' says none.
+  private func standardNumber(_ result: Manifest.PackageResult) -> String {
+    result.previous.map { ", by default the number after \($0)" } ?? ", by default the first number"
+  }
+
+  private func largest(_ assets: [Manifest.PackageResult.Asset]) -> [String] {
+    var table = Table(("", .left), ("", .right), ("", .left))
+    for asset in assets { table.add(["   ", formatBytes(Int(clamping: asset.byteCount)), escaped(asset.path)]) }
+    return assets.isEmpty ? [] : Array(table.lines.dropFirst())
   }
 }
 
-private struct ArchiveReport: Encodable {
+/// The date for what must not depend on a clock, in seconds since 1970, as the reproducible-builds project has it.
+private func sourceDate(_ environment: [String: String]) throws -> Int64 {
+  guard let text = environment["SOURCE_DATE_EPOCH"] else { return 0 }
+  guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let date = Int64(text) else {
+    throw Failure(
+      .usage, "SOURCE_DATE_EPOCH is '\(escaped(text))'", remedy: "give it a number of seconds since 1970, or none")
+  }
+  return date
+}
+
+private struct PackageReport: Encodable {
+  let outcome: String
   let pack: String
   let version: UInt64
+  let previous: UInt64?
   let catalog, publicKey: String
   let bytes, assetBytes: Int
+  let chunks, newChunks, newBytes, newSegmentBytes: Int
+  let updateBytes, deltaBytes: Int?
+  let libzstd: String
+  let previousLibzstd: String?
+  let largestAssets: [Asset]
   let seconds: Double
 
-  init(_ result: Store.ArchiveResult, _ duration: Duration) {
+  struct Asset: Encodable {
+    let path: String
+    let bytes: UInt64
+  }
+
+  init(_ result: Manifest.PackageResult, _ duration: Duration) {
+    outcome = result.outcome.rawValue
     pack = result.version.pack.name
     version = result.version.number
+    previous = result.previous
     catalog = result.version.catalog.description
     publicKey = result.publicKey.description
     bytes = result.byteCount
     assetBytes = result.version.byteCount
+    (chunks, newChunks, newBytes) = (result.chunkCount, result.newChunkCount, result.newByteCount)
+    newSegmentBytes = result.newSegmentByteCount
+    (updateBytes, deltaBytes) = (result.updateByteCount, result.deltaByteCount)
+    libzstd = result.zstdVersion
+    previousLibzstd = result.previousZstdVersion
+    largestAssets = result.largestAssets.map { Asset(path: $0.path, bytes: $0.byteCount) }
     seconds = duration / .seconds(1)
   }
 }

@@ -13,8 +13,8 @@ import Testing
     try playground.packstore("add", "store", "folder", "--pack", "P", "--map", "big")
   }
 
-  private func package(_ pack: String = "P", _ more: String...) throws -> Run {
-    try playground.packstore(["package", "store", pack, "-o", "P.pack", "--key", "site.key", "--force"] + more)
+  private func export(_ pack: String = "P", _ more: String...) throws -> Run {
+    try playground.packstore(["export", "store", pack, "-o", "P.pack", "--key", "site.key", "--force"] + more)
   }
 
   private func extracted(_ store: String) throws -> Bool {
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func roundTrip() throws {
-    let run = try package("P", "--quiet")
+    let run = try export("P", "--quiet")
     #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
     let imported = try playground.packstore("import", "client", "P.pack")
     #expect(imported.status == 0 && imported.lines.count == 1)
@@ -37,7 +37,7 @@ import Testing
 
   /// Any tar program lists it, and what it extracts is a site.
   @Test func tarAgrees() throws {
-    _ = try package()
+    _ = try export()
     let list = try playground.shell("tar tf P.pack")
     #expect(list.status == 0 && list.errors.isEmpty)
     try #require(list.lines.count > 4)
@@ -52,28 +52,28 @@ import Testing
   }
 
   @Test func olderVersions() throws {
-    #expect(try package("P@1").lines.first == "'P.pack' is P@1")
-    let report = try package("P@1", "--json").json
+    #expect(try export("P@1").lines.first == "'P.pack' is P@1")
+    let report = try export("P@1", "--json").json
     #expect(report["version"] as? Int == 1)
     #expect(report["bytes"] as? Int == (try playground.read("P.pack")).count)
     #expect(
       try playground.packstore("import", "client", "P.pack").lines.first?.hasPrefix("P is at version 1; ") == true)
-    #expect(try package("P@9").status == 1)
+    #expect(try export("P@9").status == 1)
     #expect(playground.tree("").filter { $0.hasPrefix("P.pack.") }.isEmpty, "nothing is left beside it")
   }
 
   /// A store that trusted one key takes no other, and no archive that is older than one that was taken.
   @Test func trust() throws {
-    _ = try package("P@1")
+    _ = try export("P@1")
     _ = try playground.shell("mv P.pack old.pack")
-    _ = try package("P@2")
+    _ = try export("P@2")
     #expect(try playground.packstore("import", "client", "P.pack", "-q").status == 0)
     let older = try playground.packstore("import", "client", "old.pack")
     #expect(older.status == 4 && older.errors.contains("a higher version of 'P' was taken before: "))
     #expect(try playground.packstore("import", "client", "old.pack", "--downgrade", "-q").status == 0)
     #expect(try playground.packstore("import", "client", "P.pack", "-q").status == 0)
     _ = try playground.shell("mv site.key first.key")
-    _ = try package("P@2")
+    _ = try export("P@2")
     let other = try playground.packstore("import", "client", "P.pack")
     #expect(other.status == 4 && other.errors.contains("'P' is of another origin: "))
     let key = try #require(playground.packstore("keygen", "site.key").lines.first)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func damage() throws {
-    _ = try package()
+    _ = try export()
     let bytes = try playground.read("P.pack")
     for offset in stride(from: 0, to: bytes.count - 1024, by: bytes.count / 40) {
       var damaged = bytes

@@ -69,7 +69,7 @@ import Testing
     try run("attributes", "store", "P", "--set", "set.json", "-q")
     try run("publish", "store", "site", "--key", "key", "-q")
     try run("pull", "pulled", "site", "-q")
-    try run("package", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    try run("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
     try run("import", "imported", "P.pack", "-q")
     for store in ["pulled", "imported"] {
       #expect(try attributes(in: store)["language"] as? String == "de", "\(store)")

@@ -122,8 +122,8 @@ import Testing
     for name in ["pipe", "dangling", "folder", "/dev/null"] {
       let run = try playground.packstore("delta", "store", "P@1", "@2", "-o", name, "--key", "key")
       #expect(run.status == 1 && run.errors.contains("'\(name)'"), "\(run.errors)")
-      let package = try playground.packstore("package", "store", "P", "-o", name, "--key", "key")
-      #expect(package.status == 1 && package.errors.contains("'\(name)'"), "\(package.errors)")
+      let export = try playground.packstore("export", "store", "P", "-o", name, "--key", "key")
+      #expect(export.status == 1 && export.errors.contains("'\(name)'"), "\(export.errors)")
     }
     #expect(try playground.shell("test -c /dev/null && test -p pipe && test -L dangling").status == 0)
     try #require(
@@ -133,7 +133,7 @@ import Testing
 
   /// What was written before was replaced without a word.
   @Test func whatIsThereStays() throws {
-    for arguments in [["delta", "store", "P@1", "@2"], ["package", "store", "P"]] {
+    for arguments in [["delta", "store", "P@1", "@2"], ["export", "store", "P"]] {
       try playground.write("mine", to: "file")
       let command = arguments + ["-o", "file", "--key", "key"]
       let run = try playground.packstore(command)

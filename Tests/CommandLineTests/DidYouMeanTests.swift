@@ -34,7 +34,7 @@ import Testing
     ["extract", "store", "out", "--pack", "Tutrial"], ["remove", "store", "Tutoriall"], ["unpin", "store", "uTtorial"],
     ["rollback", "store", "Tutoral"], ["rollback", "store", "Tutoral@1"], ["pin", "store", "Tutoral@2"],
     ["log", "store", "Tut"], ["diff", "store", "Tutoral@2", "@3"], ["delta", "store", "Tutoral@2", "@3", "-o", "f"],
-    ["package", "store", "Tutoral", "-o", "f"], ["publish", "store", "site", "Tutoral"],
+    ["export", "store", "Tutoral", "-o", "f"], ["publish", "store", "site", "Tutoral"],
   ])
   func packs(arguments: [String]) throws {
     let name = try #require(arguments.first { $0.lowercased().contains("tut") || $0.lowercased().contains("utt") })
@@ -60,7 +60,7 @@ import Testing
     let kept = "Tutorial@9 is not kept; kept: 2, 3"
     for arguments in [
       ["rollback", "store", "Tutorial@9"], ["pin", "store", "Tutorial@9"], ["diff", "store", "Tutorial@9", "@3"],
-      ["delta", "store", "Tutorial@9", "@3", "-o", "f"], ["package", "store", "Tutorial@9", "-o", "f"],
+      ["delta", "store", "Tutorial@9", "@3", "-o", "f"], ["export", "store", "Tutorial@9", "-o", "f"],
       ["publish", "store", "site", "Tutorial@9"],
     ] {
       try expect(arguments, says: kept, suggests: ["Tutorial@2", "Tutorial@3"])

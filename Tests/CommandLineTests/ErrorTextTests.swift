@@ -48,7 +48,7 @@ import Testing
     #expect(!playground.exists("file.delta") && !playground.exists("key"))
   }
 
-  @Test(arguments: [["package", "store", "base"], ["delta", "store", "base@1", "base@2"]])
+  @Test(arguments: [["export", "store", "base"], ["delta", "store", "base@1", "base@2"]])
   func standardOutputIsNoFile(command: [String]) throws {
     let run = try playground.packstore(command + ["-o", "-", "--key", "key"])
     #expect(run.status == 2 && run.output.isEmpty && !playground.exists("-") && !playground.exists("key"))

@@ -236,7 +236,7 @@ import Testing
   @Test func filesOfAnotherKind() throws {
     try playground.write("changed", to: "folder/b")
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
-    try playground.packstore("package", "store", "P@1", "-o", "P.pack", "--key", "key", "-q")
+    try playground.packstore("export", "store", "P@1", "-o", "P.pack", "--key", "key", "-q")
     try playground.packstore("delta", "store", "P@1", "P@2", "-o", "P.delta", "--key", "key", "-q")
     try playground.write("neither", to: "text")
     try playground.write("", to: "empty")
@@ -258,7 +258,7 @@ import Testing
   /// What is refused before anything came leaves neither a store nor a folder.
   @Test func refusalsLeaveNoStore() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
-    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    try playground.packstore("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
     let other = try playground.packstore("keygen", "other", "-q").lines[0]
     try playground.makeFolder("unsigned")
     try playground.makeFolder("there")
@@ -286,7 +286,7 @@ import Testing
     try playground.write("no such file of keys", to: "device/trust")
     let trust = try fail("pull", "device", "site", status: .damage, code: "corrupt")
     #expect(trust["retry"] as? Bool == false && (trust["path"] as? String)?.hasSuffix("trust") == true)
-    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    try playground.packstore("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
     try playground.write(playground.read("P.pack").dropLast(50_000), to: "P.pack")
     let archive = try fail("import", "other", "P.pack", status: .damage, code: "corrupt")
     #expect(archive["retry"] as? Bool == false)
@@ -305,7 +305,7 @@ import Testing
     try playground.packstore("remove", "store", "P", "--keep-history", "-q")
     for pack in ["P", "P@1"] {
       try fail("publish", "store", "site", pack, "--key", "key", status: .failed, code: "not_found")
-      try fail("package", "store", pack, "-o", "P.pack", "--key", "key", status: .failed, code: "not_found")
+      try fail("export", "store", pack, "-o", "P.pack", "--key", "key", status: .failed, code: "not_found")
     }
     for name in ["site", "key", "P.pack"] { #expect(!pathExists(FilePath("\(playground.path)/\(name)")), "\(name)") }
   }
@@ -353,7 +353,7 @@ import Testing
         == "packstore: cannot read the folder 'private': Permission denied: let this user read it\n")
     #expect(try run("add store/new folder --pack P").hasPrefix("packstore: cannot make the directory 'store/new': "))
     #expect(
-      try run("package store P -o store/P.pack --key open/key").hasPrefix(
+      try run("export store P -o store/P.pack --key open/key").hasPrefix(
         "packstore: cannot write into the folder 'store': Permission denied: name a file in a folder"))
     #expect(playground.tree("open") == ["packstore"])
     let locked = try run("add open/new locked --pack P")

@@ -68,8 +68,8 @@ import Testing
     for (name, number) in [("P", 3), ("P@current", 3), ("P@previous", 2), ("P@2", 2)] {
       #expect(try playground.packstore("unpin", "store", "P").status == 0)
       #expect(try playground.packstore("pin", "store", name).output == "P@\(number) is pinned\n")
-      let package = ["package", "store", name, "-o", "file", "--key", "key", "--force", "--json"]
-      #expect(try playground.packstore(package).json["version"] as? Int == number)
+      let export = ["export", "store", name, "-o", "file", "--key", "key", "--force", "--json"]
+      #expect(try playground.packstore(export).json["version"] as? Int == number)
       let published = try playground.packstore("publish", "store", "site-\(name)", name, "--key", "key", "--json").json
       #expect((published["packs"] as? [NSDictionary])?.map { $0["version"] as? Int } == [number])
     }

@@ -112,7 +112,7 @@ import Testing
 
   @Test func optionsOfOtherArchivesForOurs() throws {
     try playground.packstore("add", "store", "folder", "--pack", "P")
-    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "site.key")
+    try playground.packstore("export", "store", "P", "-o", "P.pack", "--key", "site.key")
     let named = try importing("device", "P.pack", "--pack", "P")
     #expect(named.status == 2 && named.errors.contains("--pack makes no sense for 'P.pack'"))
     let plan = try importing("device", "P.pack", "--dry-run")

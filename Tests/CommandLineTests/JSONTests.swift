@@ -167,11 +167,11 @@ import Testing
   }
 
   private func archivesAndDeltas() throws {
-    try run("package", "store", "P", "-o", "P.pack", "--key", "key")
+    try run("export", "store", "P", "-o", "P.pack", "--key", "key")
     try run("import", "imported", "P.pack")
     try run("delta", "store", "P@previous", "P", "-o", "P.delta", "--key", "key")
     try run("delta", "store", "P@2", "@3", "-o", "unsigned.delta", "--unsigned")
-    try run("package", "store", "P@2", "-o", "P-2.pack", "--key", "key")
+    try run("export", "store", "P@2", "-o", "P-2.pack", "--key", "key")
     try run("import", "applied", "P-2.pack")
     try run("apply", "applied", "P.delta")
     try run("import", "applied", "P.pack")
@@ -185,8 +185,15 @@ import Testing
     let policy = #""assetPackID":"P","downloadPolicy":{"onDemand":{}},"sourceRoot":"folder""#
     try playground.write("{\(policy),\"fileSelectors\":[{\"directory\":\"Videos\"}]}", to: "good.json")
     try run("evaluate", "good.json")
+    try run("package", "good.json", "-o", "M.pack", "--key", "key")
+    try run("package", "good.json", "-o", "M.pack", "--key", "key")
+    let moved = #"{"directorySource":"Videos","directoryDestination":"Movies"}"#
+    try playground.write("{\(policy),\"fileSelectors\":[\(moved)]}", to: "more.json")
+    let next = ["--previous", "M.pack", "--estimate-delta", "--dry-run"]
+    try run("package", "more.json", "-o", "M-2.pack", "--key", "key", next[0], next[1], next[2], next[3])
     try playground.write("{\(policy),\"fileSelectors\":[{\"file\":\"Text\"}]}", to: "bad.json")
     try run("evaluate", "bad.json", status: 1)
+    try run("package", "bad.json", "-o", "bad.pack", "--key", "key", status: 1)
     let mapping = #""FileMapping" { "LocalPath" "*" "DepotPath" "." "Recursive" "1" }"#
     try playground.write(#""DepotBuild" { "DepotID" "7" \#(mapping) }"#, to: "good.vdf")
     try run("convert", "good.vdf")

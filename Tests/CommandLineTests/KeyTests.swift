@@ -123,7 +123,7 @@ import Testing
     try run("apply", "device", "P.delta")
     #expect(try file() == "two")
     try add("three")
-    try run("package", "author", "P", "-o", "P.pack", "--key", "release.key")
+    try run("export", "author", "P", "-o", "P.pack", "--key", "release.key")
     try run("import", "device", "P.pack", "-q")
     #expect(try file() == "three")
     // A key that was replaced signs neither.
@@ -132,13 +132,13 @@ import Testing
     try publish(key: "new.key")
     #expect(try pull().status == 0)
     try add("five")
-    try run("package", "author", "P", "-o", "old.pack", "--key", "release.key")
+    try run("export", "author", "P", "-o", "old.pack", "--key", "release.key")
     let refused = try playground.packstore("import", "device", "old.pack")
     #expect(refused.status == 4, "\(refused.errors)")
     try run("delta", "author", "P@4", "@5", "-o", "old.delta", "--key", "release.key")
     #expect(try playground.packstore("apply", "device", "old.delta").status == 4)
     // Nor does a root key that was followed by another.
-    try run("package", "author", "P", "-o", "first.pack", "--key", "root.key")
+    try run("export", "author", "P", "-o", "first.pack", "--key", "root.key")
     #expect(try playground.packstore("import", "device", "first.pack").status == 4)
     #expect(try file() == "four")
   }
@@ -153,7 +153,7 @@ import Testing
     #expect(signed.status == 0, "\(signed.errors)")
     #expect(try pull().status == 0)
     try add("two")
-    try run("package", "author", "P", "-o", "P.pack", "--key", "release.key")
+    try run("export", "author", "P", "-o", "P.pack", "--key", "release.key")
     #expect(try playground.packstore("import", "device", "P.pack").status == 4)
     try run("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
     #expect(try playground.packstore("apply", "device", "P.delta").status == 4)
@@ -170,7 +170,7 @@ import Testing
     #expect(try playground.shell("test -e site/root").status == 1, "nothing was signed")
     try run("publish", "author", "levels", "--key", "levels.key", "--product", "levels", "-q")
     // An archive is of no channel.
-    try run("package", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
+    try run("export", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
     try run("import", "device", "P.pack", "-q")
     // What is not said again stays; what is said takes its place.
     let again = try run("delegate", "root.key", "levels.key", "--json").json

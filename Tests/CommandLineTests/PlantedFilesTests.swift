@@ -99,7 +99,7 @@ import Testing
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
     try #require(
       playground.shell(
-        "mkdir in && packstore package store P -o in/archive --key in/key -q"
+        "mkdir in && packstore export store P -o in/archive --key in/key -q"
           + " && packstore delta store P@1 P@2 -o in/delta --key in/key -q"
       ).status == 0)
     try #require(
@@ -107,7 +107,7 @@ import Testing
     for (file, command) in [
       ("archive", "import \"client-$$\" copy/archive -q"),
       ("delta", "apply old copy/delta --adopt --allow-unsigned -q"),
-      ("key", "package store P -o out --key copy/key -q"),
+      ("key", "export store P -o out --key copy/key -q"),
     ] {
       let result = try plant(kind, at: file, in: "in", then: command)
       guard kind != "link" else {

@@ -10,7 +10,7 @@ import Testing
     try playground.packstore("add", "store", "folder", "--pack", "P")
     try playground.packstore("add", "store", "folder", "--pack", "Q")
     try playground.packstore("publish", "store", "site", "--key", "site.key", "-q")
-    try playground.packstore("package", "store", "P", "-o", "P.pack", "--key", "site.key", "-q")
+    try playground.packstore("export", "store", "P", "-o", "P.pack", "--key", "site.key", "-q")
   }
 
   /// A site was a store that any command committed to, and lost files under its clients.

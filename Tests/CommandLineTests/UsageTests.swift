@@ -6,9 +6,7 @@ import Testing
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
     "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "attributes", "template", "evaluate",
-    "convert",
-    "package",
-    "delta", "apply", "keygen", "delegate", "rotate",
+    "convert", "package", "export", "delta", "apply", "keygen", "delegate", "rotate",
   ]
 
   let playground = try! Playground()
@@ -54,7 +52,12 @@ import Testing
     ["publish", "store", "site", "P", "P@1"], ["publish", "store", "site", "--level", "23"],
     ["publish", "store", "site", "--keep", "0"], ["publish", "store", "site", "--expires", "0"],
     ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
-    ["package", "store", "P"], ["package", "store", "a/b", "-o", "x"],
+    ["export", "store", "P"], ["export", "store", "a/b", "-o", "x"],
+    ["package", "Manifest.json"], ["package", "Manifest.json", "-o", "P.zip"],
+    ["package", "Manifest.json", "-o", "P.pack", "--version", "0"],
+    ["package", "Manifest.json", "-o", "P.pack", "--version", "9007199254740992"],
+    ["package", "Manifest.json", "-o", "P.pack", "--level", "23"],
+    ["package", "Manifest.json", "-o", "P.pack", "--estimate-delta"],
     ["import", "store"],
     ["import", "store", "x", "--trust", "abc"], ["template", "--force"], ["evaluate"],
     ["convert", "x", "--essential", "--on-demand"], ["convert", "x", "--installation-event-type", "firstInstallation"],

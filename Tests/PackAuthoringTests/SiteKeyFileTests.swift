@@ -38,7 +38,7 @@ import Testing
     }
     #expect(await isRefused { try await site.publish(from: store, signedBy: key) })
     let archive = FilePath(folder.path("P.pack"))
-    #expect(await isRefused { _ = try await store.package(.init("P"), to: archive, signedBy: key) })
+    #expect(await isRefused { _ = try await store.export(.init("P"), to: archive, signedBy: key) })
     #expect(folder.files("site").keys.contains("root") == false && folder.files("").keys.contains("P.pack") == false)
     _ = try SiteKey.delegate(to: file, by: root, .init(), now: now)
     try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))

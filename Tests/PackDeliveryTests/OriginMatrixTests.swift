@@ -50,7 +50,7 @@
     ) async throws {
       let options = try options(product), published = [Site.PublishedPack(Self.pack, version: version)]
       try await Site(at: FilePath(path(name))).publish(published, from: author, signedBy: key, options: options)
-      _ = try await author.package(published[0], to: FilePath(path("\(name).pack")), signedBy: key, options: options)
+      _ = try await author.export(published[0], to: FilePath(path("\(name).pack")), signedBy: key, options: options)
       var delta = Store.DeltaOptions()
       delta.level = Store.DeltaOptions.fastLevel
       delta.product = try Store.Product(product)

@@ -155,6 +155,8 @@ void pks__encoder_destroy(pks__encoder *encoder) {
 
 // More than a kept frame is ever long: near the end of its room libzstd falls back to raw blocks, and the outcome would
 // depend on the room.
+const char *pks_zstd_version(void) { return ZSTD_versionString(); }
+
 size_t pks__encode_capacity(size_t raw_length) { return ZSTD_compressBound(raw_length); }
 
 size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {

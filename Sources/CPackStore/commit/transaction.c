@@ -364,7 +364,7 @@ pks_status pks__txn_stage_next(
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,
-    .committed_at_ns = pks__vfs_now_ns(txn->store->vfs),
+    .committed_at_ns = txn->options.set_date ? txn->options.date_ns : pks__vfs_now_ns(txn->store->vfs),
     .file_count = ingest->info.file_count,
     .link_count = ingest->info.link_count,
     .folder_count = ingest->info.folder_count,

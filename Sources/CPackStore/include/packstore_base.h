@@ -108,6 +108,10 @@ typedef struct pks_error {
 #define PKS_LIBRARY_VERSION "0.2.0"
 const char *pks_library_version(void);
 
+/// The version of the libzstd that is linked, such as "1.5.7". What is compressed is the same bytes with the same version
+/// alone. Static.
+const char *pks_zstd_version(void);
+
 /// The format that this library reads and writes: the version in the low half, the draft of it in the high half.
 uint32_t pks_format(void);
 

@@ -26,6 +26,8 @@ typedef struct pks_txn_options {
   /// with `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for
   /// good. A store that is marked takes no other commits: PKS_IS_SITE.
   bool publication;
+  bool set_date;    ///< versions that are made have the date `date_ns`, for what must not depend on a clock
+  int64_t date_ns;  ///< nanoseconds since 1970
 } pks_txn_options;
 
 /// Begins to stage on top of the newest generation. `options` may be NULL. Takes no lock. Errors: READ_ONLY (also: the

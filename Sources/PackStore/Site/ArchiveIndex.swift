@@ -11,6 +11,12 @@ package struct ArchiveIndex: Sendable {
 
   package private(set) var members: [SitePath: Member] = [:]
 
+  /// What a packager said of how it made the archive, which nothing vouches for.
+  package private(set) var packager: Member?
+
+  /// The name of that member, which is no file of a site.
+  package static let packagerName = "packager"
+
   /// More than any archive needs: two files for each segment of a version, and a few more.
   private static let memberLimit = 2 * (VersionManifest.byteCountLimit / 64) + 1_000
 
@@ -31,11 +37,8 @@ package struct ArchiveIndex: Sendable {
       guard let length = TarHeader.paddedByteCount(header.byteCount), length <= byteCount - begin else {
         throw Self.corrupt("a file of the archive goes on beyond its end", file, offset)
       }
-      guard let path = SitePath(header.name) else {
-        throw Self.corrupt("the archive has a file that no site has", file, offset)
-      }
       let member = Member(offset: begin, byteCount: header.byteCount)
-      guard members.updateValue(member, forKey: path) == nil else {
+      guard try add(member, header.name, file, offset) == nil else {
         throw Self.corrupt("the archive has a file twice", file, offset)
       }
       guard members.count <= Self.memberLimit else {
@@ -44,6 +47,18 @@ package struct ArchiveIndex: Sendable {
       offset = begin + length
     }
     guard members[.root] != nil else { throw Self.corrupt("the archive has no root", file, 0) }
+  }
+
+  /// - Returns: the member that had the name before.
+  private mutating func add(_ member: Member, _ name: String, _ file: String, _ offset: UInt64) throws -> Member? {
+    if name == Self.packagerName {
+      defer { packager = member }
+      return packager
+    }
+    guard let path = SitePath(name) else {
+      throw Self.corrupt("the archive has a file that no site has", file, offset)
+    }
+    return members.updateValue(member, forKey: path)
   }
 
   /// The header at `offset`, or nil at the two blocks of zeros that end an archive. What follows them means nothing.

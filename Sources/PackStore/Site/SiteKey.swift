@@ -110,7 +110,8 @@ public struct SiteKey: Sendable {
     return error
   }
 
-  /// 64 bytes that only the owner of the key can make, and that belong to these bytes alone.
+  /// 64 bytes that only the owner of the key can make, and that belong to these bytes alone. They are the same each time, as
+  /// RFC 8032 has it, but on Apple's platforms, where CryptoKit draws a part of them.
   package func signature(of message: [UInt8]) throws -> [UInt8] {
     do { return try [UInt8](key.signature(for: message)) } catch {
       throw PackStoreError(.outOfMemory, "cannot sign")

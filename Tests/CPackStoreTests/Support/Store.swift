@@ -67,11 +67,14 @@ final class Store: @unchecked Sendable {
   }
 
   func begin(
-    _ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0, publication: Bool = false
+    _ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0, publication: Bool = false,
+    date: Int64? = nil
   ) throws -> Transaction {
     try Transaction(
       self,
-      pks_txn_options(durability: durability, no_wait: noWait, keep_versions: keep, publication: publication))
+      pks_txn_options(
+        durability: durability, no_wait: noWait, keep_versions: keep, publication: publication, set_date: date != nil,
+        date_ns: date ?? 0))
   }
 
   /// One transaction: begin, stage, commit.

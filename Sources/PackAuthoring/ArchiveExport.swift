@@ -25,13 +25,13 @@ extension Store {
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`,
   ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
-  public func package(
+  public func export(
     _ pack: Site.PublishedPack, to file: FilePath, signedBy key: SiteKey, options: Site.PublishOptions = .init(),
     replacing: Bool = false,
     progress: (@Sendable (Site.PublishProgress) -> Void)? = nil
   ) async throws -> ArchiveResult {
     try await BlockingExecutor.run {
-      try Archive(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
+      try ArchiveExport(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
     }
   }
 }
@@ -42,7 +42,7 @@ extension Store.ArchiveResult: CustomStringConvertible {
 }
 
 /// An archive that is being made, by way of a site of its own.
-struct Archive {
+struct ArchiveExport {
   private let pack: Site.PublishedPack
   private let source: Store
   private let file: FilePath
@@ -69,27 +69,14 @@ struct Archive {
     publication.channel = key.archiveChannel
     let result = try publication.run([pack])
     let draft = FilePlace("archive", in: workFolder)
-    let byteCount = try write(site.folder, to: draft)
+    guard let root = try site.folder.readRoot()?.root else {
+      preconditionFailure("a site to which something was published has a root")
+    }
+    let byteCount = try ArchiveWriter(of: site.folder, root).write(to: draft)
     try place(draft, at: FilePlace(file), replacing: isReplacing)
     try syncFolder(file.removingLastComponent())
     return Store.ArchiveResult(
       version: result.packs[0].version, publicKey: key.rootKey, byteCount: Int(clamping: byteCount))
-  }
-
-  /// Writes the files of a site one after another, those first that a client wants first.
-  private func write(_ site: SiteFolder, to draft: FilePlace) throws -> UInt64 {
-    guard let root = try site.readRoot()?.root, let version = root.packs.first?.versions.first else {
-      preconditionFailure("a site that was published has a root, and what was published")
-    }
-    let manifest = try version.openManifest(
-      try site.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.pack)
-    let segments = manifest.segments.filter { $0.kind == .metadata } + manifest.segments.filter { $0.kind == .data }
-    let paths =
-      [.root, .version(version.manifest)] + segments.map { SitePath.frames($0.id) }
-      + segments.map { SitePath.segment($0.id) }
-    let writer = TarWriter(try NewFile(draft), modifiedAt: UInt64(max(root.madeAt / 1_000_000_000, 0)))
-    for path in paths { try writer.add(path.description, from: site.open(path)) }
-    return try writer.finish()
   }
 }
 

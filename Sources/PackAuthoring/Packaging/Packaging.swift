@@ -1,0 +1,247 @@
+public import PackStore
+
+extension ManifestEvaluation {
+  /// Writes what the manifest selects as one version of its pack, in one signed file: an archive.
+  ///
+  /// Equal input makes equal bytes, on any machine: content and paths, manifest, key, options, previous archive and version of
+  /// libzstd. On Apple's platforms the system signs the same words otherwise each time; all else is equal there, too.
+  ///
+  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file comes
+  /// last, whole.
+  ///
+  /// - Parameters:
+  ///   - file: its name ends in `.pack`. An archive of this version with the same content and attributes stays as it is.
+  ///   - key: the one that signed the versions before.
+  ///   - options: the number, what came before, compression.
+  ///   - progress: called on a thread that may block.
+  /// - Throws: `refused` when the manifest has errors; `exists` when something else is there under the name, and is not to be
+  ///   replaced; `untrusted` when the previous version is not of the key; `invalidArgument`, `CancellationError`, what
+  ///   installing a selection throws.
+  public func package(
+    to file: FilePath, signedBy key: SiteKey, options: Manifest.PackageOptions = .init(),
+    progress: (@Sendable (Site.PublishProgress) -> Void)? = nil
+  ) async throws -> Manifest.PackageResult {
+    try await BlockingExecutor.run {
+      try Packaging(self, file: file, key: key, options: options, progress: progress).run()
+    }
+  }
+}
+
+/// One archive in the making. Nothing in it comes from a clock or is drawn: not its number, its dates, its ids.
+///
+/// 1. A store is made in a folder beside the file: an empty one, or one of the previous version's segments.
+/// 2. What the manifest selects is installed there, as the next version.
+/// 3. The store is described as a site with that version alone, and signed.
+/// 4. Its files become an archive.
+struct Packaging {
+  private let evaluation: ManifestEvaluation
+  private let manifest: Manifest
+  private let file: FilePath
+  private let key: SiteKey
+  private let options: Manifest.PackageOptions
+  private let progress: (@Sendable (Site.PublishProgress) -> Void)?
+  private let previous: PreviousVersion?
+  private let number: UInt64
+  private let product: Store.Product
+  private let present: PresentFile
+
+  init(
+    _ evaluation: ManifestEvaluation, file: FilePath, key: SiteKey, options: Manifest.PackageOptions,
+    progress: (@Sendable (Site.PublishProgress) -> Void)?
+  ) throws {
+    (manifest, _) = try evaluation.requireSelection()
+    self.evaluation = evaluation
+    self.file = file
+    self.key = key
+    self.options = options
+    self.progress = progress
+    try Self.check(file, options)
+    try key.requireValid(at: nanosecondsSince1970())
+    let pack = manifest.assetPackID
+    previous = try options.previous.map { try PreviousVersion(at: $0, of: pack, signedBy: key) }
+    number = try options.version ?? Self.next(after: previous?.version.number)
+    product = options.product ?? previous?.product ?? .standard
+    try Self.check(number, product, after: previous)
+    present = try PresentFile(at: file, signedBy: key)
+    if !options.replaces { try present.require(number, of: pack, product, at: file) }
+  }
+
+  // MARK: - What is asked for
+
+  private static func check(_ file: FilePath, _ options: Manifest.PackageOptions) throws {
+    try requireName(file)
+    guard file.extension == "pack" else {
+      throw PackStoreError(.invalidArgument, "the name of the archive does not end in '.pack'", file: file.string)
+    }
+    let (date, overflows) = options.date.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflows, date >= 0, date <= nanosecondsSince1970().addingClamped(SiteRoot.clockTolerance) else {
+      throw PackStoreError(.invalidArgument, "the date \(options.date) is in the future, or before 1970")
+    }
+    guard (1...22).contains(options.level ?? 1) else {
+      throw PackStoreError(.invalidArgument, "the level is \(options.level ?? 0), but goes from 1 to 22")
+    }
+  }
+
+  private static func next(after number: UInt64?) throws -> UInt64 { (number ?? 0).addingClamped(1) }
+
+  private static func check(_ number: UInt64, _ product: Store.Product, after previous: PreviousVersion?) throws {
+    guard 1...PackVersion.lastNumber ~= number else {
+      throw PackStoreError(.invalidArgument, "version numbers go from 1 to \(PackVersion.lastNumber)")
+    }
+    guard let previous else { return }
+    guard number > previous.version.number else {
+      throw PackStoreError(
+        .invalidArgument, "version \(number) does not come after version \(previous.version.number), the previous one")
+    }
+    guard product == previous.product else {
+      throw PackStoreError(.invalidArgument, "the previous version is of the product '\(previous.product)'")
+    }
+  }
+
+  // MARK: - Steps
+
+  func run() throws -> Manifest.PackageResult {
+    let work = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    try makeFolder(work)
+    defer { removeTree(work) }
+    let place = work.appending("site")
+    let store = try makeStore(at: place)
+    let installed = try install(in: store)
+    guard !installed.isUnchanged else { return result(.unchanged, installed) }
+    let deltaByteCount = try estimateDelta(in: store)
+    try dropAllElse(in: store)
+    let site = SiteFolder(path: place)
+    let root = try describe(try store.makeSnapshot(), as: site)
+    let archive = try ArchiveWriter(of: site, root, note: note)
+    var result = try report(installed, root, in: site)
+    result.deltaByteCount = deltaByteCount
+    if present.holds(installed.version), !options.replaces {
+      result.outcome = .alreadyHere
+      result.byteCount = Int(clamping: present.byteCount)
+      return result
+    }
+    if !options.replaces { try present.requireNone(at: file) }
+    guard !options.isDryRun else {
+      result.byteCount = Int(clamping: try archive.countBytes())
+      return result
+    }
+    let draft = FilePlace("archive", in: work)
+    result.byteCount = Int(clamping: try archive.write(to: draft))
+    try PackAuthoring.place(draft, at: FilePlace(file), replacing: options.replaces)
+    try syncFolder(file.removingLastComponent())
+    result.outcome = .written
+    return result
+  }
+
+  private var level: Int32 { options.level ?? manifest.level ?? Manifest.PackageOptions.standardLevel }
+
+  private var layout: Store.InstallOptions.Layout { options.layout ?? manifest.layout ?? .random }
+
+  private var note: PackagerNote { PackagerNote(zstdVersion: Store.zstdVersion, level: level, layout: layout) }
+
+  /// In nanoseconds since 1970.
+  private var date: Int64 { options.date.multipliedReportingOverflow(by: 1_000_000_000).partialValue }
+
+  private func makeStore(at path: FilePath) throws -> Store {
+    var storeOptions = Store.Options()
+    storeOptions.threadCount = options.threadCount
+    return try previous?.makeStore(at: path, storeOptions) ?? Store(at: path, options: storeOptions)
+  }
+
+  /// A transaction of which nothing has to survive: what is synced is the archive.
+  private func makeTransaction(of store: Store) throws -> Transaction {
+    var transactionOptions = Transaction.Options(durability: .atomic, keptVersionCount: 2)
+    transactionOptions.date = date
+    return try store.makeTransaction(options: transactionOptions)
+  }
+
+  private func install(in store: Store) throws -> Store.InstallResult {
+    var installOptions = manifest.installOptions
+    installOptions.version = number
+    installOptions.level = level
+    installOptions.layout = layout
+    var transaction = try makeTransaction(of: store)
+    let result = try transaction.install(evaluation, options: installOptions) {
+      [progress, pack = manifest.assetPackID] in
+      progress?(.store(pack, $0))
+    }
+    try transaction.commit()
+    return result
+  }
+
+  /// How long the delta from the previous version is. It is not kept.
+  private func estimateDelta(in store: Store) throws -> Int? {
+    guard options.estimatesDelta, let previous else { return nil }
+    let pack = manifest.assetPackID
+    return try store.makeSnapshot().buildDelta(
+      of: pack, from: previous.version.number, to: number, level: Store.DeltaOptions().level, write: { _, _ in },
+      progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) }
+    ).byteCount
+  }
+
+  /// Leaves the new version alone: also where the segments of the previous one hold more than that.
+  private func dropAllElse(in store: Store) throws {
+    let pack = manifest.assetPackID
+    var transaction = try makeTransaction(of: store)
+    try transaction.trim(pack, keeping: 1)
+    for other in transaction.packs where other.id != pack { try transaction.remove(other.id) }
+    for other in transaction.removedPacks { try transaction.remove(other.id) }
+    try transaction.commit()
+  }
+
+  private func describe(_ snapshot: Snapshot, as site: SiteFolder) throws -> SiteRoot {
+    try site.makeFolders()
+    let description = try SiteDescription(of: snapshot, in: site, current: nil) { [progress] done, total in
+      progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
+    }
+    let root = SiteRoot(
+      sequence: number, madeAt: date, expiresAfter: nil, site: siteID, product: product, channel: key.archiveChannel,
+      packs: description.packs)
+    let bytes = try root.encode(signedBy: key)
+    progress?(.commit)
+    try site.writeRoot(bytes)
+    return root
+  }
+
+  /// What tells archives of this pack from those of others. Nothing depends on it.
+  private var siteID: SiteID {
+    let text = "packstore package\0\(product.name)\0\(manifest.assetPackID.name)"
+    let digest = Digest256(hashing: Array(text.utf8))
+    return SiteID(ID128(copying: digest.bytes.prefix(ID128.byteCount)))
+  }
+
+  // MARK: - Report
+
+  private func result(_ outcome: Manifest.PackageResult.Outcome, _ installed: Store.InstallResult)
+    -> Manifest.PackageResult
+  {
+    let files = evaluation.entries.filter { $0.kind == .file }
+    let largest = files.sorted { ($1.byteCount, $0.path) < ($0.byteCount, $1.path) }.prefix(10)
+    return Manifest.PackageResult(
+      outcome: outcome, version: installed.version, previous: previous?.version.number, publicKey: key.rootKey,
+      byteCount: 0, largestAssets: largest.map { .init(path: $0.path, byteCount: $0.byteCount) },
+      chunkCount: installed.chunkCount, newChunkCount: installed.newChunkCount,
+      newByteCount: installed.newByteCount, newSegmentByteCount: 0, zstdVersion: Store.zstdVersion,
+      previousZstdVersion: previous?.zstdVersion, notices: installed.notices)
+  }
+
+  /// What is known once the version is described; the archive itself is not made yet.
+  private func report(
+    _ installed: Store.InstallResult, _ root: SiteRoot, in site: SiteFolder
+  ) throws -> Manifest.PackageResult {
+    var result = result(.planned, installed)
+    guard let version = root.version(number, of: manifest.assetPackID) else {
+      preconditionFailure("the root names the version that was installed")
+    }
+    let segments = try site.manifest(of: version, in: manifest.assetPackID).segments
+    try previous?.check(segments)
+    let new = segments.filter { previous?.has($0.id) != true }
+    result.newSegmentByteCount = Int(clamping: new.map(\.byteCount).clampedSum())
+    guard previous != nil else { return result }
+    // What is fetched of a segment are frames, and they are described by its frame table: not what it says of itself.
+    let tables = new.map { UInt64($0.tableByteCount) }.clampedSum()
+    let rest = (try site.byteCount(of: .root) ?? 0).addingClamped(UInt64(version.manifestByteCount))
+    result.updateByteCount = installed.newStoredByteCount.addingClamped(Int(clamping: tables.addingClamped(rest)))
+    return result
+  }
+}

@@ -1,0 +1,66 @@
+import PackStore
+
+/// What lies where an archive is to be written.
+enum PresentFile {
+  case none
+  /// An archive of the key's publisher.
+  case archive(product: Store.Product, VersionManifest, byteCount: UInt64)
+  /// Anything else.
+  case other
+
+  init(at path: FilePath, signedBy key: SiteKey) throws {
+    guard pathExists(path) else {
+      self = .none
+      return
+    }
+    self = (try? Self.read(path, key)) ?? .other
+  }
+
+  private static func read(_ path: FilePath, _ key: SiteKey) throws -> PresentFile {
+    guard !isFolder(path) else { return .other }
+    let files = try SiteFiles(at: path)
+    let signed = try files.readRoot()
+    guard signed.authority?.firstKey == key.firstKey, signed.root.packs.count == 1,
+      let pack = signed.root.packs.first, let version = pack.versions.first
+    else { return .other }
+    let manifest = try version.openManifest(
+      try files.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)
+    return .archive(product: signed.root.product, manifest, byteCount: try InputFile(path).byteCount)
+  }
+
+  /// Fails before there is any work, unless the file may turn out to be the archive that is to be made.
+  ///
+  /// - Throws: `exists`.
+  func require(_ number: UInt64, of pack: PackID, _ product: Store.Product, at path: FilePath) throws {
+    switch self {
+    case .none: return
+    case .other: throw Self.exists("there is '\(path)' already", path)
+    case .archive(let presentProduct, let manifest, _):
+      guard manifest.pack == pack, manifest.number == number, presentProduct == product else {
+        throw Self.exists("'\(path)' is there already, with \(manifest.pack)@\(manifest.number)", path)
+      }
+    }
+  }
+
+  /// Whether it is an archive of this version, whatever its bytes are.
+  func holds(_ version: PackVersion) -> Bool {
+    guard case .archive(_, let manifest, _) = self else { return false }
+    return manifest.pack == version.pack && manifest.number == version.number && manifest.catalog == version.catalog
+      && manifest.attributes == version.attributesDigest
+  }
+
+  var byteCount: UInt64 { if case .archive(_, _, let byteCount) = self { byteCount } else { 0 } }
+
+  /// - Throws: `exists`: what is there has the number of the version that was made, and other content.
+  func requireNone(at path: FilePath) throws {
+    guard case .archive(_, let manifest, _) = self else { return }
+    var error = Self.exists(
+      "'\(path)' is \(manifest.pack)@\(manifest.number) already, with other content or attributes", path)
+    error.specificRemedy = "give the new content a higher number, or another file"
+    throw error
+  }
+
+  private static func exists(_ reason: String, _ path: FilePath) -> PackStoreError {
+    PackStoreError(.exists, reason, file: path.string)
+  }
+}

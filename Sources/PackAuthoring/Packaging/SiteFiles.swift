@@ -1,0 +1,81 @@
+import PackStore
+
+/// The files of a site that a person named, in a folder or in an archive.
+enum SiteFiles {
+  case folder(SiteFolder)
+  case archive(InputFile, ArchiveIndex)
+
+  private static let bufferByteCount = 1 << 20
+
+  /// - Throws: `notFound`; `corrupt` when a file is no archive.
+  init(at path: FilePath) throws {
+    if isFolder(path) {
+      self = .folder(SiteFolder(path: path))
+    } else {
+      let file = try InputFile(path)
+      let index = try ArchiveIndex(byteCount: try file.byteCount, file: path.string) { offset, count in
+        try file.bytes(at: offset, upTo: count)
+      }
+      self = .archive(file, index)
+    }
+  }
+
+  /// What the packager of an archive said of it.
+  func packagerNote() throws -> [UInt8]? {
+    guard case .archive(let file, let index) = self, let member = index.packager else { return nil }
+    return try file.bytes(at: member.offset, upTo: Int(min(member.byteCount, UInt64(PackagerNote.byteCountLimit))))
+  }
+
+  /// The signed root.
+  ///
+  /// - Throws: `notFound`, `untrusted` for a wrong signature, `corrupt`.
+  func readRoot() throws -> SignedSiteRoot {
+    try SignedSiteRoot(decoding: try read(.root, limit: SiteRoot.byteCountLimit), file: name(of: .root))
+  }
+
+  func read(_ path: SitePath, limit: Int) throws -> [UInt8] {
+    let (file, offset, byteCount) = try locate(path)
+    guard byteCount <= UInt64(limit) else {
+      throw PackStoreError(.corrupt, "the file is too long", file: name(of: path))
+    }
+    return try file.bytes(at: offset, upTo: Int(byteCount))
+  }
+
+  /// Copies a file that must have a certain length.
+  func copy(_ path: SitePath, byteCount: UInt64, to place: FilePlace) throws {
+    let (file, offset, found) = try locate(path)
+    guard found == byteCount else {
+      throw PackStoreError(.corrupt, "the file is not as long as the site says", file: name(of: path))
+    }
+    let output = try NewFile(place)
+    var done: UInt64 = 0
+    while done < byteCount {
+      try Task.checkCancellation()
+      let bytes = try file.bytes(
+        at: offset.addingClamped(done), upTo: Int(min(byteCount - done, UInt64(Self.bufferByteCount))))
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name(of: path)) }
+      try output.write(bytes)
+      done += UInt64(bytes.count)
+    }
+  }
+
+  private func locate(_ path: SitePath) throws -> (InputFile, offset: UInt64, byteCount: UInt64) {
+    switch self {
+    case .folder(let folder):
+      let file = try folder.open(path)
+      return (file, 0, try file.byteCount)
+    case .archive(let file, let index):
+      guard let member = index.members[path] else {
+        throw PackStoreError(.corrupt, "the archive has no such file", file: name(of: path))
+      }
+      return (file, member.offset, member.byteCount)
+    }
+  }
+
+  func name(of path: SitePath) -> String {
+    switch self {
+    case .folder(let folder): folder.path.appending(path.description).string
+    case .archive(let file, _): "\(path) in \(file.place.text)"
+    }
+  }
+}
