@@ -69,7 +69,7 @@ struct ArchiveExport {
     publication.channel = key.archiveChannel
     let result = try publication.run([pack])
     let draft = FilePlace("archive", in: workFolder)
-    guard let root = try site.folder.readRoot()?.root else {
+    guard let root = try site.folder.readRoot(of: key.archiveChannel)?.root else {
       preconditionFailure("a site to which something was published has a root")
     }
     let byteCount = try ArchiveWriter(of: site.folder, root).write(to: draft)

@@ -3,6 +3,11 @@ import PackStore
 /// Writes one version of a site as an archive: its files one after another, those first that a client wants first.
 struct ArchiveWriter {
   private let site: SiteFolder
+
+  /// Of the root; the readers of an archive do not ask for one.
+  private let channel: SiteChannel
+
+  /// The files behind the root.
   private let paths: [SitePath]
   private let note: PackagerNote?
   private let modifiedAt: UInt64
@@ -11,18 +16,18 @@ struct ArchiveWriter {
   ///   - root: what the site's root says: one version of one pack.
   ///   - note: how it was packed.
   init(of site: SiteFolder, _ root: SiteRoot, note: PackagerNote? = nil) throws {
-    guard let pack = root.packs.first, let version = pack.versions.first else {
+    guard let pack = root.packs.first, let offer = pack.offers.first else {
       preconditionFailure("an archive is of a version")
     }
     self.site = site
+    channel = root.channel
     self.note = note
     modifiedAt = UInt64(max(root.madeAt / 1_000_000_000, 0))
-    let manifest = try version.openManifest(
-      try site.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)
+    let manifest = try site.manifest(of: offer, in: pack.id)
     let segments = manifest.segments.filter { $0.kind == .metadata } + manifest.segments.filter { $0.kind == .data }
     paths =
-      [.root, .version(version.manifest)] + segments.map { SitePath.frames($0.id) }
-      + segments.map { SitePath.segment($0.id) }
+      root.sheets.map { .sheet($0.digest) } + [.version(offer.manifest)] + segments.map { .frames($0.id) }
+      + segments.map { .segment($0.id) }
   }
 
   /// Makes the file, durably.
@@ -30,6 +35,7 @@ struct ArchiveWriter {
   /// - Returns: its length in bytes.
   func write(to draft: FilePlace) throws -> UInt64 {
     let writer = TarWriter(try NewFile(draft), modifiedAt: modifiedAt)
+    try writer.add(SitePath.root(.live).description, from: site.open(.root(channel)))
     for path in paths { try writer.add(path.description, from: site.open(path)) }
     if let note { try writer.add(PackagerNote.fileName, note.encode()) }
     return try writer.finish()
@@ -38,7 +44,8 @@ struct ArchiveWriter {
   /// How long the file would be.
   func countBytes() throws -> UInt64 {
     let lengths =
-      try paths.map { try site.byteCount(of: $0) ?? 0 } + [note].compactMap { $0.map { UInt64($0.encode().count) } }
+      try ([.root(channel)] + paths).map { try site.byteCount(of: $0) ?? 0 }
+      + [note].compactMap { $0.map { UInt64($0.encode().count) } }
     return lengths.reduce(TarWriter.endByteCount) { $0.addingClamped(TarWriter.byteCount(ofMember: $1)) }
   }
 }

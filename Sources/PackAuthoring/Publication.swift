@@ -3,11 +3,12 @@ import PackStore
 /// One publication, from the publisher's lock to the root. What keeps the site whole meanwhile is said at
 /// ``SiteChange``.
 ///
-/// 1. The root is brought up to date with the store, if need be, and what is due goes from the list of what is retired.
-/// 2. Versions are copied to the site's store, those beyond the number to keep are dropped: one durable commit.
-/// 3. Frame tables and manifests that are missing are made, then the root.
-/// 4. What is due goes: files of the site at once, segments with commits that change nothing else.
-/// 5. Deltas that are missing are made, then a root that names them too. Clients have the version meanwhile.
+/// 1. The roots are brought up to date with the store, if need be, and what is due goes from the list of what is retired.
+/// 2. Versions are copied to the site's store: one durable commit.
+/// 3. Frame tables and manifests that are missing are made, then the root of the channel that offers them.
+/// 4. Versions that no channel offers, beyond the number to keep, are dropped, and what is due goes: files of the site at
+///    once, segments with commits that change nothing else.
+/// 5. Deltas that are missing are made, then roots that name them too. Clients have the version meanwhile.
 struct Publication {
   let site: Site
   let source: Store
@@ -21,7 +22,8 @@ struct Publication {
   /// What the root calls the site: by default by the id of its store.
   var siteID: SiteID
 
-  var channel = SiteChannel.live
+  /// The one that is to offer the versions; nil: none.
+  var channel: SiteChannel?
 
   /// Nanoseconds since 1970.
   var now = nanosecondsSince1970()
@@ -37,6 +39,7 @@ struct Publication {
     self.progress = progress
     folder = site.folder
     siteID = site.store.id
+    channel = options.channel
   }
 
   /// Publishes what is wanted; nil: the current version of each pack of the source.
@@ -84,44 +87,108 @@ struct Publication {
     var change = try SiteChange(
       of: site.store, named: siteID, channel: channel, in: folder, signedBy: key, options: options, now: now,
       progress: progress)
-    let first = change.root
-    let previous = Dictionary(uniqueKeysWithValues: try site.store.packs().map { ($0.id, $0.version) })
+    let before = change.roots, offered = offers(in: change), previous = shownVersions(before)
     try change.settle()
     let filesBefore = change.files
-    let (results, dropped, restored) = try stage(wanted, from: snapshot, previous, in: &change)
+    let (copied, restored) = try stage(wanted, from: snapshot, in: &change)
+    try offer(copied.map(\.version), in: &change)
+    let surplus = try surplus(of: copied.map(\.version.pack), in: change)
+    change.leaving = Set(surplus)
     try change.finish()
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
+    try drop(surplus, in: &change)
     try change.collect()
-    let (deltas, missingDeltas) = try makeDeltas(of: results.map(\.version), in: &change)
+    let results = copied.map { result in
+      let pack = result.version.pack
+      return Site.PublishResult.Pack(
+        result, previous: previous[pack],
+        isUnchanged: result.isUnchanged
+          && before[channel ?? .live].flatMap { $0.offers(of: pack) } == change.root?.offers(of: pack))
+    }
+    let snapshot = try site.store.makeSnapshot()
+    let work = DeltaWork(
+      snapshot, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount, level: options.deltaOptions.level,
+      progress: progress)
+    let (deltas, missingDeltas) = try work.run(
+      copied.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }, in: &change)
     let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
     return Site.PublishResult(
-      change, isUnchanged: change.root == first, packs: results, droppedVersions: dropped, restoredVersions: restored,
+      change, isUnchanged: change.roots == before && copied.allSatisfy(\.isUnchanged) && surplus.isEmpty,
+      packs: results,
+      droppedVersions: surplus, restoredVersions: restored,
       deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
   }
 
-  /// Copies what is wanted to the site's store, and drops what is beyond the number to keep. What the store has lost is
-  /// copied first, from the oldest version on, so that versions are current in the order in which they were.
+  /// The versions that the channel offers first.
+  private func shownVersions(_ roots: [SiteChannel: SiteRoot]) -> [PackID: PackVersion] {
+    guard let root = channel.flatMap({ roots[$0] }), let snapshot = try? site.store.makeSnapshot() else { return [:] }
+    let shown = root.packs.compactMap { pack in
+      snapshot.version(pack.offers[0].number, of: pack.id).map { (pack.id, $0) }
+    }
+    return Dictionary(uniqueKeysWithValues: shown)
+  }
+
+  /// The versions that are offered until now: first those of the channel that is meant, then those of the others.
+  private func offers(in change: SiteChange) -> [PackID: [PackVersion]] {
+    guard let snapshot = try? site.store.makeSnapshot() else { return [:] }
+    var offered: [PackID: [PackVersion]] = [:]
+    let states =
+      change.channelStates.filter { $0.channel == channel } + change.channelStates.filter { $0.channel != channel }
+    for state in states {
+      for (pack, offers) in state.plan.packs {
+        offered[pack, default: []] += offers.compactMap { snapshot.version($0.number, of: pack) }
+      }
+    }
+    return offered
+  }
+
+  /// Copies what is wanted to the site's store. What the store has lost is copied first, from the oldest version on, so that
+  /// versions are current in the order in which they were.
   private func stage(
-    _ wanted: [Site.PublishedPack], from snapshot: Snapshot, _ previous: [PackID: PackVersion],
-    in change: inout SiteChange
-  ) throws -> ([Site.PublishResult.Pack], [PackVersion], [PackVersion]) {
+    _ wanted: [Site.PublishedPack], from snapshot: Snapshot, in change: inout SiteChange
+  ) throws -> ([Store.InstallResult], [PackVersion]) {
     var transaction = try change.makeTransaction()
     let restored = try restore(change.missing, from: snapshot, to: &transaction)
-    var results: [Site.PublishResult.Pack] = []
-    var dropped: [PackVersion] = []
-    for pack in wanted {
-      let result = try copy(pack.pack, pack.version, from: snapshot, to: &transaction)
-      let versions = transaction.versions(of: pack.pack)
-      let surplus = versions.dropFirst(options.keptVersionCount).filter { !$0.isPinned }
-      if !surplus.isEmpty { try transaction.trim(pack.pack, keeping: options.keptVersionCount) }
-      dropped += surplus
-      results.append(
-        Site.PublishResult.Pack(
-          version: result.version, previous: previous[pack.pack], isUnchanged: result.isUnchanged,
-          newByteCount: result.newByteCount, newStoredByteCount: result.newStoredByteCount))
+    let copied = try wanted.map { try copy($0.pack, $0.version, from: snapshot, to: &transaction) }
+    try change.commit(transaction)
+    return (copied, restored)
+  }
+
+  /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name.
+  private func offer(_ versions: [PackVersion], in change: inout SiteChange) throws {
+    guard let channel else { return }
+    let snapshot = try site.store.makeSnapshot()
+    for version in versions {
+      let attributes = try snapshot.attributes(of: version)
+      try change.edit(channel) { plan in
+        try plan.offer(.init(number: version.number, appVersions: attributes.appVersions), of: version.pack) {
+          try snapshot.platforms(of: version.pack, $0)
+        }
+      }
     }
-    try change.commit(transaction, dropping: dropped)
-    return (results, dropped, restored)
+  }
+
+  /// Versions that no channel offers, beyond the number to keep, of which the current one is one.
+  private func surplus(of packs: [PackID], in change: SiteChange) throws -> [PackVersion] {
+    let snapshot = try site.store.makeSnapshot()
+    return packs.flatMap { pack in
+      snapshot.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
+        .dropFirst(options.keptVersionCount - 1)
+    }
+  }
+
+  private func drop(_ surplus: [PackVersion], in change: inout SiteChange) throws {
+    guard !surplus.isEmpty else { return }
+    var transaction = try change.makeTransaction()
+    for pack in Set(surplus.map(\.pack)).sorted() {
+      let kept = transaction.versions(of: pack).filter { version in !surplus.contains { $0 == version } }
+      // What is pinned stays; pins of this transaction do not outlive it.
+      for version in kept { try transaction.pin(pack, version: version.number) }
+      try transaction.trim(pack, keeping: 1)
+      try transaction.unpin(pack)
+      for version in kept where version.isPinned { try transaction.pin(pack, version: version.number) }
+    }
+    try change.commit(transaction)
   }
 
   /// Copies versions that the root named and the site's store lacks, where the source keeps them.
@@ -130,8 +197,8 @@ struct Publication {
   ) throws -> [PackVersion] {
     var restored: [PackVersion] = []
     for lost in missing.reversed() {
-      guard snapshot.version(lost.version.number, of: lost.pack)?.catalog == lost.version.catalog else { continue }
-      restored.append(try copy(lost.pack, lost.version.number, from: snapshot, to: &transaction).version)
+      guard snapshot.version(lost.number, of: lost.pack)?.catalog == lost.catalog else { continue }
+      restored.append(try copy(lost.pack, lost.number, from: snapshot, to: &transaction).version)
     }
     // What the store still had stays current.
     let own = try site.store.makeSnapshot()
@@ -151,61 +218,22 @@ struct Publication {
       progress?(.store(pack, $0))
     }
   }
-
-  // MARK: - Deltas
-
-  /// Makes the deltas to `current` versions that are missing, and names them in the root: also those that were done
-  /// when the task was cancelled.
-  private func makeDeltas(
-    of current: [PackVersion], in change: inout SiteChange
-  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
-    let snapshot = try site.store.makeSnapshot()
-    var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
-    var isCancelled = false
-    for version in current where !isCancelled {
-      for from in missingDeltas(to: version, in: change.root) where !isCancelled {
-        do {
-          made.append(try makeDelta(of: version.pack, from: from, to: version.number, in: snapshot))
-        } catch {
-          folder.discardDelta()
-          isCancelled = error is CancellationError
-          if !isCancelled {
-            missing.append(
-              .init(version: version, from: from, reason: (error as? PackStoreError)?.finding ?? "\(error)"))
-          }
-        }
-      }
-    }
-    try change.name(made)
-    // The site shows what was published, without the delta that was being made.
-    if isCancelled { throw CancellationError() }
-    return (made, missing)
-  }
-
-  /// The numbers of versions from which there are to be deltas, and are none.
-  private func missingDeltas(to version: PackVersion, in root: SiteRoot?) -> [UInt64] {
-    guard let pack = root?.packs.first(where: { $0.id == version.pack }) else { return [] }
-    let old = pack.versions.dropFirst().prefix(options.deltaCount).filter { old in
-      old.catalog != version.catalog && !pack.deltas.contains { $0.from == old.catalog }
-    }
-    return old.map(\.number)
-  }
-
-  private func makeDelta(
-    of pack: PackID, from: UInt64, to: UInt64, in snapshot: Snapshot
-  ) throws -> DeltaFile.Info {
-    let file = try folder.openDelta()
-    let delta = try snapshot.buildDelta(
-      of: pack, from: from, to: to, level: options.deltaOptions.level,
-      write: { offset, bytes in try file.write(bytes, at: offset) },
-      progress: { [progress] in progress?(.delta(pack, byteCount: $0, totalByteCount: $1)) })
-    try folder.finish(file, delta)
-    return delta
-  }
 }
 
 /// What the clock says: nanoseconds since 1970, wherever it stands.
 func nanosecondsSince1970() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
+
+extension Snapshot {
+  /// The platforms that a version is for; empty: all.
+  func platforms(of pack: PackID, _ number: UInt64) throws -> Set<Platform> {
+    try version(number, of: pack).map { try attributes(of: $0).platforms } ?? []
+  }
+}
+
+extension SiteRoot {
+  /// What it offers of a pack.
+  func offers(of pack: PackID) -> [Offer] { packs.first { $0.id == pack }?.offers ?? [] }
+}
 
 extension SiteRoot.Delta {
   init(_ delta: DeltaFile.Info) {

@@ -24,6 +24,12 @@ extension Site {
     /// one. A site that has lost its root says nothing: then this and ``expiry`` are needed.
     public var product: Store.Product?
 
+    /// The channel that is to offer the versions; nil: none does, until they are promoted.
+    public var channel: SiteChannel? = .live
+
+    /// The language of packs that name none, which clients are told; nil: what the site says.
+    public var primaryLanguage: LanguageTag?
+
     /// After how long clients refuse the site unless it was published or refreshed again. A property of the site: each
     /// publication renews it.
     public var expiry = Expiry.asBefore
@@ -48,7 +54,8 @@ extension Site {
     public init(
       level: Int32 = 12, layout: Store.InstallOptions.Layout = .random, keptVersionCount: Int = 3,
       deltaCount: Int = 1, deltaOptions: Store.DeltaOptions = Store.DeltaOptions(), product: Store.Product? = nil,
-      expiry: Expiry = Expiry.asBefore, gracePeriod: Duration = defaultGracePeriod, waitsForOthers: Bool = true
+      channel: SiteChannel? = .live, primaryLanguage: LanguageTag? = nil, expiry: Expiry = Expiry.asBefore,
+      gracePeriod: Duration = defaultGracePeriod, waitsForOthers: Bool = true
     ) {
       self.level = level
       self.layout = layout
@@ -56,6 +63,8 @@ extension Site {
       self.deltaCount = deltaCount
       self.deltaOptions = deltaOptions
       self.product = product
+      self.channel = channel
+      self.primaryLanguage = primaryLanguage
       self.expiry = expiry
       self.gracePeriod = gracePeriod
       self.waitsForOthers = waitsForOthers

@@ -3,7 +3,10 @@ public import PackStore
 extension Site {
   /// What a publication did.
   public struct PublishResult: Hashable, Codable, Sendable {
-    /// The number of the site's root; it rises with each.
+    /// The channel that offers what was published; nil: none does yet.
+    public let channel: SiteChannel?
+
+    /// The number of the channel's root, which rises with each; 0 where no channel was meant.
     public let sequence: UInt64
 
     /// The site was as it should be, and nothing was written.
@@ -95,16 +98,25 @@ extension Site.PublishResult {
   ) {
     let restored = Set(restoredVersions.map { LostVersion(pack: $0.pack, number: $0.number) })
     self.init(
-      sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged, publicKey: change.key.rootKey,
+      channel: change.target, sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged,
+      publicKey: change.key.rootKey,
       expiresAt: change.root?.expiresAt.map(Date.init(nanosecondsSince1970:)), packs: packs,
       droppedVersions: droppedVersions, restoredVersions: restoredVersions,
-      lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.version.number) }
+      lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.number) }
         .filter { !restored.contains($0) },
       retiredByteCount: Int(clamping: change.retired.byteCount),
       retiredUntil: change.retired.firstEnd(grace: change.options.gracePeriod.nanoseconds).map(
         Date.init(nanosecondsSince1970:)), deltas: deltas,
       missingDeltas: missingDeltas, newByteCount: Int(clamping: newByteCount),
-      byteCount: Int(clamping: change.files.values.reduce(change.rootByteCount) { $0.addingClamped($1) }))
+      byteCount: Int(clamping: change.byteCount))
+  }
+}
+
+extension Site.PublishResult.Pack {
+  init(_ result: Store.InstallResult, previous: PackVersion?, isUnchanged: Bool) {
+    self.init(
+      version: result.version, previous: previous, isUnchanged: isUnchanged, newByteCount: result.newByteCount,
+      newStoredByteCount: result.newStoredByteCount)
   }
 }
 

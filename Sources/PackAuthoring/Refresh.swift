@@ -1,33 +1,63 @@
 public import PackStore
 
 extension Site {
-  /// Signs the site's root again, with a new date and number, and puts off the time at which it expires. Nothing else
-  /// is written.
+  /// What signing a site again did.
+  public struct RefreshResult: Hashable, Codable, Sendable {
+    /// In order of their names.
+    public let channels: [Channel]
+
+    /// Channels that the key may not sign: they are as they were.
+    public let otherChannels: [SiteChannel]
+
+    public struct Channel: Hashable, Codable, Sendable {
+      public let channel: SiteChannel
+
+      /// The number of the root.
+      public let sequence: UInt64
+
+      /// When clients begin to refuse it; nil: never.
+      public let expiresAt: Date?
+    }
+  }
+
+  /// Signs the roots of all channels again that the key may sign, with new dates and numbers, and puts off the times at which
+  /// they expire. Nothing else is written.
   ///
   /// - Parameters:
   ///   - key: the one that signed the site before.
   ///   - options: of these, expiry, product, and whether to wait.
-  /// - Throws: `untrusted` when the site is signed by another key; `invalidArgument` when it is of another product;
-  ///   `busy`; `noSpace`, `ioError`, `corrupt`.
+  /// - Throws: `untrusted` when the site is signed by another key, or the key may sign none of its channels;
+  ///   `invalidArgument` when it is of another product; `busy`; `noSpace`, `ioError`, `corrupt`.
   @discardableResult
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init()
-  ) async throws -> PublishResult {
+  ) async throws -> RefreshResult {
     try await refresh(signedBy: key, options: options, now: nanosecondsSince1970())
   }
 
   /// The same at a time of the caller's choice, in nanoseconds since 1970.
   @discardableResult
-  func refresh(signedBy key: SiteKey, options: PublishOptions, now: Int64) async throws -> PublishResult {
+  func refresh(signedBy key: SiteKey, options: PublishOptions, now: Int64) async throws -> RefreshResult {
     try await BlockingExecutor.run {
       let lock = try self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
+      guard try !self.folder.channels().isEmpty else {
+        throw PackStoreError(.notFound, "the site has no root yet", file: self.path.string)
+      }
       var change = try SiteChange(
-        of: self.store, named: self.store.id, in: self.folder, signedBy: key, options: options,
-        now: now, progress: nil)
+        of: self.store, named: self.store.id, channel: nil, in: self.folder, signedBy: key, options: options, now: now,
+        progress: nil)
+      let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
+      guard others.count < change.channelStates.count else {
+        throw PackStoreError(.untrusted, "the key may sign none of the site's channels", file: self.path.string)
+      }
       try change.renew()
-      return PublishResult(
-        change, isUnchanged: false, packs: [], droppedVersions: [], newByteCount: change.newByteCount)
+      let channels = change.roots.values.filter { !others.contains($0.channel) }.sorted { $0.channel < $1.channel }
+      return RefreshResult(
+        channels: channels.map {
+          .init(
+            channel: $0.channel, sequence: $0.sequence, expiresAt: $0.expiresAt.map(Date.init(nanosecondsSince1970:)))
+        }, otherChannels: others)
     }
   }
 }

@@ -83,7 +83,7 @@ struct RetiredFiles: Hashable, Sendable {
   private static func entry(_ line: String) -> (SitePath, Entry)? {
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, let since = Int64(words[0]), since >= 0, let byteCount = UInt64(words[1]),
-      let path = SitePath(String(words[2])), path != .root, "\(since) \(byteCount) \(path)" == line
+      let path = SitePath(String(words[2])), !path.isRoot, "\(since) \(byteCount) \(path)" == line
     else { return nil }
     return (path, Entry(since: since, byteCount: byteCount))
   }

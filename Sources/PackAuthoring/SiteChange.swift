@@ -1,76 +1,76 @@
 import PackStore
 
-/// What publishing, unpublishing and repairing have in common: how the site's store, its root and its files come to
-/// agree. The publisher's lock is held.
+/// What all that changes a site has in common: how its store, its roots and its files come to agree. The publisher's lock is
+/// held.
 ///
 /// Invariants:
-/// - Whatever the root names is there. A commit of the site's store collects; so each is told which segments clients
-///   may still fetch: those that the root leads to and those that are retired, whatever the store's versions need.
-/// - What leaves the root is written to `retired` before the root is replaced. It goes when its grace period is over. A
-///   file that is listed and that the root still names is in use: its period begins when the root is replaced.
-/// - A version that is dropped is written to `retired` before the commit. So one that the root names and the store
-///   lacks was dropped by a publisher that died if it is listed, and is a loss otherwise.
+/// - Whatever a root names is there, of every channel. A commit of the site's store collects; so each is told which segments
+///   clients may still fetch: those that the roots lead to and those that are retired, whatever the store's versions need.
+/// - What leaves the last root that names it, and is of no version that the store keeps, is written to `retired` before that
+///   root is replaced. It goes when its grace period is over. A file that is listed and that a root still names is in use:
+///   its period begins when the root is replaced.
+/// - No commit drops a version that a root names. So one that a root names and the store lacks is lost.
+/// - Roots are replaced one after another: after each, all of them are true.
 ///
-/// Order: ``settle(checksFiles:)``, commits, ``finish()``, ``collect()``.
+/// Order: ``settle(checksFiles:)``, commits that add, ``finish()``, the commit that drops what is ``leaving``, ``collect()``.
 struct SiteChange {
   let store: Store
   let key: SiteKey
 
-  /// Of these, the grace period, the product and when the site expires.
+  /// Of these, the grace period, the product, the primary language, and when the channel's root expires.
   let options: Site.PublishOptions
 
   /// In which tests end a change where they want.
   let folder: SiteFolder
 
-  /// What the root calls the site.
+  /// What roots call the site.
   let siteID: SiteID
 
-  let channel: SiteChannel
+  /// The channel that the change is of: its root gets a new end. Nil: that of none.
+  let target: SiteChannel?
 
   /// What the clock says, in nanoseconds since 1970: it decides which retired files are due.
   private let now: Int64
 
-  /// When files leave the root: by the clock, and never before the root was made. So a clock that goes back removes none
+  /// When files leave the roots: by the clock, and never before any root was made. So a clock that goes back removes none
   /// early.
   private let retiringAt: Int64
 
-  /// The date of what is signed: by the clock, and not before the root was made. But clients refuse a root that is more than a
-  /// day ahead; a clock was wrong then, and the next root has the right date.
-  private let madeAt: Int64
-
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  private(set) var root: SiteRoot?
-  private(set) var rootByteCount: UInt64 = 0
+  /// A root that is damaged counts as none.
+  private let rebuildsRoot: Bool
 
-  /// That of the root, if it was signed under the serial of the key.
-  private var countedSequence: UInt64?
+  private var channels: [SiteChannel: ChannelState] = [:]
 
-  /// The key signs by another word than that by which the root is signed.
-  private var hasNewAuthority = false
+  /// The files of the versions that the store keeps, and their lengths: as far as they are described.
+  private var keptFiles: [SitePath: UInt64] = [:]
+
+  /// Versions that no channel is to offer any more and that are about to be dropped: ``finish()`` leaves them out.
+  var leaving: Set<PackVersion> = []
+
+  /// Deltas that the site has.
+  private(set) var deltas: KnownDeltas
 
   /// Bytes of files beside those of the store that were made.
-  var newByteCount: UInt64 { newFileByteCount.addingClamped(isRootNew ? rootByteCount : 0) }
+  var newByteCount: UInt64 { newFileByteCount.addingClamped(newRootByteCounts.values.clampedSum()) }
 
-  /// The same without the root, of which only the last counts.
+  /// The same without roots, of which only the last of each channel counts.
   private var newFileByteCount: UInt64 = 0
-  private var isRootNew = false
-
-  /// The files that the root leads to, without itself, and their lengths.
-  private(set) var files: [SitePath: UInt64] = [:]
+  private var newRootByteCounts: [SiteChannel: UInt64] = [:]
 
   private(set) var retired: RetiredFiles
 
   /// The same as the file says it.
   private var writtenRetired: RetiredFiles
 
-  /// Versions that the root named and the store lacks, and that no publisher dropped; the root does not name them any
-  /// more.
+  /// Versions that roots named and the store lacks: these do not name them any more.
   private(set) var missing: [MissingVersion] = []
 
-  struct MissingVersion {
+  struct MissingVersion: Hashable {
     let pack: PackID
-    let version: SiteRoot.Version
+    let number: UInt64
+    let catalog: CatalogID
   }
 
   /// Reads what the site is. Writes nothing but folders that are missing.
@@ -78,175 +78,262 @@ struct SiteChange {
   /// - Parameter rebuildsRoot: this is a repair: a root that is damaged counts as none.
   /// - Throws: `invalidArgument` when the site has lost its root, and the options do not say what it said.
   init(
-    of store: Store, named siteID: SiteID, channel: SiteChannel = .live, in folder: SiteFolder, signedBy key: SiteKey,
-    options: Site.PublishOptions,
-    now: Int64, rebuildsRoot: Bool = false, progress: (@Sendable (Site.PublishProgress) -> Void)?
+    of store: Store, named siteID: SiteID, channel target: SiteChannel?, in folder: SiteFolder, signedBy key: SiteKey,
+    options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
+    progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     self.store = store
     self.siteID = siteID
-    self.channel = channel
+    self.target = target
     self.folder = folder
     self.key = key
     self.options = options
     self.progress = progress
+    self.rebuildsRoot = rebuildsRoot
     try key.requireValid(at: now)
     try folder.makeFolders()
-    let signed = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: rebuildsRoot)
-    root = signed?.root
-    if let signed {
-      let next = try key.authority(for: signed.root.product)
-      hasNewAuthority = !(signed.authority?.saysTheSame(as: next) ?? false)
-      countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil
+    let present = try folder.channels()
+    for channel in present {
+      channels[channel] = try Self.read(channel, folder, key, options, rebuildsRoot: rebuildsRoot)
     }
-    rootByteCount = root == nil ? 0 : try folder.byteCount(of: .root) ?? 0
+    let roots = channels.values.compactMap(\.root)
+    deltas = KnownDeltas(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
     self.now = max(now, 0)
-    let lastMadeAt = root?.madeAt ?? 0
-    retiringAt = max(self.now, lastMadeAt)
-    madeAt = lastMadeAt > self.now.addingClamped(SiteRoot.clockTolerance) ? self.now : retiringAt
-    files = try root?.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:]
+    retiringAt = roots.map(\.madeAt).reduce(self.now, max)
     retired = try folder.readRetired()
     writtenRetired = retired
-    if root == nil, try rebuildsRoot || Self.hadRoot(store) { try folder.requireNewRoot(options) }
+    try addChannels()
     // What the key may not sign is not worth the work.
-    _ = try key.authority(for: product, channel)
+    for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
+    keptFiles = try KnownManifests(in: folder).files(of: store.makeSnapshot().keptVersions)
   }
 
-  /// A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
-  private static func hadRoot(_ store: Store) throws -> Bool {
+  private static func read(
+    _ channel: SiteChannel, _ folder: SiteFolder, _ key: SiteKey, _ options: Site.PublishOptions, rebuildsRoot: Bool
+  ) throws -> ChannelState {
+    let isOwn = key.maySign(channel)
+    let signed = try folder.readRoot(
+      of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: rebuildsRoot && isOwn)
+    return try ChannelState(
+      channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
+      files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: key)
+  }
+
+  /// Adds the channel that is meant, and sees to it that there is one. A site that lost its roots offers on `live` what is
+  /// current in its store.
+  private mutating func addChannels() throws {
     let snapshot = try store.makeSnapshot()
-    return snapshot.isSite || !snapshot.packs.isEmpty
+    // A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
+    let hadRoot = rebuildsRoot || snapshot.isSite || !snapshot.packs.isEmpty
+    let isLost = hadRoot && (channels[.live].map { $0.root == nil } ?? channels.isEmpty)
+    if isLost { try folder.requireNewRoot(options) }
+    for channel in [target, isLost || channels.isEmpty ? key.archiveChannel : nil].compactMap({ $0 })
+    where channels[channel] == nil {
+      channels[channel] = try ChannelState(channel, nil, byteCount: 0, files: [:], key: key)
+    }
+    for pack in isLost ? snapshot.packs : [] {
+      edit(.live) { $0.offer(.init(number: pack.version.number), of: pack.id) { _ in [] } }
+    }
   }
 
-  // MARK: - Root
+  // MARK: - Channels
 
-  /// Brings the root up to date with the store as it is.
+  /// In order, `live` among them if there is one.
+  var channelStates: [ChannelState] { channels.values.sorted { $0.channel < $1.channel } }
+
+  subscript(channel: SiteChannel) -> ChannelState? { channels[channel] }
+
+  /// The root of the channel that the change is of.
+  var root: SiteRoot? { target.flatMap { channels[$0]?.root } }
+
+  /// The roots of all channels.
+  var roots: [SiteChannel: SiteRoot] { channels.compactMapValues(\.root) }
+
+  /// The files that the roots lead to, without themselves, and those of the versions that are kept; and their lengths.
+  var files: [SitePath: UInt64] { files(replacing: nil, by: [:]) }
+
+  private func files(replacing channel: SiteChannel?, by files: [SitePath: UInt64]) -> [SitePath: UInt64] {
+    channels.values.reduce(into: keptFiles) { all, state in
+      all.merge(state.channel == channel ? files : state.files) { first, _ in first }
+    }
+  }
+
+  /// Bytes of all files that clients may fetch.
+  var byteCount: UInt64 {
+    files.values.clampedSum().addingClamped(channels.values.map(\.byteCount).clampedSum())
+  }
+
+  /// Whether some channel is to offer a version, also one that the key may not sign.
+  func offers(_ number: UInt64, of pack: PackID) -> Bool {
+    channels.values.contains { $0.plan.offers(number, of: pack) }
+  }
+
+  /// Changes what a channel is to offer; one that was closed is open again. ``finish()`` makes it so.
+  mutating func edit(_ channel: SiteChannel, _ body: (inout ChannelPlan) throws -> Void) rethrows {
+    guard var state = channels[channel] else { return }
+    channels[channel] = nil
+    defer { channels[channel] = state }
+    try body(&state.plan)
+    if !state.plan.packs.isEmpty { state.isClosed = false }
+  }
+
+  /// Closes a channel.
+  mutating func close(_ channel: SiteChannel) {
+    channels[channel]?.plan = ChannelPlan()
+    channels[channel]?.isClosed = true
+  }
+
+  // MARK: - Roots
+
+  /// Brings the roots up to date with the store as it is.
   ///
-  /// - Parameter checksFiles: reads all that the root names, and makes what is damaged again.
+  /// - Parameter checksFiles: reads all that the roots name, and makes what is damaged again.
   mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try store.makeSnapshot()
-    guard root != nil || !snapshot.packs.isEmpty else { return }
     missing = findMissing(in: snapshot)
+    guard channels.values.contains(where: { $0.root != nil }) || !snapshot.packs.isEmpty else { return }
     try describe(snapshot, renews: false, checksFiles: checksFiles)
   }
 
-  /// Describes what was committed, and removes what nothing leads to any more.
+  /// Describes what was committed, by what the channels are to offer now, and removes what nothing leads to any more.
   mutating func finish() throws {
     try describe(try store.makeSnapshot(), renews: true)
-    try folder.removeAll(but: Set(files.keys).union(retired.entries.keys))
+    try removeUnneeded()
   }
+
+  private func removeUnneeded() throws { try folder.removeAll(but: Set(files.keys).union(retired.entries.keys)) }
 
   private func findMissing(in snapshot: Snapshot) -> [MissingVersion] {
     var missing: [MissingVersion] = []
-    for pack in root?.packs ?? [] {
-      for version in pack.versions where !retired.contains(.version(version.manifest)) {
-        guard snapshot.version(version.number, of: pack.id)?.catalog != version.catalog else { continue }
-        missing.append(MissingVersion(pack: pack.id, version: version))
+    for pack in channelStates.compactMap(\.root).flatMap(\.packs) {
+      for offer in pack.offers where snapshot.version(offer.number, of: pack.id)?.catalog != offer.catalog {
+        let version = MissingVersion(pack: pack.id, number: offer.number, catalog: offer.catalog)
+        if !missing.contains(version) { missing.append(version) }
       }
     }
     return missing
   }
 
-  /// How long roots count from now on, in nanoseconds; nil: for ever.
-  private var expiresAfter: Int64? {
+  /// How long each root of the channel counts from now on, in nanoseconds; nil: for ever.
+  private func expiresAfter(_ state: ChannelState) -> Int64? {
     switch options.expiry {
-    case .asBefore: root?.expiresAfter
+    case .asBefore: state.root?.expiresAfter
     case .never: nil
     case .after(let duration): max(1, duration.nanoseconds)
     }
   }
 
-  /// Signs the root again, with a new date and number, and puts off its end.
-  mutating func renew() throws {
-    guard var next = root else {
-      throw PackStoreError(.notFound, "the site has no root yet", file: folder.path.string)
-    }
-    next.sequence = nextSequence
-    next.expiresAfter = expiresAfter
-    next.madeAt = madeAt
-    try write(next)
+  /// The date of what is signed: by the clock, and not before the root was made. But clients refuse a root that is more than a
+  /// day ahead; a clock was wrong then, and the next root has the right date.
+  private func madeAt(_ state: ChannelState) -> Int64 {
+    let last = state.root?.madeAt ?? 0
+    return last > now.addingClamped(SiteRoot.clockTolerance) ? now : max(now, last)
   }
 
-  /// Writes a root that describes a generation of the store, unless there is one, and retires what it leads to no more.
+  /// Signs the roots of all channels that the key may sign again, with new dates and numbers, and puts off their ends.
+  mutating func renew() throws {
+    for state in channelStates where state.isOwn {
+      guard var next = state.root else { continue }
+      next.sequence = state.nextSequence(at: madeAt(state))
+      next.expiresAfter = expiresAfter(state)
+      next.madeAt = madeAt(state)
+      try write(next, files: state.files)
+    }
+  }
+
+  /// Writes roots that describe a generation of the store, unless there are such, and retires what they lead to no more.
   ///
-  /// - Parameter renews: puts the root's end off, too, if it has one.
+  /// - Parameter renews: puts the end off of the channel that is meant, if it has one.
   private mutating func describe(
     _ snapshot: Snapshot, renews: Bool, checksFiles: Bool = false
   ) throws {
-    let description = try SiteDescription(of: snapshot, in: folder, current: root, checksFiles: checksFiles) {
-      [progress] done, total in
+    var description = try SiteDescription(
+      of: snapshot, leaving: leaving, in: folder, roots: channelStates.compactMap(\.root), checksFiles: checksFiles
+    ) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
-    newFileByteCount += description.newByteCount
-    let expiresAfter = renews ? expiresAfter : root?.expiresAfter
-    let isDue = renews && expiresAfter != nil && root?.madeAt != madeAt
+    var contents: [(channel: SiteChannel, contents: SiteDescription.Contents)] = []
+    for state in channelStates where state.isOwn && !(state.isNew && !rebuildsRoot) {
+      let plan = state.plan.restricted(to: snapshot)
+      contents.append((state.channel, try description.contents(of: plan, current: state.root, deltas: deltas)))
+    }
+    newFileByteCount = newFileByteCount.addingClamped(description.newByteCount)
+    try folder.syncNames()
+    for (channel, contents) in contents { try update(channel, contents, description.files, renews: renews) }
+    try keep(description.files)
+  }
+
+  /// Replaces the root of a channel, unless it says this already.
+  private mutating func update(
+    _ channel: SiteChannel, _ contents: SiteDescription.Contents, _ kept: [SitePath: UInt64], renews: Bool
+  ) throws {
+    guard let state = channels[channel] else { return }
+    let renews = renews && channel == target
+    let root = state.root, madeAt = madeAt(state)
+    let next = SiteRoot(
+      sequence: state.nextSequence(at: madeAt), madeAt: madeAt,
+      expiresAfter: renews || root == nil ? expiresAfter(state) : root?.expiresAfter, site: siteID, product: product,
+      channel: channel, isClosed: state.isClosed,
+      primaryLanguage: (renews || root == nil ? options.primaryLanguage : nil) ?? root?.primaryLanguage,
+      sheets: contents.sheets, packs: contents.packs)
+    let isDue = renews && next.expiresAfter != nil && root?.madeAt != madeAt
     let isAhead = (root?.madeAt ?? 0) > madeAt
     // A new word of the root key is news to clients, though nothing else is.
-    let isReplaced = renews && hasNewAuthority
-    let isCurrent =
-      root?.packs == description.packs && root?.expiresAfter == expiresAfter && !isDue && !isAhead
-      && !isReplaced
-    try retire(for: description.files)
-    guard !isCurrent else { return }
-    try write(makeRoot(expiresAfter: expiresAfter, packs: description.packs))
+    let isReplaced = renews && state.hasNewAuthority
+    let saysTheSame = root.map(next.saysTheSame(as:)) ?? false
+    // Also what is kept from now on is not retired.
+    let files = files(replacing: channel, by: contents.files).merging(kept) { first, _ in first }
+    try retire(for: files)
+    guard !saysTheSame || isDue || isAhead || isReplaced else { return }
+    try write(next, files: contents.files)
   }
 
-  /// The next number of a root. A number dies with the key that gave it: that of a thief goes no further.
-  private var nextSequence: UInt64 { SiteRoot.nextSequence(after: countedSequence, at: madeAt) }
-
-  private var product: Store.Product { root?.product ?? options.product ?? .standard }
-
-  private func makeRoot(expiresAfter: Int64?, packs: [SiteRoot.Pack]) -> SiteRoot {
-    SiteRoot(
-      sequence: nextSequence, madeAt: madeAt, expiresAfter: expiresAfter,
-      site: siteID, product: product, channel: channel, packs: packs)
+  private var product: Store.Product {
+    channels.values.lazy.compactMap(\.root).first?.product ?? options.product ?? .standard
   }
 
-  /// Notes that a root which leads to `next` is about to be written, and forgets what is due.
-  private mutating func retire(for next: [SitePath: UInt64]) throws {
-    retired.replace(files.filter { next[$0.key] == nil }, by: next, now: retiringAt)
+  // MARK: - Retired files
+
+  /// From now on these are the files of the versions that are kept.
+  private mutating func keep(_ files: [SitePath: UInt64]) throws {
+    let before = self.files
+    keptFiles = files
+    try retire(before, for: self.files)
+  }
+
+  /// Notes that a root is about to be written, after which these files are in use, and forgets what is due.
+  private mutating func retire(for next: [SitePath: UInt64]) throws { try retire(files, for: next) }
+
+  private mutating func retire(_ present: [SitePath: UInt64], for next: [SitePath: UInt64]) throws {
+    retired.replace(present.filter { next[$0.key] == nil }, by: next, now: retiringAt)
     retired.dropDue(now: now, latest: retiringAt, grace: options.gracePeriod.nanoseconds)
-    files = next
-    try writeRetired()
-  }
-
-  private mutating func writeRetired() throws {
     guard retired != writtenRetired else { return }
     try folder.writeRetired(retired)
     writtenRetired = retired
   }
 
-  /// Replaces the root. All that it names is durable.
-  private mutating func write(_ next: SiteRoot) throws {
+  /// Replaces a root. All that it names is durable.
+  private mutating func write(_ next: SiteRoot, files: [SitePath: UInt64]) throws {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
-    try folder.writeRoot(bytes)
-    root = next
-    countedSequence = next.sequence
-    hasNewAuthority = false
-    rootByteCount = UInt64(bytes.count)
-    isRootNew = true
+    try folder.writeRoot(bytes, of: next.channel)
+    channels[next.channel]?.take(next, byteCount: UInt64(bytes.count), files: files)
+    newRootByteCounts[next.channel] = UInt64(bytes.count)
   }
 
-  /// Names deltas in the root that were made.
-  mutating func name(_ deltas: [DeltaFile.Info]) throws {
-    guard !deltas.isEmpty, var next = root else { return }
-    try folder.syncNames()
-    next.sequence = nextSequence
-    next.madeAt = madeAt
-    var named = files
-    for delta in deltas {
-      guard let index = next.packs.firstIndex(where: { $0.id == delta.pack }) else { continue }
-      next.packs[index].deltas.append(SiteRoot.Delta(delta))
-      named[.delta(delta.headerDigest)] = UInt64(delta.byteCount)
-      newFileByteCount += UInt64(delta.byteCount)
+  /// Names deltas that were made in the roots that offer the versions to which they lead.
+  mutating func name(_ made: [DeltaFile.Info]) throws {
+    guard !made.isEmpty else { return }
+    for delta in made {
+      deltas.add(delta)
+      newFileByteCount = newFileByteCount.addingClamped(UInt64(delta.byteCount))
     }
-    try retire(for: named)
-    try write(next)
+    try describe(try store.makeSnapshot(), renews: false)
   }
 
   // MARK: - Store
 
-  /// A transaction of the site's store; ``commit(_:dropping:)`` commits it.
+  /// A transaction of the site's store; ``commit(_:)`` commits it.
   func makeTransaction() throws -> Transaction {
     // The caller that drops versions decides what is kept.
     var transactionOptions = Transaction.Options(
@@ -256,31 +343,33 @@ struct SiteChange {
   }
 
   /// Commits, and keeps the segments that clients may be fetching.
-  ///
-  /// - Parameter dropped: versions that the transaction drops.
-  mutating func commit(
-    _ transaction: consuming Transaction, dropping dropped: [PackVersion] = []
-  ) throws {
-    var dropping: [SitePath: UInt64] = [:]
-    for version in dropped {
-      guard let named = root?.version(version.number, of: version.pack) else { continue }
-      dropping[.version(named.manifest)] = UInt64(named.manifestByteCount)
-    }
-    retired.replace(dropping, by: [:], now: retiringAt)
-    try writeRetired()
+  mutating func commit(_ transaction: consuming Transaction) throws {
     for file in Set(files.keys).union(retired.entries.keys) {
       if case .segment(let id) = file { try transaction.keep(id) }
     }
-    if root == nil { try write(makeRoot(expiresAfter: expiresAfter, packs: [])) }
+    if roots.isEmpty { try writeFirstRoot() }
     progress?(.commit)
     try folder.checkpoint("commit")
     try transaction.commit()
     try folder.checkpoint("committed")
   }
 
+  /// A root without packs: from then on the site knows what it is of.
+  private mutating func writeFirstRoot() throws {
+    for state in channelStates where state.isOwn && (target == nil || state.channel == target) {
+      let madeAt = madeAt(state)
+      try write(
+        SiteRoot(
+          sequence: state.nextSequence(at: madeAt), madeAt: madeAt, expiresAfter: expiresAfter(state), site: siteID,
+          product: product, channel: state.channel, primaryLanguage: options.primaryLanguage, packs: []),
+        files: [:])
+    }
+  }
+
   /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
   /// generation that it may fall back to does, and none that is read.
   mutating func collect() throws {
+    try removeUnneeded()
     for _ in 0..<2 {
       guard try hasStraySegments() else { return }
       try folder.checkpoint("collect")
@@ -290,30 +379,46 @@ struct SiteChange {
     }
   }
 
-  /// Whether there are segments that neither the root leads to nor clients may be fetching.
+  /// Whether there are segments that neither the roots nor kept versions need, nor clients may be fetching.
   private func hasStraySegments() throws -> Bool {
-    try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
+    let files = files
+    return try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
+  }
+}
+
+extension Snapshot {
+  /// All versions of all packs.
+  var keptVersions: [PackVersion] { packs.flatMap { versions(of: $0.id) } }
+}
+
+extension SiteRoot {
+  /// Whether both tell clients the same, whenever they were made.
+  fileprivate func saysTheSame(as other: SiteRoot) -> Bool {
+    var other = other
+    (other.sequence, other.madeAt, other.site) = (sequence, madeAt, site)
+    return self == other
   }
 }
 
 extension SiteFolder {
-  /// The site's root, which this key must have signed. Nil when there is none.
+  /// The root of a channel, which this key must follow. Nil when there is none.
   ///
   /// - Parameters:
+  ///   - key: nil: any key may have signed it.
   ///   - product: what the site must be of, if that is known.
   ///   - acceptsDamage: one that is damaged counts as none, if the key that it names is this one.
   func readRoot(
-    signedBy key: SiteKey, of product: Store.Product?, acceptsDamage: Bool
+    of channel: SiteChannel, signedBy key: SiteKey?, of product: Store.Product?, acceptsDamage: Bool
   ) throws -> SignedSiteRoot? {
-    guard let signed = try readRoot(acceptsDamage: acceptsDamage) else {
-      guard !acceptsDamage || !namesAnotherKey(than: key) else {
+    guard let signed = try readRoot(of: channel, acceptsDamage: acceptsDamage) else {
+      guard !acceptsDamage || !(key.map { namesAnotherKey(of: channel, than: $0) } ?? false) else {
         var error = PackStoreError(.untrusted, "the site's root is damaged, and names another key", file: path.string)
         error.specificRemedy = "use the key that signed the site; if that is this one, remove the root first"
         throw error
       }
       return nil
     }
-    try require(key, toFollow: signed)
+    if let key { try require(key, toFollow: signed) }
     guard product == nil || product == signed.root.product else {
       var error = PackStoreError(
         .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
@@ -341,12 +446,12 @@ extension SiteFolder {
     return error
   }
 
-  /// The site's root, signed by any key. Nil when there is none.
+  /// The root of a channel, signed by any key. Nil when there is none.
   ///
   /// - Parameter acceptsDamage: one that is damaged counts as none.
-  func readRoot(acceptsDamage: Bool) throws -> SignedSiteRoot? {
+  func readRoot(of channel: SiteChannel = .live, acceptsDamage: Bool) throws -> SignedSiteRoot? {
     do {
-      return try readRoot()
+      return try readRoot(of: channel)
     } catch var error as PackStoreError where [.corrupt, .untrusted, .wrongKind].contains(error.code) {
       if acceptsDamage { return nil }
       error.specificRemedy = "repair the site by Site.repair"
@@ -356,8 +461,8 @@ extension SiteFolder {
   }
 
   /// Whether a damaged root names another key than this: in so many bytes that no damage explains it.
-  private func namesAnotherKey(than key: SiteKey) -> Bool {
-    guard let bytes = try? read(.root, limit: SiteRoot.byteCountLimit),
+  private func namesAnotherKey(of channel: SiteChannel, than key: SiteKey) -> Bool {
+    guard let bytes = try? read(.root(channel), limit: SiteRoot.byteCountLimit),
       let named = SignedSiteRoot.namedKey(in: bytes)
     else { return false }
     return zip(named, key.firstKey.bytes).count { $0 != $1 } > 4

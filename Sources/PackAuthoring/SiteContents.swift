@@ -8,42 +8,56 @@ extension SiteRoot {
   /// - Throws: what keeps a manifest from being read. It is not lost for that, and what it leads to must stay.
   func files(in folder: SiteFolder, acceptsUnreadable: Bool = false) throws -> [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
+    for sheet in sheets { files[.sheet(sheet.digest)] = UInt64(sheet.byteCount) }
     for pack in packs {
       for delta in pack.deltas { files[.delta(delta.header)] = delta.byteCount }
-      for version in pack.versions {
-        files[.version(version.manifest)] = UInt64(version.manifestByteCount)
-        let manifest = try folder.intactManifest(of: version, in: pack.id, acceptsUnreadable: acceptsUnreadable)
-        for segment in manifest?.segments ?? [] {
-          files[.frames(segment.id)] = UInt64(segment.tableByteCount)
-          files[.segment(segment.id)] = segment.byteCount
-        }
+      for offer in pack.offers {
+        files[.version(offer.manifest)] = UInt64(offer.manifestByteCount)
+        let manifest = try folder.intactManifest(of: offer, in: pack.id, acceptsUnreadable: acceptsUnreadable)
+        if let manifest { files.merge(manifest.files) { first, _ in first } }
       }
     }
     return files
   }
+}
 
-  func version(_ number: UInt64, of pack: PackID) -> Version? {
-    packs.first { $0.id == pack }?.versions.first { $0.number == number }
+extension VersionManifest {
+  /// The segments and frame tables that it leads to, and how long they are.
+  var files: [SitePath: UInt64] {
+    var files: [SitePath: UInt64] = [:]
+    for segment in segments {
+      files[.frames(segment.id)] = UInt64(segment.tableByteCount)
+      files[.segment(segment.id)] = segment.byteCount
+    }
+    return files
   }
 }
 
 extension SiteFolder {
   /// Reads a manifest and checks it against the root that names it.
-  func manifest(of version: SiteRoot.Version, in pack: PackID) throws -> VersionManifest {
-    try version.openManifest(try read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack)
+  func manifest(of offer: SiteRoot.Offer, in pack: PackID) throws -> VersionManifest {
+    try offer.openManifest(try read(.version(offer.manifest), limit: VersionManifest.byteCountLimit), of: pack)
   }
 
   /// The same; nil when it is missing or damaged.
   ///
   /// - Parameter acceptsUnreadable: what the disk cannot read counts as damaged.
   func intactManifest(
-    of version: SiteRoot.Version, in pack: PackID, acceptsUnreadable: Bool
+    of offer: SiteRoot.Offer, in pack: PackID, acceptsUnreadable: Bool
   ) throws -> VersionManifest? {
     do {
-      return try manifest(of: version, in: pack)
+      return try manifest(of: offer, in: pack)
     } catch let error as PackStoreError where error.saysLost || (acceptsUnreadable && error.systemError == .ioError) {
       return nil
     }
+  }
+
+  /// Whether the sheet of attributes is the one that a root means, to the last bit.
+  func holds(_ sheet: SiteRoot.Sheet) -> Bool { (try? self.sheet(sheet)) != nil }
+
+  /// Reads a sheet of attributes and checks it against the root that names it.
+  func sheet(_ sheet: SiteRoot.Sheet) throws -> AttributeSheet {
+    try sheet.open(try read(.sheet(sheet.digest), limit: AttributeSheet.byteCounts.upperBound))
   }
 
   /// Whether the frame table is the one that a manifest means, to the last bit.

@@ -1,62 +1,75 @@
 import PackStore
 
-/// What a site's root is to say of the generation that its store shows, and the files that it takes. Files that are not
-/// there yet are made on the way.
+/// What a site says of the versions that its store keeps, and the files that it takes: also for those that no channel offers,
+/// so that offering one is the change of a root alone. Files that are not there yet are made on the way.
 struct SiteDescription {
-  private(set) var packs: [SiteRoot.Pack] = []
+  /// What is said of a version, whatever channels offer it.
+  fileprivate struct Version {
+    let version: PackVersion
+    let manifest: VersionManifest
+    let digest: Digest256
+    let byteCount: UInt32
+  }
 
-  /// All files that the root leads to, without the root, and how long they are.
+  /// What a root is to say, and what it leads to.
+  struct Contents {
+    var sheets: [SiteRoot.Sheet] = []
+    var packs: [SiteRoot.Pack] = []
+
+    /// All files that the root leads to, without the root, and how long they are.
+    var files: [SitePath: UInt64] = [:]
+  }
+
+  /// The files of all versions that are kept, and how long they are.
   private(set) var files: [SitePath: UInt64] = [:]
 
   /// Bytes of files that were made.
   private(set) var newByteCount: UInt64 = 0
 
+  private let snapshot: Snapshot
+  private let kept: [PackVersion]
   private let folder: SiteFolder
   private let checksFiles: Bool
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
+  private var versions: [PackID: [UInt64: Version]] = [:]
 
-  /// Describes every kept version of every pack of `snapshot`, and makes the frame tables and manifests that are
-  /// missing. Their names are durable when this returns.
+  /// By the SHA-256 of manifests: what a device without anything fetches.
+  private var downloads: [Digest256: UInt64] = [:]
+
+  /// Describes the versions that `snapshot` keeps, and makes the frame tables and manifests that are missing.
+  /// ``SiteFolder/syncNames()`` makes their names durable.
   ///
   /// - Parameters:
-  ///   - current: the root until now. What it says of a version that has not moved is so.
-  ///   - checksFiles: reads the frame tables and deltas that are there, rather than believe those that are as long as
-  ///     they should be.
+  ///   - leaving: versions that are about to be dropped: they are left out.
+  ///   - roots: those until now. What they say of a version that has not moved is so.
+  ///   - checksFiles: reads the files that are there, rather than believe those that are as long as they should be.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
-    of snapshot: Snapshot, in folder: SiteFolder, current: SiteRoot?, checksFiles: Bool = false,
+    of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, roots: [SiteRoot],
+    checksFiles: Bool = false,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws {
+    self.snapshot = snapshot
+    kept = snapshot.keptVersions.filter { !leaving.contains($0) }
     self.folder = folder
     self.checksFiles = checksFiles
-    let known = knownManifests(current)
-    var versions: [(PackVersion, VersionManifest?)] = []
-    for pack in snapshot.packs {
-      for version in snapshot.versions(of: pack.id) {
-        let manifest = known[version.catalog]?.first { $0.describes(version) }
-        for segment in manifest?.segments ?? [] { tables[segment.id] = segment }
-        versions.append((version, manifest))
+    for offer in roots.flatMap(\.packs).flatMap(\.offers) { downloads[offer.manifest] = offer.downloadByteCount }
+    let known = KnownManifests(in: folder)
+    var missing: [PackVersion] = []
+    for version in kept {
+      if let manifest = known.manifest(of: version), manifest.segments.allSatisfy(hasTable) {
+        for segment in manifest.segments { tables[segment.id] = segment }
+        try describe(version, manifest, isNew: false)
+      } else {
+        missing.append(version)
       }
     }
-    try describeSegments(of: versions.filter { $0.1 == nil }.map(\.0), in: snapshot, progress)
-    for pack in snapshot.packs.sorted(by: { $0.id < $1.id }) {
-      packs.append(try describe(pack, versions.filter { $0.0.pack == pack.id }, in: snapshot, current))
+    try describeSegments(of: missing, progress)
+    for version in missing {
+      var segments: [VersionManifest.Segment] = []
+      for segment in try snapshot.segments(of: version) { segments.append(tables[segment.id]!) }
+      try describe(version, VersionManifest(version, segments: segments), isNew: true)
     }
-    try folder.syncNames()
-  }
-
-  /// Manifests of the root until now, by catalog, of which all files are there.
-  private func knownManifests(_ root: SiteRoot?) -> [CatalogID: [VersionManifest]] {
-    var known: [CatalogID: [VersionManifest]] = [:]
-    for pack in root?.packs ?? [] {
-      for version in pack.versions {
-        // One that cannot be read is made again.
-        guard let manifest = try? folder.manifest(of: version, in: pack.id), manifest.segments.allSatisfy(hasTable)
-        else { continue }
-        known[version.catalog, default: []].append(manifest)
-      }
-    }
-    return known
   }
 
   private func hasTable(_ segment: VersionManifest.Segment) -> Bool {
@@ -67,7 +80,7 @@ struct SiteDescription {
   // MARK: - Segments
 
   private mutating func describeSegments(
-    of versions: [PackVersion], in snapshot: Snapshot, _ progress: (UInt64, UInt64) -> Void
+    of versions: [PackVersion], _ progress: (UInt64, UInt64) -> Void
   ) throws {
     var missing: [Snapshot.Segment] = []
     var seen = Set(tables.keys)
@@ -81,14 +94,12 @@ struct SiteDescription {
     for segment in missing {
       try Task.checkCancellation()
       progress(done, total)
-      try describe(segment, in: snapshot)
+      try describe(segment)
       done = done.addingClamped(segment.byteCount)
     }
   }
 
-  private mutating func describe(
-    _ segment: Snapshot.Segment, in snapshot: Snapshot
-  ) throws {
+  private mutating func describe(_ segment: Snapshot.Segment) throws {
     let file = SitePath.frames(segment.id)
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
@@ -108,50 +119,123 @@ struct SiteDescription {
 
   // MARK: - Versions
 
-  private mutating func describe(
-    _ pack: Store.Pack, _ versions: [(PackVersion, VersionManifest?)], in snapshot: Snapshot,
-    _ current: SiteRoot?
-  ) throws -> SiteRoot.Pack {
-    var described: [SiteRoot.Version] = []
-    for (version, known) in versions { described.append(try describe(version, known, in: snapshot)) }
-    let catalogs = Set(described.map(\.catalog))
-    let deltas = current?.packs.first { $0.id == pack.id }?.deltas ?? []
-    var kept: [SiteRoot.Delta] = []
-    for delta in deltas where catalogs.contains(delta.from) && delta.to == described[0].catalog {
-      // A delta spares bytes; one that is not there spares none.
-      guard try folder.byteCount(of: .delta(delta.header)) == delta.byteCount, try !checksFiles || folder.holds(delta)
-      else { continue }
-      files[.delta(delta.header)] = delta.byteCount
-      kept.append(delta)
-    }
-    return SiteRoot.Pack(id: pack.id, priority: pack.priority, versions: described, deltas: kept)
-  }
-
-  private mutating func describe(
-    _ version: PackVersion, _ known: VersionManifest?, in snapshot: Snapshot
-  ) throws -> SiteRoot.Version {
-    let manifest: VersionManifest
-    if let known {
-      manifest = known
-    } else {
-      var segments: [VersionManifest.Segment] = []
-      for segment in try snapshot.segments(of: version) { segments.append(tables[segment.id]!) }
-      manifest = VersionManifest(version, segments: segments)
-    }
+  private mutating func describe(_ version: PackVersion, _ manifest: VersionManifest, isNew: Bool) throws {
     let bytes = try manifest.encode()
-    let digest = Digest256(hashing: bytes)
-    if known == nil {
-      try folder.write(.version(digest)) { file in try file.write(bytes) }
+    let described = Version(
+      version: version, manifest: manifest, digest: Digest256(hashing: bytes), byteCount: UInt32(bytes.count))
+    if isNew {
+      try folder.write(.version(described.digest)) { file in try file.write(bytes) }
       newByteCount += UInt64(bytes.count)
     }
-    files[.version(digest)] = UInt64(bytes.count)
-    for segment in manifest.segments {
-      files[.frames(segment.id)] = UInt64(segment.tableByteCount)
-      files[.segment(segment.id)] = segment.byteCount
-    }
-    return SiteRoot.Version(
-      number: version.number, catalog: version.catalog, manifest: digest, manifestByteCount: UInt32(bytes.count))
+    files.merge(described.files) { first, _ in first }
+    versions[version.pack, default: [:]][version.number] = described
   }
+
+  private mutating func offer(_ planned: ChannelPlan.Offer, of version: Version) throws -> SiteRoot.Offer {
+    let download = try downloads[version.digest] ?? downloadByteCount(of: version)
+    downloads[version.digest] = download
+    return SiteRoot.Offer(
+      number: planned.number, catalog: version.version.catalog, manifest: version.digest,
+      manifestByteCount: version.byteCount, attributes: version.version.attributesDigest, downloadByteCount: download,
+      share: planned.share, appVersions: planned.appVersions)
+  }
+
+  private func downloadByteCount(of version: Version) throws -> UInt64 {
+    let tables = version.manifest.segments.map { UInt64($0.tableByteCount) }.clampedSum()
+    return try snapshot.downloadByteCount(of: version.version).addingClamped(tables)
+      .addingClamped(UInt64(version.byteCount))
+  }
+
+  // MARK: - Roots
+
+  /// What the root of a channel is to say by its plan, and makes its sheets of attributes.
+  ///
+  /// - Parameters:
+  ///   - current: the root until now.
+  ///   - deltas: those that the site has.
+  mutating func contents(
+    of plan: ChannelPlan, current: SiteRoot?, deltas: KnownDeltas
+  ) throws -> Contents {
+    var contents = Contents()
+    var attributes: [Digest256: Attributes] = [:]
+    for pack in snapshot.packs.sorted(by: { $0.id < $1.id }) {
+      var entry = SiteRoot.Pack(id: pack.id, priority: pack.priority, offers: [], deltas: [])
+      for planned in plan.offers(of: pack.id) {
+        guard let version = versions[pack.id]?[planned.number] else { continue }
+        entry.offers.append(try offer(planned, of: version))
+        contents.files.merge(version.files) { first, _ in first }
+        if let digest = version.version.attributesDigest, attributes[digest] == nil {
+          attributes[digest] = try snapshot.attributes(of: version.version)
+        }
+      }
+      guard !entry.offers.isEmpty else { continue }
+      for delta in try usable(deltas, for: entry) {
+        contents.files[.delta(delta.header)] = delta.byteCount
+        entry.deltas.append(delta)
+      }
+      contents.packs.append(entry)
+    }
+    contents.sheets = try sheets(with: attributes, current: current?.sheets ?? [])
+    for sheet in contents.sheets { contents.files[.sheet(sheet.digest)] = UInt64(sheet.byteCount) }
+    return contents
+  }
+
+  /// The deltas that lead from a version that the site keeps to one of these offers.
+  private func usable(_ deltas: KnownDeltas, for entry: SiteRoot.Pack) throws -> [SiteRoot.Delta] {
+    let kept = Set(kept.filter { $0.pack == entry.id }.map(\.catalog))
+    return try deltas.of(entry.id).filter { delta in
+      guard kept.contains(delta.row.from),
+        entry.offers.contains(where: { $0.catalog == delta.row.to && delta.numbers.contains($0.number) })
+      else { return false }
+      // A delta spares bytes; one that is not there spares none.
+      return try folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
+        && (!checksFiles || folder.holds(delta.row))
+    }.map(\.row)
+  }
+
+  // MARK: - Sheets of attributes
+
+  /// Up to this length a sheet is written again when attributes are new; a longer one stays, and the new ones go to a
+  /// second: so a change of one pack among thousands stays a small one.
+  private static let longSheetByteCount: UInt32 = 64 << 10
+
+  /// Sheets with all these attributes: those until now, where they have them all and are not mostly of what is gone.
+  private mutating func sheets(
+    with attributes: [Digest256: Attributes], current: [SiteRoot.Sheet]
+  ) throws -> [SiteRoot.Sheet] {
+    guard !attributes.isEmpty else { return [] }
+    let present = try current.compactMap { sheet in
+      folder.holds(sheet) ? (sheet: sheet, digests: Set(try folder.sheet(sheet).digests)) : nil
+    }
+    let all = present.reduce(into: Set<Digest256>()) { $0.formUnion($1.digests) }
+    let missing = attributes.filter { !all.contains($0.key) }
+    let isMostlyUsed = all.count <= 2 * (attributes.count - missing.count)
+    guard isMostlyUsed, !present.isEmpty else { return [try write(AttributeSheet(attributes.values))] }
+    guard !missing.isEmpty else { return present.map(\.sheet) }
+    guard present[0].sheet.byteCount > Self.longSheetByteCount else {
+      return [try write(AttributeSheet(attributes.values))]
+    }
+    let rest = attributes.filter { !present[0].digests.contains($0.key) }
+    let second = AttributeSheet(rest.values)
+    guard try second.encode().count <= Int(present[0].sheet.byteCount) else {
+      return [try write(AttributeSheet(attributes.values))]
+    }
+    return [present[0].sheet, try write(second)]
+  }
+
+  private mutating func write(_ sheet: AttributeSheet) throws -> SiteRoot.Sheet {
+    let bytes = try sheet.encode()
+    let made = SiteRoot.Sheet(digest: Digest256(hashing: bytes), byteCount: UInt32(bytes.count))
+    guard !folder.holds(made) else { return made }
+    try folder.write(.sheet(made.digest)) { file in try file.write(bytes) }
+    newByteCount += UInt64(bytes.count)
+    return made
+  }
+}
+
+extension SiteDescription.Version {
+  /// That it leads to, and how long they are.
+  fileprivate var files: [SitePath: UInt64] { manifest.files.merging([.version(digest): UInt64(byteCount)]) { $1 } }
 }
 
 extension VersionManifest {

@@ -34,31 +34,54 @@ struct SiteFolder: Sendable {
   var isSite: Bool {
     get throws {
       let names = try namesInFolder(path)
-      return names.contains(SitePath.folders[0]) || names.contains(SitePath.root.description)
+      return names.contains(SitePath.folders[0]) || names.contains(SitePath.root(.live).description)
     }
   }
 
   func makeFolders() throws {
     var isNew = false
-    for folder in SitePath.folders.reversed() {  // the one that is asked for comes last
+    for folder in [SitePath.rootFolder] + SitePath.folders.reversed() {  // the one that is asked for comes last
       if try makeFolder(path.appending(folder)) { isNew = true }
     }
     if isNew { try syncFolder(path) }
   }
 
-  // MARK: - The root
+  // MARK: - Roots
 
-  func readRoot() throws -> SignedSiteRoot? {
+  /// The channels of which there is a root, in order.
+  func channels() throws -> [SiteChannel] {
+    let others = try namesInFolder(place(SitePath.rootFolder)).compactMap { name -> SiteChannel? in
+      guard case .root(let channel) = SitePath("\(SitePath.rootFolder)/\(name)") else { return nil }
+      return channel
+    }
+    let live = try byteCount(of: .root(.live)) == nil ? [] : [SiteChannel.live]
+    return (live + others).sorted()
+  }
+
+  /// - Throws: `notFound` when there is no root of the channel.
+  func require(_ channel: SiteChannel) throws {
+    let channels = try channels()
+    guard !channels.contains(channel) else { return }
+    throw PackStoreError(
+      .notFound, "the site has no channel '\(channel)'; channels: \(listed(channels.map(\.name)))", file: path.string)
+  }
+
+  func readRoot(of channel: SiteChannel = .live) throws -> SignedSiteRoot? {
     do {
-      let bytes = try read(.root, limit: SiteRoot.byteCountLimit)
-      return try SignedSiteRoot(decoding: bytes, file: place(of: .root).text)
+      let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
+      let signed = try SignedSiteRoot(decoding: bytes, file: place(of: .root(channel)).text)
+      guard signed.root.channel == channel else {
+        throw PackStoreError(
+          .corrupt, "the root is of the channel '\(signed.root.channel)'", file: place(of: .root(channel)).text)
+      }
+      return signed
     } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
   /// Puts a root in the place of the present one. Everything it names is durable already.
-  func writeRoot(_ bytes: [UInt8]) throws {
-    try write(.root) { file in try file.write(bytes) }
-    try syncFolder(path)
+  func writeRoot(_ bytes: [UInt8], of channel: SiteChannel) throws {
+    try write(.root(channel)) { file in try file.write(bytes) }
+    try syncFolder(channel == .live ? FilePlace(path) : place(SitePath.rootFolder))
   }
 
   // MARK: - What was retired
@@ -131,6 +154,11 @@ struct SiteFolder: Sendable {
     for folder in SitePath.folders { try syncFolder(place(folder)) }
   }
 
+  /// The manifests that are there.
+  func manifests() throws -> [SitePath] {
+    try namesInFolder(place("versions")).compactMap { SitePath("versions/\($0)") }
+  }
+
   /// The segments that are there.
   func segments() throws -> [SitePath] {
     try namesInFolder(place("segments")).compactMap { SitePath("segments/\($0)") }
@@ -148,7 +176,10 @@ struct SiteFolder: Sendable {
         try removeStray("\(folder)/\(name)")
       }
     }
-    for name in [SitePath.root.description, RetiredFiles.fileName] { try removeStray(name + Self.draftSuffix) }
+    for name in [SitePath.root(.live).description, RetiredFiles.fileName] { try removeStray(name + Self.draftSuffix) }
+    for name in try namesInFolder(place(SitePath.rootFolder)) where name.hasSuffix(Self.draftSuffix) {
+      try removeStray("\(SitePath.rootFolder)/\(name)")
+    }
   }
 
   private func removeStray(_ name: String) throws {

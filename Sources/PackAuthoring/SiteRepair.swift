@@ -6,12 +6,12 @@ extension Site {
     /// What became of the site's store.
     public let store: Store.RepairResult
 
-    /// Manifests, frame tables and deltas that the root names and that are missing or damaged: their paths in the site,
-    /// in order; and `root` itself.
+    /// Manifests, frame tables, deltas and sheets of attributes that roots name and that are missing or damaged: their paths
+    /// in the site, in order; and roots themselves.
     public let damagedFiles: [String]
 
-    /// The number of the site's root now; nil after a dry run.
-    public let sequence: UInt64?
+    /// The numbers of the site's roots now; none after a dry run.
+    public let sequences: [SiteChannel: UInt64]
 
     /// Nothing was damaged, and nothing was written.
     public var wasWhole: Bool { store.wasWhole && damagedFiles.isEmpty }
@@ -49,7 +49,7 @@ struct SiteRepair {
   func plan() throws -> Site.RepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
-    return Site.RepairResult(store: store, damagedFiles: try findDamage(), sequence: nil)
+    return Site.RepairResult(store: store, damagedFiles: try findDamage(), sequences: [:])
   }
 
   func run(signedBy key: SiteKey) throws -> Site.RepairResult {
@@ -57,21 +57,29 @@ struct SiteRepair {
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     // First: with another key nothing is touched.
-    let root = try folder.readRoot(signedBy: key, of: options.product, acceptsDamage: true)
-    if root == nil { try folder.requireNewRoot(options) }
+    let channels = try folder.channels()
+    let isLost =
+      try channels.isEmpty
+      || channels.contains(where: { channel in
+        let isOwn = key.maySign(channel)
+        let root = try folder.readRoot(
+          of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: isOwn)
+        return root == nil && channel == .live
+      })
+    if isLost { try folder.requireNewRoot(options) }
     let damagedFiles = try findDamage()
     try folder.checkpoint("repair the store")
     let result = try repairStore(isDryRun: false)
     try folder.checkpoint("repaired")
     let store = try Store(at: path, options: .existing)
     var change = try SiteChange(
-      of: store, named: store.id, in: folder, signedBy: key, options: options, now: now, rebuildsRoot: true,
-      progress: nil)
+      of: store, named: store.id, channel: nil, in: folder, signedBy: key, options: options, now: now,
+      rebuildsRoot: true, progress: nil)
     try change.settle(checksFiles: true)
     // A store that was rebuilt without its index, and one that has its mark already: the commit is none then.
     try change.commit(try change.makeTransaction())
     try change.finish()
-    return Site.RepairResult(store: result, damagedFiles: damagedFiles, sequence: change.root?.sequence)
+    return Site.RepairResult(store: result, damagedFiles: damagedFiles, sequences: change.roots.mapValues(\.sequence))
   }
 
   private func checkSite() throws {
@@ -87,19 +95,33 @@ struct SiteRepair {
 
   /// Reads all files beside the store that the root leads to.
   private func findDamage() throws -> [String] {
-    guard let root = try folder.readRoot(acceptsDamage: true)?.root else { return [SitePath.root.description] }
     var damaged: Set<SitePath> = []
+    let channels = try folder.channels()
+    if channels.isEmpty { damaged.insert(.root(.live)) }
+    for channel in channels {
+      guard let root = try folder.readRoot(of: channel, acceptsDamage: true)?.root else {
+        damaged.insert(.root(channel))
+        continue
+      }
+      damaged.formUnion(try findDamage(in: root))
+    }
+    return damaged.map(\.description).sorted()
+  }
+
+  private func findDamage(in root: SiteRoot) throws -> Set<SitePath> {
+    var damaged: Set<SitePath> = []
+    for sheet in root.sheets where !folder.holds(sheet) { damaged.insert(.sheet(sheet.digest)) }
     for pack in root.packs {
       for delta in pack.deltas where try !folder.holds(delta) { damaged.insert(.delta(delta.header)) }
-      for version in pack.versions {
-        guard let manifest = try folder.intactManifest(of: version, in: pack.id, acceptsUnreadable: true) else {
-          damaged.insert(.version(version.manifest))
+      for offer in pack.offers {
+        guard let manifest = try folder.intactManifest(of: offer, in: pack.id, acceptsUnreadable: true) else {
+          damaged.insert(.version(offer.manifest))
           continue
         }
         for segment in manifest.segments where !folder.holdsTable(of: segment) { damaged.insert(.frames(segment.id)) }
       }
     }
-    return damaged.map(\.description).sorted()
+    return damaged
   }
 }
 

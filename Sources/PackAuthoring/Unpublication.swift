@@ -1,10 +1,13 @@
 public import PackStore
 
-/// Takes packs off a site: as ``Publication``, with a commit that removes in place of one that copies.
+/// Takes packs off channels of a site, and off the site where no channel is left that offers them.
 struct Unpublication {
   let site: Site
   let key: SiteKey
   let options: Site.PublishOptions
+
+  /// Off all channels, rather than the one of the options.
+  let isOfAll: Bool
 
   /// The site's, in which tests end it where they want.
   var folder: SiteFolder
@@ -12,9 +15,10 @@ struct Unpublication {
   /// Nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
-  init(site: Site, key: SiteKey, options: Site.PublishOptions) {
+  init(site: Site, key: SiteKey, isOfAll: Bool = false, options: Site.PublishOptions) {
     self.site = site
     self.key = key
+    self.isOfAll = isOfAll
     self.options = options
     folder = site.folder
   }
@@ -23,56 +27,80 @@ struct Unpublication {
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     var change = try SiteChange(
-      of: site.store, named: site.store.id, in: folder, signedBy: key, options: options, now: now, progress: nil)
-    let first = change.root
-    try check(packs, first)
+      of: site.store, named: site.store.id, channel: isOfAll ? nil : options.channel, in: folder, signedBy: key,
+      options: options, now: now,
+      progress: nil)
+    let before = change.roots
+    try check(packs, change)
     try change.settle()
-    let dropped = try remove(packs, in: &change)
+    for state in change.channelStates where isOfAll || state.channel == options.channel {
+      for pack in packs { change.edit(state.channel) { $0.withdraw(pack) } }
+    }
+    let leaving = try withoutOffers(packs, change)
+    change.leaving = Set(leaving.flatMap(\.versions))
     try change.finish()
+    try remove(leaving.map(\.pack), in: &change)
     try change.collect()
+    let dropped = leaving.flatMap(\.versions)
     return Site.PublishResult(
-      change, isUnchanged: change.root == first, packs: [], droppedVersions: dropped,
+      change, isUnchanged: change.roots == before && dropped.isEmpty, packs: [], droppedVersions: dropped,
       newByteCount: change.newByteCount)
   }
 
-  private func check(_ packs: [PackID], _ root: SiteRoot?) throws {
-    let present = Set(try site.store.packs().map(\.id)).union(root?.packs.map(\.id) ?? [])
+  private func check(_ packs: [PackID], _ change: SiteChange) throws {
+    let present = Set(try site.store.packs().map(\.id)).union(change.roots.values.flatMap(\.packs).map(\.id))
     for pack in packs where !present.contains(pack) {
       throw PackStoreError.noPack(pack, among: present, of: "the site")
     }
+    guard isOfAll else { return try options.channel.map(folder.require) ?? () }
+    for state in change.channelStates where !state.isOwn {
+      guard let pack = packs.first(where: { !state.plan.offers(of: $0).isEmpty }) else { continue }
+      var error = PackStoreError(
+        .untrusted, "the key may not sign the channel '\(state.channel)', which offers '\(pack)'",
+        file: site.path.string)
+      error.specificRemedy = "use a key that may, or take the pack off the other channels one by one"
+      throw error
+    }
   }
 
-  /// Removes those of the packs that the store still has: a publisher that died may have removed some.
-  private func remove(_ packs: [PackID], in change: inout SiteChange) throws -> [PackVersion] {
-    var transaction = try change.makeTransaction()
-    var dropped: [PackVersion] = []
-    for pack in Set(packs).sorted() {
-      let versions = transaction.versions(of: pack)
-      guard !versions.isEmpty else { continue }
-      try transaction.remove(pack)
-      dropped += versions
+  /// Those of the packs that no channel offers any more, and what the site keeps of them.
+  private func withoutOffers(
+    _ packs: [PackID], _ change: SiteChange
+  ) throws -> [(pack: PackID, versions: [PackVersion])] {
+    let snapshot = try site.store.makeSnapshot()
+    return Set(packs).sorted().compactMap { pack in
+      let versions = snapshot.versions(of: pack)
+      let isOffered = versions.contains { change.offers($0.number, of: pack) }
+      return versions.isEmpty || isOffered ? nil : (pack, versions)
     }
-    try change.commit(transaction, dropping: dropped)
-    return dropped
+  }
+
+  private func remove(_ packs: [PackID], in change: inout SiteChange) throws {
+    guard !packs.isEmpty else { return }
+    var transaction = try change.makeTransaction()
+    for pack in packs { try transaction.remove(pack) }
+    try change.commit(transaction)
   }
 }
 
 extension Site {
-  /// Takes packs off the site: its new root does not name them. Clients keep what they have, and those that are
-  /// fetching a pack can go on until the grace period of the options is over.
+  /// Takes packs off a channel: its new root does not name them. A pack that no other channel offers leaves the site, with
+  /// all its versions. Clients keep what they have, and those that are fetching a pack can go on until the grace period of
+  /// the options is over.
   ///
   /// - Parameters:
   ///   - packs: names of packs that the site has.
   ///   - key: the one that signed the site before.
-  ///   - options: grace period, expiry, and whether to wait.
+  ///   - fromAllChannels: takes them off all channels, all of which the key must be able to sign.
+  ///   - options: the channel, grace period, expiry, and whether to wait.
   /// - Throws: `notFound` when the site has no such pack; `untrusted` when the site is signed by another key; `busy`;
   ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
   @discardableResult
   public func unpublish(
-    _ packs: [PackID], signedBy key: SiteKey, options: PublishOptions = .init()
+    _ packs: [PackID], signedBy key: SiteKey, fromAllChannels: Bool = false, options: PublishOptions = .init()
   ) async throws -> PublishResult {
     try await BlockingExecutor.run {
-      try Unpublication(site: self, key: key, options: options).run(packs)
+      try Unpublication(site: self, key: key, isOfAll: fromAllChannels, options: options).run(packs)
     }
   }
 }

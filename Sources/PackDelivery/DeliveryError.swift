@@ -69,7 +69,8 @@ extension DeliveryError {
     package enum Known: String, CaseIterable, Sendable {
       case invalidLocation, noHTTP, noSite, noPack, unreachable, ioError, denied, badResponse, siteChanged, corrupt,
         newerFormat
-      case otherDraft, notSigned, badSignature, otherKey, otherChannel, forkedRoot, fromTheFuture, tooOld, expired
+      case otherDraft, notSigned, badSignature, otherKey, otherChannel, closedChannel, forkedRoot, fromTheFuture,
+        tooOld, expired
     }
 
     package let known: Known
@@ -108,6 +109,8 @@ extension DeliveryError {
     public static let otherKey = Self(.otherKey)
     /// The site shows the root of another channel.
     public static let otherChannel = Self(.otherChannel)
+    /// The site has closed the channel: what was taken from it stays, and nothing more comes.
+    public static let closedChannel = Self(.closedChannel)
     /// Two different roots have one sequence number: its publisher, or a thief of the key, shows different people
     /// different sites.
     public static let forkedRoot = Self(.forkedRoot)
@@ -154,6 +157,7 @@ extension DeliveryError: CustomStringConvertible {
     case .otherDraft: "use the version of PackStore that published it, or have it published again"
     case .notSigned: "set PullOptions.allowsUnsigned to take a folder that is not signed"
     case .otherKey: "ask the publisher whether the key was replaced, before you trust another one"
+    case .closedChannel: "follow another channel of the site; what is here stays"
     case .otherChannel: "ask the publisher to put each root in its place again"
     case .forkedRoot: "ask the publisher: the key may be stolen"
     case .fromTheFuture: "see whether the clock is right, and ask the publisher"

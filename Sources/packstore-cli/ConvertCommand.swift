@@ -100,12 +100,6 @@ extension Platform: ExpressibleByArgument {
   public static var allValueStrings: [String] { all.map(\.rawValue) }
 }
 
-@Sendable private func parseLanguage(_ text: String) throws -> LanguageTag {
-  do { return try LanguageTag(text) } catch let error as PackStoreError {
-    throw ValidationError(error.remedy.map { "\(error.reason): \($0)" } ?? error.reason)
-  }
-}
-
 private struct ConversionReport: Encodable {
   let pack: String?
   let selectors: Int

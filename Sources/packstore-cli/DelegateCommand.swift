@@ -114,12 +114,6 @@ struct Rotate: ParsableCommand {
   }
 }
 
-@Sendable private func parseChannel(_ name: String) throws -> SiteChannel {
-  do { return try SiteChannel(name) } catch let error as PackStoreError {
-    throw ValidationError(error.reason)
-  }
-}
-
 private struct DelegateReport: Encodable {
   let rootKey, releaseKey, file, product: String
   let isNew: Bool

@@ -52,6 +52,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case badSignature = "bad_signature"
   case otherKey = "other_key"
   case otherChannel = "other_channel"
+  case closedChannel = "closed_channel"
   case forkedRoot = "forked_root"
   case fromTheFuture = "from_the_future"
   case tooOld = "too_old"
@@ -72,7 +73,7 @@ extension FailureCode {
       .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noHTTP, .noSite, .noPack,
       .denied,
       .notSigned,
-      .badSignature, .otherKey, .otherChannel, .forkedRoot, .fromTheFuture, .expired, .noKey:
+      .badSignature, .otherKey, .otherChannel, .closedChannel, .forkedRoot, .fromTheFuture, .expired, .noKey:
       false
     }
   }
@@ -134,6 +135,7 @@ extension FailureCode {
       case .badSignature: .badSignature
       case .otherKey: .otherKey
       case .otherChannel: .otherChannel
+      case .closedChannel: .closedChannel
       case .forkedRoot: .forkedRoot
       case .fromTheFuture: .fromTheFuture
       case .tooOld: .tooOld

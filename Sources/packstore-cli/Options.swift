@@ -83,3 +83,16 @@ func normalizedPath(_ path: String) -> String {
   while path.hasSuffix("/"), path.count > 1 { path.removeLast() }
   return path == "." ? "" : String(path)
 }
+
+/// Reads a channel's name from the command line.
+@Sendable func parseChannel(_ name: String) throws -> SiteChannel { try parse { try SiteChannel(name) } }
+
+/// Reads a language from the command line.
+@Sendable func parseLanguage(_ tag: String) throws -> LanguageTag { try parse { try LanguageTag(tag) } }
+
+/// What a value from the command line is, where its type says what is wrong with it.
+func parse<Value>(_ read: () throws -> Value) throws -> Value {
+  do { return try read() } catch let error as PackStoreError {
+    throw ValidationError(error.remedy.map { "\(error.reason): \($0)" } ?? error.reason)
+  }
+}

@@ -13,12 +13,14 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
-        (cd public/packs && rsync -a segments frames versions deltas server:packs/ && rsync -a root server:packs/)
+        packstore publish Packs public/packs Tutorial --channel beta
+        (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
+         rsync -a roots root server:packs/)
 
       Clients take the site's key at their first contact, or the one that you give them: 'packstore keygen' prints it. \
-      Copy to a server segments/, frames/, versions/ and deltas/ first, and root last; remove there afterwards what is \
-      gone here. Files that left the site stay for the grace period, for clients that are fetching them, and go with the \
-      first publication after it. Nothing but 'publish', 'unpublish' and 'repair' with the key changes a site's folder.
+      Copy to a server segments/, frames/, versions/, deltas/ and attributes/ first, then roots/, and root last; remove \
+      there afterwards what is gone here. Files that left the site stay for the grace period, for clients that are fetching them, and go with the \
+      first publication after it. Nothing but commands with the key changes a site's folder.
       """
   )
 
@@ -37,6 +39,19 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var product: ProductOption
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: EncodingOptions
+
+  @Option(
+    help: .init("The channel that offers the versions, which is made if there is none.", valueName: "name"),
+    transform: parseChannel)
+  var channel = SiteChannel.live
+
+  @Flag(help: "Offer the versions on no channel yet: 'packstore promote' does that later.")
+  var noOffer = false
+
+  @Option(
+    help: .init("The language of packs that name none, such as en-US; kept for later publications.", valueName: "tag"),
+    transform: parseLanguage)
+  var primaryLanguage: LanguageTag?
 
   @Option(help: .init("How many versions of these packs stay on the site, the current one included.", valueName: "n"))
   var keep = 3
@@ -60,6 +75,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
+    guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
 
@@ -69,11 +85,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
     let snapshot = try source.makeSnapshot()
     let packs = try packs.map { try $0.publishedPack(in: snapshot) }
-    let key = try key.open(quiet: report.quiet, makesOne: !pathExists(FilePath("\(site)/root")))
+    let key = try key.open(quiet: report.quiet, makesOne: !Site.exists(at: FilePath(site)))
     let site = try Site(at: FilePath(site))
     var options = encoding.publishOptions
     options.product = product.product
     options.expiry = expiry.expiry
+    options.channel = noOffer ? nil : channel
+    options.primaryLanguage = primaryLanguage
     options.keptVersionCount = keep
     options.deltaCount = deltas
     if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
@@ -112,12 +130,18 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
     guard !result.isUnchanged else {
-      return packs + ["nothing is new: the site stays at root \(result.sequence)"] + retiredLines(result)
+      return packs + [
+        "nothing is new" + (result.channel.map { ": the channel \($0) stays at root \(result.sequence)" } ?? "")
+      ]
+        + retiredLines(result)
     }
     let expiry = result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []
     let deltas = result.deltas.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" }
+    let place =
+      result.channel.map { "the channel \($0) is at root \(result.sequence)" }
+      ?? "no channel offers this yet: 'packstore promote' does"
     return restored + packs + dropped + deltas + [
-      "the site is at root \(result.sequence)",
+      place,
       "  new    \(formatBytes(result.newByteCount))",
       "  size   \(formatBytes(result.byteCount))",
       "  key    \(result.publicKey)",
@@ -192,6 +216,7 @@ private struct PublishReport: Encodable {
     let bytes: Int
   }
 
+  let channel: String?
   let sequence: UInt64
   let unchanged: Bool
   let publicKey: String
@@ -205,6 +230,7 @@ private struct PublishReport: Encodable {
   let seconds: Double
 
   init(_ result: Site.PublishResult, _ duration: Duration) {
+    channel = result.channel?.name
     sequence = result.sequence
     unchanged = result.isUnchanged
     publicKey = result.publicKey.description

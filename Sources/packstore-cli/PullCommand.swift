@@ -18,6 +18,10 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 
+      A site may have several channels: '--channel' follows another one than 'live', and is remembered; versions may then be \
+      lower than what is there. Versions may be for some versions of an app ('--app-version'), for some platforms, or for a \
+      share of all devices, which each store draws for itself.
+
       Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, and from SSL_CERT_FILE a file with the \
       certificates to trust in place of the system's.
       """
@@ -40,6 +44,27 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   @Flag(help: "Take versions of packs that are named that are lower than what that was accepted last.")
   var downgrade = false
+
+  @Option(
+    help: .init("The channel to follow from now on (default: the one before, or live).", valueName: "name"),
+    transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(
+    help: .init("The version of the app that will read the packs (default: any).", valueName: "version"),
+    transform: parseAppVersion)
+  var appVersion: AppVersion?
+
+  @Option(
+    help: .init("The platform that packs must be for, such as macOS (default: this one).", valueName: "name"),
+    transform: parsePlatform)
+  var platform: Platform?
+
+  @Option(
+    help: .init(
+      "32 hexadecimal digits by which shares of devices are drawn (default: the store's own).", valueName: "id"),
+    transform: parseDevice)
+  var device: DeviceID?
 
   @Option(
     help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
@@ -126,7 +151,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   private var options: Store.PullOptions {
     .init(
-      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, maximumAge: maxAge, allowsUnsigned: allowUnsigned,
+      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, channel: channel, appVersion: appVersion,
+      platform: platform ?? .current, device: device, maximumAge: maxAge, allowsUnsigned: allowUnsigned,
       usesDeltas: !noDelta, byteRateLimit: limitRate, limits: network.limits, waitsForWriters: !wait.noWait,
       keptVersionCount: keep)
   }
@@ -142,6 +168,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
       }
       for pack in result.packs where pack.outcome == .stale && !result.isStale {
         warn("what the site says of \(pack.pack) is older than what was taken before; it was left as it is")
+      }
+      for pack in result.packs where pack.outcome == .notOffered {
+        warn("no version of \(pack.pack) is for this app, platform and device; it was left as it is")
       }
       for pack in result.packs where pack.outcome == .held {
         warn("\(pack.pack) is held at version \(pack.from ?? 0) and was left there: see 'packstore unpin'")
@@ -175,7 +204,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   private func lines(_ pack: Store.PullResult.Pack) -> [String] {
     switch pack.outcome {
-    case .held, .absent, .otherOrigin, .stale: return []
+    case .held, .absent, .notOffered, .otherOrigin, .stale: return []
     case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
     case .updated: break
     }
@@ -208,6 +237,22 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     "\(formatBytes(result.wireByteCount)) in \(formatCount(result.requestCount, "request")), "
       + "\(formatDuration(duration)), \(formatRate(result.wireByteCount, in: duration))"
   }
+}
+
+@Sendable private func parseAppVersion(_ text: String) throws -> AppVersion { try parse { try AppVersion(text) } }
+
+@Sendable private func parsePlatform(_ name: String) throws -> Platform {
+  guard let platform = Platform(rawValue: name) else {
+    throw ValidationError("'\(escaped(name))' is no platform: write iOS, macOS, tvOS or visionOS")
+  }
+  return platform
+}
+
+@Sendable private func parseDevice(_ text: String) throws -> DeviceID {
+  guard let device = DeviceID(hex: text) else {
+    throw ValidationError("'\(escaped(text))' is no device: write 32 hexadecimal digits")
+  }
+  return device
 }
 
 /// Pulls into a store, and makes it when there is none: after the root of the site was read and accepted, so that a
@@ -247,13 +292,19 @@ struct PlaceForPull {
 
 extension Store.PullResult.Pack.Outcome {
   /// As JSON has it.
-  var word: String { self == .otherOrigin ? "other_origin" : rawValue }
+  var word: String {
+    switch self {
+    case .otherOrigin: "other_origin"
+    case .notOffered: "not_offered"
+    default: rawValue
+    }
+  }
 }
 
 private struct PullReport: Encodable {
   let packs: [PackReport]
   let key: String?
-  let origin, product: String?
+  let origin, product, channel: String?
   let madeAt: String
   let age: Int
   let expiresAt: String?
@@ -266,6 +317,7 @@ private struct PullReport: Encodable {
     key = result.key?.description
     origin = result.isStale ? nil : result.origin.id
     product = result.origin.product?.name
+    channel = result.channel?.name
     madeAt = formatDate(result.madeAt)
     age = Int(result.age / .seconds(1))
     expiresAt = result.expiresAt.map(formatDate)

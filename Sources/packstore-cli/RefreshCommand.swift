@@ -4,10 +4,10 @@ import PackStore
 
 struct Refresh: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Sign a site's root again, so that clients see that it is no old one.",
+    abstract: "Sign a site's roots again, so that clients see that they are no old ones.",
     discussion: """
       Changes nothing of what the site offers, and costs next to nothing: for a timer. Where the site expires, its time \
-      begins again.
+      begins again. Signs the root of every channel that the key may sign, and names the others.
 
         packstore refresh public/packs
         packstore refresh public/packs --expires 14
@@ -32,18 +32,38 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
     let key = try key.open(quiet: report.quiet, makesOne: false)
     let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait)
     let result = try await site.refresh(signedBy: key, options: options)
+    if !report.quiet, !result.otherChannels.isEmpty {
+      let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")
+      warn("the key may not sign \(names), which stayed as it was")
+    }
     let output = Output()
     if report.json {
-      try output.json(RefreshReport(sequence: result.sequence, expires: result.expiresAt.map(formatDate)))
+      try output.json(RefreshReport(result))
     } else if report.isTalkative {
       try output.lines(
-        ["the site is at root \(result.sequence)"] + (result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []))
+        result.channels.flatMap { channel in
+          ["the channel \(channel.channel) is at root \(channel.sequence)"]
+            + (channel.expiresAt.map { ["  until  \(formatDate($0))"] } ?? [])
+        })
     }
     try output.flush()
   }
 }
 
 private struct RefreshReport: Encodable {
-  let sequence: UInt64
-  let expires: String?
+  struct Channel: Encodable {
+    let channel: String
+    let sequence: UInt64
+    let expires: String?
+  }
+
+  let channels: [Channel]
+  let otherChannels: [String]
+
+  init(_ result: Site.RefreshResult) {
+    channels = result.channels.map {
+      Channel(channel: $0.channel.name, sequence: $0.sequence, expires: $0.expiresAt.map(formatDate))
+    }
+    otherChannels = result.otherChannels.map(\.name)
+  }
 }

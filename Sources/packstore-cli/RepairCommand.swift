@@ -113,7 +113,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made again, or left out"): \($0)" }
     let isRootLost = dryRun && result.damagedFiles.contains("root")
     return damaged + (isRootLost ? ["the root is lost: a repair needs --product, and --expires or --no-expires"] : [])
-      + (result.sequence.map { ["the site is at root \($0)"] } ?? [])
+      + result.sequences.sorted { $0.key < $1.key }.map { "the channel \($0.key) is at root \($0.value)" }
   }
 
   private func healings(_ result: Store.RepairResult) -> [String] {
@@ -183,13 +183,15 @@ private struct RepairReport: Encodable {
   let lostAssets, lostVersions, lostPacks, healedAssets, storedBytes: Int
   let lost: [Loss]
   let healed: [Healing]
-  /// Of a site: files beside its store that were missing or damaged, and the number of its root.
+  /// Of a site: files beside its store that were missing or damaged, and the numbers of its roots, by channel.
   let damagedFiles: [String]?
-  let sequence: UInt64?
+  let channels: [ChannelRoot]?
 
   init(_ result: Store.RepairResult, _ site: Site.RepairResult?, isDryRun: Bool) {
     damagedFiles = site?.damagedFiles
-    sequence = site?.sequence
+    channels = site.map { site in
+      site.sequences.sorted { $0.key < $1.key }.map { ChannelRoot(channel: $0.key.name, sequence: $0.value) }
+    }
     wasWhole = result.wasWhole
     whole = result.isWhole
     rebuilt = result.isRebuilt
@@ -213,4 +215,9 @@ private struct RepairReport: Encodable {
       Healing(pack: $0.pack.name, version: $0.version, asset: $0.asset, origin: $0.origin)
     }
   }
+}
+
+private struct ChannelRoot: Encodable {
+  let channel: String
+  let sequence: UInt64
 }

@@ -119,7 +119,8 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
           origin, packs: packs.filter { $0.origin == origin }.map(\.id.name),
           removed: snapshot.removedPacks.filter { $0.origin == origin }.map(\.id.name))
       },
-      places: book.places.sorted { $0.key < $1.key }.map(TrustReport.Place.init))
+      places: book.places.sorted { ($0.key.location, $0.key.channel) < ($1.key.location, $1.key.channel) }.map(
+        TrustReport.Place.init))
     let output = Output()
     if report.json {
       try output.json(list)
@@ -135,9 +136,10 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
       origins.add([origin.id, origin.product ?? "", origin.key ?? "", origin.packs.joined(separator: ", ")])
     }
     guard !list.places.isEmpty else { return origins.lines }
-    var places = Table(("PLACE", .left), ("ORIGIN", .left), ("KEY", .left), ("ROOT", .right), ("MADE", .left))
+    var places = Table(
+      ("PLACE", .left), ("CHANNEL", .left), ("ORIGIN", .left), ("KEY", .left), ("ROOT", .right), ("MADE", .left))
     for place in list.places {
-      places.add([escaped(place.place), place.origin, place.key, "\(place.sequence)", place.madeAt])
+      places.add([escaped(place.place), place.channel, place.origin, place.key, "\(place.sequence)", place.madeAt])
     }
     return origins.lines + [""] + places.lines
   }
@@ -166,12 +168,13 @@ private struct TrustReport: Encodable {
   }
 
   struct Place: Encodable {
-    let place, origin, key, product: String
+    let place, channel, origin, key, product: String
     let sequence: UInt64
     let madeAt: String
 
-    init(_ place: (key: String, value: TrustBook.Place)) {
-      self.place = place.key
+    init(_ place: (key: TrustBook.PlaceKey, value: TrustBook.Place)) {
+      self.place = place.key.location
+      channel = place.key.channel.name
       origin = place.value.origin.id
       key = place.value.rootKey.description
       product = place.value.product.name

@@ -6,12 +6,14 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Take packs off a site.",
     discussion: """
-      Signs a root that does not name them any more, all of them in one step. Devices keep what they have until they remove \
+      Signs a root of the channel that does not name them any more, all of them in one step. A pack that no other channel \
+      offers leaves the site with all its versions. Devices keep what they have until they remove \
       it, and those that are fetching a pack can go on: its files stay until the grace period is over, and go with the next \
       'packstore publish' after that.
 
         packstore unpublish public/packs Tutorial
         packstore unpublish public/packs Tutorial Level1 --grace 0
+        packstore unpublish public/packs Tutorial --channel beta
       """
   )
 
@@ -21,6 +23,12 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: .init("The packs.", valueName: "pack"), transform: parsePackID)
   var packs: [PackID]
 
+  @Option(help: .init("The channel (default: live).", valueName: "name"), transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Flag(help: "Take the packs off all channels.")
+  var all = false
+
   @OptionGroup var key: KeyOption
   @OptionGroup var grace: GraceOption
 
@@ -29,13 +37,18 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var report: ReportOptions
 
+  func validate() throws {
+    guard !all || channel == nil else { throw ValidationError("--channel and --all exclude each other") }
+  }
+
   var subject: Failure.Facts { .init(site: site, pack: packs.count == 1 ? packs[0] : nil) }
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
     let key = try key.open(quiet: report.quiet, makesOne: false)
-    let options = Site.PublishOptions(gracePeriod: grace.duration, waitsForOthers: !noWait)
-    let result = try await site.unpublish(packs, signedBy: key, options: options)
+    let options = Site.PublishOptions(
+      channel: channel ?? .live, gracePeriod: grace.duration, waitsForOthers: !noWait)
+    let result = try await site.unpublish(packs, signedBy: key, fromAllChannels: all, options: options)
 
     let output = Output()
     if report.json {
@@ -43,7 +56,8 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
     } else if report.isTalkative {
       try output.lines(
         result.droppedVersions.map { "\($0) is no longer on the site" }
-          + ["the site is at root \(result.sequence)"] + retiredLines(result))
+          + [all ? "no channel offers it any more" : "the channel \(channel ?? .live) is at root \(result.sequence)"]
+          + retiredLines(result))
     }
     try output.flush()
   }

@@ -78,7 +78,7 @@ import Testing
     #expect(try run("pull client site -q").status == 0)
     #expect(
       try playground.shell(
-        "sed 's/^\\(place [^ ]* [^ ]* [^ ]* [^ ]*\\) [0-9]*/\\1 1/' client/trust >t && mv t client/trust"
+        "sed 's/^\\(place [^ ]* [^ ]* [^ ]* [^ ]* [^ ]* [^ ]*\\) [0-9]*/\\1 1/' client/trust >t && mv t client/trust"
       ).status
         == 0)
     for file in ["trust", "trust.lock", "tmp/trust"] {

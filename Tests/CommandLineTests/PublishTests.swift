@@ -23,7 +23,7 @@ import Testing
     #expect(
       run.output.masked.maskedSizes.replacing(/root \d+/, with: "root <number>") == """
         P@1, new on the site: <size> of assets, <size> stored
-        the site is at root <number>
+        the channel live is at root <number>
           new    <size>
           size   <size>
           key    \(key.lines.first ?? "")
@@ -40,7 +40,8 @@ import Testing
     let tree = playground.tree("site"), root = try playground.read("site/root")
     let run = try publish()
     #expect(run.lines.first == "P@1 is current already")
-    #expect(run.lines.last?.hasPrefix("nothing is new: the site stays at root ") == true && run.lines.count == 2)
+    #expect(
+      run.lines.last?.hasPrefix("nothing is new: the channel live stays at root ") == true && run.lines.count == 2)
     #expect(try playground.tree("site") == tree && playground.read("site/root") == root)
   }
 

@@ -33,7 +33,7 @@ import Testing
 
   @Test func unpublish() throws {
     let run = try playground.packstore("unpublish", "site", "Q", "--key", "site.key")
-    #expect(run.lines[0] == "Q@1 is no longer on the site" && run.lines[1].hasPrefix("the site is at root "))
+    #expect(run.lines[0] == "Q@1 is no longer on the site" && run.lines[1].hasPrefix("the channel live is at root "))
     #expect(run.lines.last?.hasPrefix("  retired ") == true)
     let json = try playground.packstore("publish", "store", "site", "P", "--key", "site.key", "--json").json
     #expect(try #require(json["retired_bytes"] as? Int) > 0 && json["retired_until"] is String)

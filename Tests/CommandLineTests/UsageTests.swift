@@ -5,8 +5,9 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "refresh", "unpublish", "trust", "attributes", "template", "evaluate",
-    "convert", "package", "export", "delta", "apply", "keygen", "delegate", "rotate",
+    "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",
+    "attributes", "template", "evaluate", "convert", "package", "export", "delta", "apply", "keygen", "delegate",
+    "rotate",
   ]
 
   let playground = try! Playground()
@@ -51,6 +52,13 @@ import Testing
     ["publish", "store"], ["publish", "store", "site", "P@0"], ["publish", "store", "site", "P@x"],
     ["publish", "store", "site", "P", "P@1"], ["publish", "store", "site", "--level", "23"],
     ["publish", "store", "site", "--keep", "0"], ["publish", "store", "site", "--expires", "0"],
+    ["publish", "store", "site", "--channel", "Beta"], ["publish", "store", "site", "--no-offer", "--channel", "beta"],
+    ["publish", "store", "site", "--primary-language", "e"], ["promote", "site"], ["promote", "site", "P"],
+    ["promote", "site", "P@1", "--share", "5"], ["promote", "site", "P@1", "--share", "101%"],
+    ["promote", "site", "P@1", "--app-versions", "3..<2"], ["demote", "site", "P"], ["channels", "site", "--dry-run"],
+    ["deltas", "site", "--deltas", "0"], ["unpublish", "site", "P", "--all", "--channel", "beta"],
+    ["pull", "store", "site", "--channel", "a b"], ["pull", "store", "site", "--app-version", "x"],
+    ["pull", "store", "site", "--platform", "1"], ["pull", "store", "site", "--device", "abc"],
     ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
     ["export", "store", "P"], ["export", "store", "a/b", "-o", "x"],
     ["package", "Manifest.json"], ["package", "Manifest.json", "-o", "P.zip"],

@@ -103,11 +103,16 @@ private final class Fuse: Sendable {
       guard let end = try act(.steps(ends.count)) else { break }
       ends.append(end)
       let shown = files.fileExists(atPath: site + "/root") ? try ServedSite(folder, exactly: false).versions : [:]
-      #expect(shown == before || shown == after, "after '\(end)'")
+      #expect([before, after].map(Self.offered).contains(shown), "after '\(end)'")
       try checkRecovery(after, "after '\(end)'", act)
     }
     try checkRecovery(after, "undisturbed", act)
     return ends
+  }
+
+  /// Of versions that are kept, those that are offered: the current ones.
+  private static func offered(_ versions: [String: [UInt64]]) -> [String: [UInt64]] {
+    versions.mapValues { Array($0.prefix(1)) }
   }
 
   private func checkRecovery(
@@ -284,6 +289,77 @@ private final class Fuse: Sendable {
     try await install(1)
     #expect(try publish() == nil)
     #expect(folder.files("site").keys.count { own.contains($0) } == own.count)
-    #expect(try ServedSite(folder, exactly: false).versions == ["P": [2, 1]])
+    #expect(try ServedSite(folder, exactly: false).versions == ["P": [2]])
+  }
+
+  // MARK: - Several channels
+
+  /// Whatever changes a channel, ended before each change of a file: what every root names is there and is whole.
+  @Test func severalChannels() async throws {
+    let beta = try SiteChannel("beta")
+    try await install(0)
+    _ = try publish()
+    try await install(1)
+    let site = FilePath(folder.path("site"))
+    var options = Site.PublishOptions(level: 1, keptVersionCount: 1, deltaCount: 1, gracePeriod: .zero)
+    options.deltaOptions.level = Store.DeltaOptions.fastLevel
+    func edit(_ channel: SiteChannel, _ folder: SiteFolder) throws -> ChannelEdit {
+      var edit = ChannelEdit(of: channel, of: try Site(at: site), signedBy: key, options: options)
+      edit.folder = folder
+      return edit
+    }
+    func release(to channel: SiteChannel?, _ folder: SiteFolder) throws {
+      var options = options
+      options.channel = channel
+      var publication = Publication(site: try Site(at: site), source: store, key: key, options: options, progress: nil)
+      publication.folder = folder
+      _ = try publication.run(nil)
+    }
+    let acts: [(name: String, act: (SiteFolder) throws -> Void)] = [
+      ("publish to beta", { try release(to: beta, $0) }),
+      ("phase", { _ = try edit(.live, $0).promote("P", 2, .asBefore, DeviceShare("5%")) }),
+      ("demote", { _ = try edit(.live, $0).demote("P", 2) }),
+      ("promote", { _ = try edit(.live, $0).promote("P", 2) }),
+      ("take back", { try release(to: .live, $0) }),
+      ("close", { _ = try edit(beta, $0).close() }),
+      (
+        "unpublish",
+        { folder in
+          var change = Unpublication(site: try Site(at: site), key: key, isOfAll: true, options: options)
+          change.folder = folder
+          _ = try change.run(["P"])
+        }
+      ),
+    ]
+    for (name, act) in acts {
+      if name == "take back" { try await install(2) }
+      let ends = try tryEveryStep(name, act)
+      #expect(ends.contains { $0.hasPrefix("rename root") }, "\(name): \(ends)")
+    }
+  }
+
+  /// Ends an act at each of its steps, from the same beginning; then it is done.
+  private func tryEveryStep(_ name: String, _ act: (SiteFolder) throws -> Void) throws -> [String] {
+    let files = FileManager.default
+    let start = folder.path("start"), site = folder.path("site")
+    try? files.removeItem(atPath: start)
+    try files.copyItem(atPath: site, toPath: start)
+    var ends: [String] = []
+    while true {
+      try files.removeItem(atPath: site)
+      try files.copyItem(atPath: start, toPath: site)
+      guard let end = try Self.end(.steps(ends.count), of: SiteFolder(path: FilePath(site)), act) else { break }
+      ends.append(end)
+      for channel in try SiteFolder(path: FilePath(site)).channels() {
+        _ = try ServedSite(folder, channel: channel, exactly: false)
+      }
+      // Once more, to its end.
+      do { try act(SiteFolder(path: FilePath(site))) } catch let error as PackStoreError {
+        #expect([.notFound, .invalidArgument].contains(error.code), "\(name) after '\(end)': it was done already")
+      }
+      for channel in try SiteFolder(path: FilePath(site)).channels() { _ = try ServedSite(folder, channel: channel) }
+    }
+    for channel in try SiteFolder(path: FilePath(site)).channels() { _ = try ServedSite(folder, channel: channel) }
+    return ends
   }
 }

@@ -9,23 +9,33 @@ struct ServedSite {
   let root: SiteRoot
   let publicKey: SitePublicKey
 
-  /// All that the root leads to, without itself.
+  /// All that the root leads to, without itself, and the files of versions that are kept.
   let files: [String]
 
+  /// Numbers of the versions of each pack that the root names: first those that it offers, then the others that are kept.
+  private(set) var versions: [String: [UInt64]] = [:]
+
   /// All that the root leads to, without itself, is there and is what the root says; frames included. Nothing else is in the
-  /// site's own folders but what is retired.
-  init(_ folder: TemporaryFolder, _ site: String = "site", exactly: Bool = true) throws {
+  /// site's own folders but what is retired, and what other channels lead to.
+  init(
+    _ folder: TemporaryFolder, _ site: String = "site", channel: SiteChannel = .live, exactly: Bool = true
+  ) throws {
     func bytes(_ path: SitePath) throws -> [UInt8] {
       Array(try #require(FileManager.default.contents(atPath: folder.path("\(site)/\(path)")), "\(path) is missing"))
     }
-    let signed = try SignedSiteRoot(decoding: try bytes(.root), file: "root")
+    let signed = try SignedSiteRoot(decoding: try bytes(.root(channel)), file: "root")
     root = signed.root
     publicKey = try #require(signed.rootKey)
     var named: Set<SitePath> = []
+    for sheet in root.sheets {
+      let attributes = try sheet.open(try bytes(.sheet(sheet.digest)))
+      for digest in attributes.digests { #expect(try attributes.attributes(digest) != nil) }
+      named.insert(.sheet(sheet.digest))
+    }
     for pack in root.packs {
-      for version in pack.versions {
-        named.insert(.version(version.manifest))
-        let manifest = try version.openManifest(try bytes(.version(version.manifest)), of: pack.id)
+      for offer in pack.offers {
+        named.insert(.version(offer.manifest))
+        let manifest = try offer.openManifest(try bytes(.version(offer.manifest)), of: pack.id)
         for segment in manifest.segments where named.insert(.segment(segment.id)).inserted {
           named.insert(.frames(segment.id))
           let table = try bytes(.frames(segment.id)), file = try bytes(.segment(segment.id))
@@ -36,11 +46,28 @@ struct ServedSite {
       }
       for delta in pack.deltas { named.insert(.delta(delta.header)) }
     }
+    versions = Dictionary(uniqueKeysWithValues: root.packs.map { ($0.id.name, $0.offers.map(\.number)) })
+    guard exactly else {
+      files = named.map(\.description)
+      return
+    }
+    let snapshot = try Store(at: FilePath(folder.path(site)), options: .readOnly).makeSnapshot()
+    for pack in root.packs {
+      let kept = snapshot.versions(of: pack.id).map(\.number)
+      #expect(Set(kept).isSuperset(of: pack.offers.map(\.number)))
+      versions[pack.id.name]! += kept.filter { !pack.offers.map(\.number).contains($0) }
+    }
+    let siteFolder = SiteFolder(path: FilePath(folder.path(site)))
+    let known = KnownManifests(in: siteFolder)
+    for version in snapshot.keptVersions { #expect(known.manifest(of: version) != nil, "\(version) is not described") }
+    named.formUnion(try known.files(of: snapshot.keptVersions).keys)
+    for other in try siteFolder.channels() where other != channel {
+      named.formUnion(try #require(try siteFolder.readRoot(of: other)?.root).files(in: siteFolder).keys)
+    }
     files = named.map(\.description)
-    guard exactly else { return }
     let own = folder.files(site).keys.filter { name in SitePath.folders.contains { name.hasPrefix($0 + "/") } }
     let segments = named.filter { if case .segment = $0 { true } else { false } }
-    let retired = try SiteFolder(path: FilePath(folder.path(site))).readRetired().entries.keys.filter { !$0.isSegment }
+    let retired = try siteFolder.readRetired().entries.keys.filter { !$0.isSegment }
     #expect(Set(own) == Set(named.subtracting(segments).union(retired).map(\.description)))
     #expect(named.isDisjoint(with: retired))
   }
@@ -63,10 +90,6 @@ struct ServedSite {
     }
   }
 
-  /// Numbers of the versions of each pack, the current one first.
-  var versions: [String: [UInt64]] {
-    Dictionary(uniqueKeysWithValues: root.packs.map { ($0.id.name, $0.versions.map(\.number)) })
-  }
 }
 
 /// The files of a pack as a store shows them.

@@ -8,6 +8,8 @@ import Testing
   static let ours = SiteKey().publicKey, theirs = SiteKey().publicKey
   static let place = "https://example.com/packs", mirror = "https://mirror.example.com/packs"
 
+  static let here = TrustBook.PlaceKey(location: place)
+
   static let day: Int64 = 86_400_000_000_000
   static let other = try! Store.Product("other")
 
@@ -39,11 +41,12 @@ import Testing
 
   @discardableResult
   func admit(
-    _ root: RootClaims, _ book: inout TrustBook, at place: String = Self.place, isLocal: Bool = false,
-    key: SitePublicKey? = nil, allowsUnsigned: Bool = false, maximumAge: Int64? = nil, now: Int64 = 1000
+    _ root: RootClaims, _ book: inout TrustBook, at place: String = Self.place, channel: SiteChannel = .live,
+    isLocal: Bool = false, key: SitePublicKey? = nil, allowsUnsigned: Bool = false, maximumAge: Int64? = nil,
+    now: Int64 = 1000
   ) throws -> TrustBook.Verdict {
     try book.admit(
-      root, at: .site(place, isLocal: isLocal),
+      root, at: .site(place, channel, isLocal: isLocal),
       TrustPolicy(key: key, allowsUnsigned: allowsUnsigned, maximumAge: maximumAge), now: now)
   }
 
@@ -103,7 +106,7 @@ import Testing
   @Test func replacedKeysAreStale() throws {
     var book = try book(root(by: signer([Self.ours], 7), sequence: .max))
     #expect(try admit(root(by: signer([Self.ours], 8), sequence: 3, content: 3), &book) == .known)
-    #expect(book.places[Self.place]?.serial == 8 && book.places[Self.place]?.sequence == 3)
+    #expect(book.places[Self.here]?.serial == 8 && book.places[Self.here]?.sequence == 3)
     let after = book
     #expect(try admit(root(by: signer([Self.ours], 7), sequence: .max), &book) == .stale(seen: 3))
     #expect(try admit(root(by: signer([Self.ours], 8), sequence: 2, content: 2), &book) == .stale(seen: 3))
@@ -149,11 +152,11 @@ import Testing
     var book = try book()
     refuses(.otherKey, book) { try admit(root(by: signer([second, third]), sequence: 9), &$0) }
     #expect(try admit(root(by: signer([first, second, third]), sequence: 6, content: 6), &book) == .known)
-    #expect(book.places[Self.place]?.rootKey == third && book.places[Self.place]?.firstKey == first)
+    #expect(book.places[Self.here]?.rootKey == third && book.places[Self.here]?.firstKey == first)
     for keys in [[first], [first, second], [first, second, SiteKey().publicKey], [third]] {
       refuses(.otherKey, book) { try admit(root(by: signer(keys), sequence: 9), &$0) }
     }
-    #expect(book.places[Self.place]?.origin == .signed(first, .standard), "whose packs they are stays")
+    #expect(book.places[Self.here]?.origin == .signed(first, .standard), "whose packs they are stays")
     #expect(TrustBook(text: book.text) == book)
   }
 
@@ -173,6 +176,57 @@ import Testing
     refuses(.otherChannel, TrustBook()) {
       try admit(root(by: nil, channel: beta), &$0, isLocal: true, allowsUnsigned: true)
     }
+  }
+
+  /// Each channel of a place has its own count; all of them are of one publisher.
+  @Test func channelsAreCountedByThemselves() throws {
+    let beta = try SiteChannel("beta")
+    var book = try book()
+    refuses(.otherKey, book) { try admit(root(by: signer([Self.theirs]), channel: beta), &$0, channel: beta) }
+    refuses(.otherKey, book) {
+      try admit(root(by: signer(), product: Self.other, channel: beta), &$0, channel: beta)
+    }
+    #expect(try admit(root(by: signer(), channel: beta, sequence: 2), &book, channel: beta) == .pinned)
+    #expect(try admit(root(by: signer(), channel: beta, sequence: 1), &book, channel: beta) == .stale(seen: 2))
+    #expect(try admit(root(sequence: 6, content: 6), &book) == .known)
+    // Each in the place of the other.
+    refuses(.otherChannel, book) { try admit(root(sequence: 9), &$0, channel: beta) }
+    refuses(.otherChannel, book) { try admit(root(by: signer(), channel: beta, sequence: 9), &$0) }
+    #expect(book.places.values.map(\.sequence).sorted() == [2, 6])
+    #expect(book.channel(at: Self.place) == .live)
+    book.follow(beta, at: Self.place)
+    #expect(book.channel(at: Self.place) == beta && book.channel(at: Self.mirror) == .live)
+    #expect(TrustBook(text: book.text) == book)
+    #expect(book.forget(.signed(Self.ours, .standard)) == 2 && book.channel(at: Self.place) == .live)
+    #expect(book == TrustBook())
+  }
+
+  /// The word for a key of one channel takes nothing from the keys of the others.
+  @Test func aWordForAChannelIsForThatChannel() throws {
+    let beta = try SiteChannel("beta")
+    func signer(_ serial: UInt64, _ channels: [SiteChannel]) -> RootClaims.Signer {
+      RootClaims.Signer(rootKeys: [Self.ours], serial: serial, channels: channels)
+    }
+    var book = TrustBook()
+    try admit(root(by: signer(5, [.live])), &book)
+    try admit(root(by: signer(6, [beta]), channel: beta), &book, channel: beta)
+    // A mirror of the live channel, an archive and a delta by the key of the lower serial.
+    #expect(try admit(root(by: signer(5, [.live])), &book, at: Self.mirror) == .pinned)
+    #expect(try book.admit(root(by: signer(5, [.live])), at: .archive("/a"), TrustPolicy(), now: 1000) == .known)
+    try book.check(signer(5, [.live]), of: .standard, at: "/d")
+    try book.check(signer(5, []), of: .standard, at: "/d")
+    // What was replaced on its channel signs nothing.
+    for old in [signer(4, [.live]), signer(4, [])] {
+      refuses(.otherKey, book) {
+        try $0.admit(root(by: old), at: .archive("/a"), TrustPolicy(), now: 1000)
+      }
+      #expect(throws: DeliveryError.self) { try book.check(old, of: .standard, at: "/d") }
+    }
+    #expect(throws: DeliveryError.self) { try book.check(signer(5, [beta]), of: .standard, at: "/d") }
+    // A word for all channels is one for each.
+    try admit(root(by: signer(7, []), channel: beta), &book, channel: beta)
+    #expect(throws: DeliveryError.self) { try book.check(signer(6, [.live]), of: .standard, at: "/d") }
+    try book.check(signer(1, [try SiteChannel("other")]), of: .standard, at: "/d")
   }
 
   /// Each place has its own count, and a mirror may lag behind.

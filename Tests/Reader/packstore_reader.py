@@ -49,7 +49,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 4 << 16  # version 0, draft 4
+FORMAT = 0 | 5 << 16  # version 0, draft 5
 
 
 def check_format(format_, place):

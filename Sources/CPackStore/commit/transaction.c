@@ -201,7 +201,7 @@ pks_status pks__txn_check_provenance(
 pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error) {
   bool adopts;
   pks_status status = pks__txn_check_provenance(txn, by, pack, 0, &adopts, error);
-  if (status || !adopts) { return status; }
+  if (status || !(adopts || by->restart)) { return status; }
   pks__staged_op change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
   return stage_named(txn, &change, pack, error);
 }

@@ -191,15 +191,19 @@ struct Packaging {
 
   private func describe(_ snapshot: Snapshot, as site: SiteFolder) throws -> SiteRoot {
     try site.makeFolders()
-    let description = try SiteDescription(of: snapshot, in: site, current: nil) { [progress] done, total in
+    var description = try SiteDescription(of: snapshot, leaving: [], in: site, roots: []) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
+    var plan = ChannelPlan()
+    let offer = ChannelPlan.Offer(number: number, appVersions: manifest.attributes.appVersions)
+    plan.offer(offer, of: manifest.assetPackID) { _ in [] }
+    let contents = try description.contents(of: plan, current: nil, deltas: KnownDeltas([]))
     let root = SiteRoot(
       sequence: number, madeAt: date, expiresAfter: nil, site: siteID, product: product, channel: key.archiveChannel,
-      packs: description.packs)
+      sheets: contents.sheets, packs: contents.packs)
     let bytes = try root.encode(signedBy: key)
     progress?(.commit)
-    try site.writeRoot(bytes)
+    try site.writeRoot(bytes, of: root.channel)
     return root
   }
 
@@ -230,17 +234,17 @@ struct Packaging {
     _ installed: Store.InstallResult, _ root: SiteRoot, in site: SiteFolder
   ) throws -> Manifest.PackageResult {
     var result = result(.planned, installed)
-    guard let version = root.version(number, of: manifest.assetPackID) else {
+    guard let offer = root.offers(of: manifest.assetPackID).first else {
       preconditionFailure("the root names the version that was installed")
     }
-    let segments = try site.manifest(of: version, in: manifest.assetPackID).segments
+    let segments = try site.manifest(of: offer, in: manifest.assetPackID).segments
     try previous?.check(segments)
     let new = segments.filter { previous?.has($0.id) != true }
     result.newSegmentByteCount = Int(clamping: new.map(\.byteCount).clampedSum())
     guard previous != nil else { return result }
     // What is fetched of a segment are frames, and they are described by its frame table: not what it says of itself.
     let tables = new.map { UInt64($0.tableByteCount) }.clampedSum()
-    let rest = (try site.byteCount(of: .root) ?? 0).addingClamped(UInt64(version.manifestByteCount))
+    let rest = (try site.byteCount(of: .root(root.channel)) ?? 0).addingClamped(UInt64(offer.manifestByteCount))
     result.updateByteCount = installed.newStoredByteCount.addingClamped(Int(clamping: tables.addingClamped(rest)))
     return result
   }

@@ -19,9 +19,9 @@ enum PresentFile {
   private static func read(_ path: FilePath, _ key: SiteKey) throws -> PresentFile {
     guard !isFolder(path) else { return .other }
     let files = try SiteFiles(at: path)
-    let signed = try files.readRoot()
+    let signed = try files.readRoot(of: .live)
     guard signed.authority?.firstKey == key.firstKey, signed.root.packs.count == 1,
-      let pack = signed.root.packs.first, let version = pack.versions.first
+      let pack = signed.root.packs.first, let version = pack.offers.first
     else { return .other }
     let manifest = try version.openManifest(
       try files.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)

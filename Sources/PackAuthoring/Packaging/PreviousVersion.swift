@@ -3,7 +3,7 @@ import PackStore
 /// The version before the one that is packed: its segments go into the new archive as they are, as far as that needs them.
 struct PreviousVersion {
   let product: Store.Product
-  let version: SiteRoot.Version
+  let version: SiteRoot.Offer
   let manifest: VersionManifest
 
   /// What compressed it, as far as it says so.
@@ -18,14 +18,14 @@ struct PreviousVersion {
   ///   of another publisher; `corrupt`.
   init(at path: FilePath, of pack: PackID, signedBy key: SiteKey) throws {
     files = try SiteFiles(at: path)
-    let signed = try files.readRoot()
+    let signed = try files.readRoot(of: key.archiveChannel)
     guard signed.authority?.firstKey == key.firstKey else {
       let signer = signed.rootKey.map { "by another publisher's key, \($0)" } ?? "by no key"
       var error = PackStoreError(.untrusted, "the previous version is signed \(signer)", file: path.string)
       error.specificRemedy = "use the key that signed it: clients of that version would refuse any other"
       throw error
     }
-    guard let named = signed.root.packs.first(where: { $0.id == pack }), let version = named.versions.first else {
+    guard let named = signed.root.packs.first(where: { $0.id == pack }), let version = named.offers.first else {
       throw PackStoreError.noPack(pack, among: signed.root.packs.map(\.id))
     }
     product = signed.root.product
@@ -52,7 +52,8 @@ struct PreviousVersion {
       found?.attributesDigest == manifest.attributes
     else {
       throw PackStoreError(
-        .corrupt, "the previous version is damaged: its segments do not hold it whole", file: files.name(of: .root))
+        .corrupt, "the previous version is damaged: its segments do not hold it whole",
+        file: files.name(of: .version(version.manifest)))
     }
     try adopt(in: store)
     return store

@@ -26,11 +26,12 @@ enum SiteFiles {
     return try file.bytes(at: member.offset, upTo: Int(min(member.byteCount, UInt64(PackagerNote.byteCountLimit))))
   }
 
-  /// The signed root.
+  /// The signed root, in a folder that of a channel.
   ///
   /// - Throws: `notFound`, `untrusted` for a wrong signature, `corrupt`.
-  func readRoot() throws -> SignedSiteRoot {
-    try SignedSiteRoot(decoding: try read(.root, limit: SiteRoot.byteCountLimit), file: name(of: .root))
+  func readRoot(of channel: SiteChannel) throws -> SignedSiteRoot {
+    let path: SitePath = if case .folder = self { .root(channel) } else { .root(.live) }
+    return try SignedSiteRoot(decoding: try read(path, limit: SiteRoot.byteCountLimit), file: name(of: path))
   }
 
   func read(_ path: SitePath, limit: Int) throws -> [UInt8] {

@@ -14,6 +14,19 @@ extension Store {
     /// archive.
     public var allowsDowngrade = false
 
+    /// Which channel of the site is followed from now on; nil: the one that was followed there last, or `live`. With
+    /// another one than before, versions may be lower than what is there; ask for all packs then.
+    public var channel: SiteChannel?
+
+    /// The version of the app that will read the packs; nil: versions for any app are taken.
+    public var appVersion: AppVersion?
+
+    /// The platform that packs must be for; nil: any. By default the one that this program was built for.
+    public var platform: Platform? = .current
+
+    /// By which versions are chosen that are for a share of devices; nil: the store's own, drawn when it is first needed.
+    public var device: DeviceID?
+
     /// How old the site's root may be; by default as old as it is, unless it has expired.
     public var maximumAge: Duration?
 
@@ -58,7 +71,9 @@ extension Store {
 
     public init(
       trustedKey: SitePublicKey? = nil, adopts: Bool = false, allowsDowngrade: Bool = false,
-      maximumAge: Duration? = nil, allowsUnsigned: Bool = false, usesDeltas: Bool = true, byteRateLimit: Int? = nil,
+      channel: SiteChannel? = nil, appVersion: AppVersion? = nil, platform: Platform? = .current,
+      device: DeviceID? = nil, maximumAge: Duration? = nil, allowsUnsigned: Bool = false, usesDeltas: Bool = true,
+      byteRateLimit: Int? = nil,
       pause: PullPause? = nil, stallLimit: Duration = .seconds(20), attemptLimit: Int = 8,
       limits: NetworkLimits = NetworkLimits(), durability: Durability = .durable, waitsForWriters: Bool = true,
       keptVersionCount: Int? = nil, environment: [String: String]? = nil
@@ -66,6 +81,10 @@ extension Store {
       self.trustedKey = trustedKey
       self.adopts = adopts
       self.allowsDowngrade = allowsDowngrade
+      self.channel = channel
+      self.appVersion = appVersion
+      self.platform = platform
+      self.device = device
       self.maximumAge = maximumAge
       self.allowsUnsigned = allowsUnsigned
       self.usesDeltas = usesDeltas

@@ -16,6 +16,9 @@ extension Store {
     /// By whose word packs were changed.
     public internal(set) var origin = Origin.local
 
+    /// The channel that was followed; nil: the pull was from an archive.
+    public internal(set) var channel: SiteChannel?
+
     /// When the site's root was made.
     public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
 
@@ -88,6 +91,8 @@ extension Store.PullResult {
       case held
       /// The site has no such pack any more; it was left alone.
       case absent
+      /// The site has the pack, and no version that is for this app, platform and device; the pack was left alone.
+      case notOffered
       /// The pack is of another origin, and was left alone.
       case otherOrigin
       /// What the site says is older than what was taken before; the pack was left alone.

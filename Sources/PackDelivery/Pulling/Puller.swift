@@ -23,6 +23,14 @@ final class Puller {
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
   private var manifests: [Digest256: VersionManifest] = [:]
+  /// The attributes of what is offered, as far as they count here.
+  private var attributes: [Digest256: Attributes] = [:]
+  private var sheets: [Digest256: AttributeSheet] = [:]
+
+  /// The channel of the site that is followed.
+  private var channel = SiteChannel.live
+  /// It is another one than before.
+  private var changesChannel = false
   /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
   /// bytes, and is never the only way.
   private var refusedDeltas: Set<Digest256> = []
@@ -49,6 +57,13 @@ final class Puller {
       throw PackStoreError(
         .isSite, "the store is a site's, and only publications change it", file: store.path.string)
     }
+    try chooseChannel()
+    let result = try await pullFromRoot()
+    if !isPlan, !result.isStale, !source.isArchive { try noteChannel() }
+    return result
+  }
+
+  private func pullFromRoot() async throws -> Store.PullResult {
     let root = try await readRoot()
     do {
       return try await pull(root)
@@ -66,6 +81,31 @@ final class Puller {
     }
   }
 
+  // MARK: - Channel
+
+  private func chooseChannel() throws {
+    guard !source.isArchive else { return }
+    let book = try TrustFile(inStore: store.path).read()
+    let followed = book.channel(at: source.location)
+    channel = options.channel ?? followed
+    changesChannel = channel != followed && book.knows(source.location)
+    guard !changesChannel || packs == nil else {
+      var error = DeliveryError(
+        .invalidLocation, "the channel '\(followed)' of the site is followed, and not '\(channel)'", at: source.location
+      )
+      error.specificRemedy = "name no packs to follow another channel: it changes for all of them"
+      throw error
+    }
+    result.channel = channel
+  }
+
+  /// From now on this channel is followed.
+  private func noteChannel() throws {
+    let file = TrustFile(inStore: store.path)
+    guard try file.read().channel(at: source.location) != channel else { return }
+    try file.update(waits: options.waitsForWriters) { $0.follow(channel, at: source.location) }
+  }
+
   // MARK: - Root and trust
 
   private func readRoot() async throws -> SignedSiteRoot {
@@ -73,12 +113,13 @@ final class Puller {
     let bytes = try await rootBytes()
     result.wireByteCount += bytes.count
     result.requestCount += 1
-    let root = try source.decodeRoot(bytes)
+    let root = try source.decodeRoot(bytes, of: channel)
     let verdict = try admit(RootClaims(root))
     if verdict == .pinned, !isPlan {
       pinnedKey = root.rootKey
       show(.connect)  // whatever comes of the pull
     }
+    try source.requireOpen(root.root)
     result.key = root.rootKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
@@ -91,7 +132,7 @@ final class Puller {
   private func rootBytes() async throws -> [UInt8] {
     defer { readBytes = nil }
     if let readBytes { return readBytes }
-    return try await source.readWhole(SitePath.root.description, upTo: SiteRoot.byteCountLimit)
+    return try await source.readRoot(of: channel)
   }
 
   /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
@@ -105,7 +146,7 @@ final class Puller {
   /// A plan trusts by the same rules, and pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
     let file = TrustFile(inStore: store.path)
-    let place = source.rootPlace, policy = TrustPolicy(options), now = wallClock()
+    let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = wallClock()
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       try book.admit(claims, at: place, policy, now: now)
     }
@@ -118,7 +159,7 @@ final class Puller {
 
   /// Pulls what a root names, in one commit. Begins again while other processes are in the way.
   private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
-    let chosen = try choose(root.root)
+    let chosen = try choose(root)
     if result.isStale { return try leaveAlone(chosen) }
     let origin = Store.Origin(of: root)
     result.origin = origin
@@ -126,7 +167,8 @@ final class Puller {
     provenance = Provenance(
       origin, source.isArchive ? .archive : .root, serial: root.authority?.delegation.serial ?? 0,
       sequence: root.root.sequence, adopts: isNamed && options.adopts,
-      allowsDowngrade: isNamed && options.allowsDowngrade)
+      allowsDowngrade: isNamed && options.allowsDowngrade, restarts: changesChannel)
+    try await readAttributes(of: chosen, in: root.root)
     var conflictCount = 0
     var waiting = Wait(options.clock)
     while true {
@@ -148,23 +190,58 @@ final class Puller {
   }
 
   /// What is said of packs when the root is older than one that was seen.
-  private func leaveAlone(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) throws -> Store.PullResult {
+  private func leaveAlone(_ chosen: [ChosenPack]) throws -> Store.PullResult {
     var result = self.result
-    result.packs = try chosen.map { pack, offer in
-      Store.PullResult.Pack(pack, .stale, from: try version(of: pack)?.number, to: offer?.versions[0].number)
+    result.packs = try chosen.map {
+      Store.PullResult.Pack($0.pack, .stale, from: try version(of: $0.pack)?.number, to: $0.entry?.offers[0].number)
     }
     return result
   }
 
-  /// What was asked for: nil versions for packs that the site does not have any more.
-  private func choose(_ root: SiteRoot) throws -> [(pack: PackID, offer: SiteRoot.Pack?)] {
-    guard let packs else { return root.packs.map { ($0.id, $0) } }
+  /// What was asked for.
+  private func choose(_ signed: SignedSiteRoot) throws -> [ChosenPack] {
+    let root = signed.root
+    func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
+      ChosenPack(pack: pack, entry: entry, product: root.product, firstKey: signed.authority?.firstKey)
+    }
+    guard let packs else { return root.packs.map { chosen($0.id, $0) } }
     return try Set(packs).sorted().map { pack in
-      let offer = root.packs.first { $0.id == pack }
-      guard try offer != nil || version(of: pack) != nil else {
+      let entry = root.packs.first { $0.id == pack }
+      guard try entry != nil || version(of: pack) != nil else {
         throw DeliveryError(noPack: pack, in: root, at: source.location)
       }
-      return (pack, offer)
+      return chosen(pack, entry)
+    }
+  }
+
+  /// Reads what tells for which platforms versions are, where that counts.
+  private func readAttributes(of chosen: [ChosenPack], in root: SiteRoot) async throws {
+    let wanted = Set(chosen.flatMap { $0.entry?.offers ?? [] }.compactMap(\.attributes)).subtracting(attributes.keys)
+    guard options.platform != nil, !wanted.isEmpty else { return }
+    for sheet in root.sheets where sheets[sheet.digest] == nil {
+      sheets[sheet.digest] = try await read(
+        .sheet(sheet.digest), byteCount: Int(sheet.byteCount), digest: sheet.digest, sheet.open)
+    }
+    for digest in wanted {
+      let found = try sheets.values.lazy.compactMap { try $0.attributes(digest) }.first
+      guard let found else {
+        throw DeliveryError(.corrupt, "the attributes of a version are on no sheet of the site", at: source.location)
+      }
+      attributes[digest] = found
+    }
+  }
+
+  /// The version that the site offers to this client; nil: none.
+  private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
+    let client = SiteClient(appVersion: options.appVersion, platform: options.platform, device: options.device)
+    return try chosen.entry?.offers.first { offer in
+      let platforms = offer.attributes.flatMap { attributes[$0] }?.platforms ?? []
+      let terms = OfferTerms(platforms: platforms, appVersions: offer.appVersions, share: offer.share)
+      let version = OfferedVersion(
+        pack: chosen.pack, number: offer.number, product: chosen.product, firstKey: chosen.firstKey)
+      return try terms.fits(client, version, isCurrent: offer.describes(current)) {
+        try DeviceFile(inStore: store.path).readOrMake()
+      }
     }
   }
 
@@ -173,7 +250,7 @@ final class Puller {
   }
 
   /// One transaction: all packs or none.
-  private func pullOnce(_ chosen: [(pack: PackID, offer: SiteRoot.Pack?)]) async throws -> Store.PullResult {
+  private func pullOnce(_ chosen: [ChosenPack]) async throws -> Store.PullResult {
     let transaction = try store.makeTransaction(
       options: .init(
         durability: options.durability, waitsForWriters: options.waitsForWriters,
@@ -182,9 +259,9 @@ final class Puller {
     // Before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
     var packs: [Store.PullResult.Pack] = []
-    for (pack, offer) in chosen {
-      var pulled = try await pull(pack, offer, into: transaction, &deliveries)
-      pulled.take(costs[pack])
+    for chosen in chosen {
+      var pulled = try await pull(chosen, into: transaction, &deliveries)
+      pulled.take(costs[chosen.pack])
       packs.append(pulled)
     }
     show(.commit)
@@ -199,15 +276,18 @@ final class Puller {
 
   /// Stages what the site offers of a pack. Its delivery, if there is one, is the caller's to close.
   private func pull(
-    _ pack: PackID, _ offer: SiteRoot.Pack?, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
+    _ chosen: ChosenPack, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
   ) async throws -> Store.PullResult.Pack {
+    let pack = chosen.pack
     let before = transaction.packs.first { $0.id == pack }
     let current = before.flatMap { $0.isRemoved ? nil : $0.version }
-    guard let offer else { return Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil) }
-    let version = offer.versions[0]
+    guard let entry = chosen.entry else { return Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil) }
+    let isOwn = before?.origin == provenance.origin
+    guard let version = try offer(of: chosen, current: isOwn ? current : nil) else {
+      return Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
+    }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
-    let isSame = current?.number == version.number && current?.catalog == version.catalog
-    if isSame, before?.origin == provenance.origin { return pulled }
+    if version.describes(current), isOwn, !provenance.restarts { return pulled }
     // The core would say so as well, after the manifest has come.
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
@@ -226,7 +306,7 @@ final class Puller {
     while true {
       let opened: Delivery?
       do {
-        opened = try open(manifest, priority: offer.priority, in: transaction)
+        opened = try open(manifest, priority: entry.priority, in: transaction)
       } catch let error as PackStoreError where error.code == .stale {
         pulled.outcome = .stale
         return pulled
@@ -241,7 +321,7 @@ final class Puller {
       deliveries.append(delivery)
       try checkStillWanted(version, of: pack, current, &deliveries)
       do {
-        let delta = UsableDelta(to: version, of: offer, from: kept, but: refusedDeltas)
+        let delta = UsableDelta(to: version, of: entry, from: kept, but: refusedDeltas)
         try await fetch(manifest, delivery, delta, &pulled)
         if !isPlan { try stage(delivery, delta, &pulled) }
         pulled.outcome = .updated
@@ -257,7 +337,7 @@ final class Puller {
   /// Another process may have brought the version between the beginning of the transaction and that of the delivery, which
   /// kept other processes out only from then on.
   private func checkStillWanted(
-    _ version: SiteRoot.Version, of pack: PackID, _ current: PackVersion?, _ deliveries: inout [Delivery]
+    _ version: SiteRoot.Offer, of pack: PackID, _ current: PackVersion?, _ deliveries: inout [Delivery]
   ) throws {
     let now = try self.version(of: pack)
     guard now?.number != current?.number || now?.catalog != current?.catalog else { return }
@@ -266,21 +346,30 @@ final class Puller {
     throw PackStoreError(.conflict, "another process brought a version of '\(pack)' meanwhile", file: pack.name)
   }
 
-  private func manifest(of version: SiteRoot.Version, _ pack: PackID) async throws -> VersionManifest {
+  private func manifest(of version: SiteRoot.Offer, _ pack: PackID) async throws -> VersionManifest {
     if let known = manifests[version.manifest] { return known }
-    let file = SiteFile(SitePath.version(version.manifest).description, byteCount: UInt64(version.manifestByteCount))
-    let memory = OwnedMemory(Int(version.manifestByteCount))
+    let manifest = try await read(
+      .version(version.manifest), byteCount: Int(version.manifestByteCount), digest: version.manifest
+    ) { try version.openManifest($0, of: pack) }
+    manifests[version.manifest] = manifest
+    return manifest
+  }
+
+  /// Reads a whole file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
+  private func read<Value>(
+    _ path: SitePath, byteCount: Int, digest: Digest256, _ open: ([UInt8]) throws -> Value
+  ) async throws -> Value {
+    let file = SiteFile(path.description, byteCount: UInt64(byteCount))
+    let memory = OwnedMemory(byteCount)
     let buffer = TransferBuffer(memory.bytes)
     var isFresh = false
     while true {
       try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
       count(buffer)
       do {
-        let manifest = try version.openManifest(Array(memory.bytes), of: pack)
-        manifests[version.manifest] = manifest
-        return manifest
+        return try open(Array(memory.bytes))
       } catch let error as PackStoreError {
-        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != version.manifest else {
+        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != digest else {
           throw DeliveryError(error, at: source.place(of: file.path))
         }
         isFresh = true
@@ -418,6 +507,21 @@ final class Puller {
     progress.byteCount = applied.byteCount
     progress.totalByteCount = applied.totalByteCount
     report?(progress)
+  }
+}
+
+/// A pack that was asked for, and what the root says of it; nil: nothing any more.
+private struct ChosenPack {
+  let pack: PackID
+  let entry: SiteRoot.Pack?
+  let product: Store.Product
+  let firstKey: SitePublicKey?
+}
+
+extension SiteRoot.Offer {
+  /// Whether it is of this version.
+  fileprivate func describes(_ version: PackVersion?) -> Bool {
+    number == version?.number && catalog == version?.catalog
   }
 }
 

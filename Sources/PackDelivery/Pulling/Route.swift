@@ -33,9 +33,9 @@ struct UsableDelta {
   let from: UInt64
 
   /// The shortest one; nil: there is none, or the version is among those that are kept and takes no bytes at all.
-  init?(to version: SiteRoot.Version, of offer: SiteRoot.Pack, from kept: [PackVersion], but refused: Set<Digest256>) {
+  init?(to version: SiteRoot.Offer, of entry: SiteRoot.Pack, from kept: [PackVersion], but refused: Set<Digest256>) {
     guard !kept.contains(where: { $0.number == version.number }) else { return nil }
-    let usable = offer.deltas.compactMap { delta -> Self? in
+    let usable = entry.deltas.compactMap { delta -> Self? in
       guard delta.to == version.catalog, !refused.contains(delta.header) else { return nil }
       return kept.first { $0.catalog == delta.from }.map { Self(delta: delta, from: $0.number) }
     }

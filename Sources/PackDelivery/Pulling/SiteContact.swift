@@ -24,10 +24,12 @@ package final class SiteContact: Sendable {
     let source = try makeSource(site, options)
     do {
       let bytes = try await BlockingExecutor.runAsync {
-        let bytes = try await source.readWhole(SitePath.root.description, upTo: SiteRoot.byteCountLimit)
-        let root = try source.decodeRoot(bytes)
+        let channel = options.channel ?? .live
+        let bytes = try await source.readRoot(of: channel)
+        let root = try source.decodeRoot(bytes, of: channel)
         var book = TrustBook()
-        _ = try book.admit(RootClaims(root), at: source.rootPlace, TrustPolicy(options), now: wallClock())
+        _ = try book.admit(RootClaims(root), at: source.rootPlace(of: channel), TrustPolicy(options), now: wallClock())
+        try source.requireOpen(root.root)
         for pack in packs ?? [] where !root.root.packs.contains(where: { $0.id == pack }) {
           throw DeliveryError(noPack: pack, in: root.root, at: source.location)
         }
@@ -69,11 +71,34 @@ extension Store {
 // MARK: - Roots
 
 extension SiteSource {
-  /// Where its root was found, for trust.
-  var rootPlace: RootPlace { isArchive ? .archive(location) : .site(location, isLocal: isLocal) }
+  /// Where the root of a channel was found, for trust.
+  func rootPlace(of channel: SiteChannel) -> RootPlace {
+    isArchive ? .archive(location) : .site(location, channel, isLocal: isLocal)
+  }
 
-  func decodeRoot(_ bytes: [UInt8]) throws -> SignedSiteRoot {
-    let path = SitePath.root.description
+  /// The file that has the root. An archive has one, of whatever channel.
+  private func rootPath(of channel: SiteChannel) -> String {
+    SitePath.root(isArchive ? .live : channel).description
+  }
+
+  /// The bytes of the root of a channel.
+  func readRoot(of channel: SiteChannel) async throws -> [UInt8] {
+    do {
+      return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit)
+    } catch var error as DeliveryError where error.code == .noSite && channel != .live && !isArchive {
+      error.reason = "there is no channel '\(channel)' (\(error.reason))"
+      throw error
+    }
+  }
+
+  /// - Throws: `closedChannel`. The root was judged before.
+  func requireOpen(_ root: SiteRoot) throws {
+    guard root.isClosed else { return }
+    throw DeliveryError(.closedChannel, "the channel '\(root.channel)' was closed by its publisher", at: location)
+  }
+
+  func decodeRoot(_ bytes: [UInt8], of channel: SiteChannel) throws -> SignedSiteRoot {
+    let path = rootPath(of: channel)
     do {
       return try SignedSiteRoot(decoding: bytes, file: path)
     } catch let error as PackStoreError {

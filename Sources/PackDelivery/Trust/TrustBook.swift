@@ -22,16 +22,24 @@ package struct RootClaims: Hashable, Sendable {
     package var serial: UInt64
     /// In nanoseconds since 1970; nil: without end.
     package var endsAt: Int64?
+    /// Whose roots it may sign, in order; empty: those of all.
+    package var channels: [SiteChannel]
 
-    package init(rootKeys: [SitePublicKey], serial: UInt64 = KeyDelegation.ownSerial, endsAt: Int64? = nil) {
+    package init(
+      rootKeys: [SitePublicKey], serial: UInt64 = KeyDelegation.ownSerial, endsAt: Int64? = nil,
+      channels: [SiteChannel] = []
+    ) {
       self.rootKeys = rootKeys
       self.serial = serial
       self.endsAt = endsAt
+      self.channels = channels
     }
 
     package init(_ authority: SigningAuthority) {
+      let delegation = authority.delegation
       self.init(
-        rootKeys: authority.rootKeys, serial: authority.delegation.serial, endsAt: authority.delegation.endsAt)
+        rootKeys: authority.rootKeys, serial: delegation.serial, endsAt: delegation.endsAt,
+        channels: delegation.channels)
     }
 
     fileprivate var firstKey: SitePublicKey { rootKeys[0] }
@@ -88,15 +96,21 @@ package struct TrustPolicy: Hashable, Sendable {
 
 /// Where a root was found.
 package enum RootPlace: Hashable, Sendable {
-  /// A URL or folder, which is pinned to the key and the product that were found there first.
-  case site(String, isLocal: Bool)
+  /// A channel of a URL or folder, which is pinned to the key and the product that were found there first.
+  case site(String, SiteChannel, isLocal: Bool)
   /// A file that may come from anywhere: nothing is pinned to it.
   case archive(String)
 
   package var name: String {
     switch self {
-    case .site(let name, _), .archive(let name): name
+    case .site(let name, _, _), .archive(let name): name
     }
+  }
+
+  /// What the book knows it by; nil: nothing is pinned to it.
+  fileprivate var key: TrustBook.PlaceKey? {
+    guard case .site(let name, let channel, _) = self else { return nil }
+    return TrustBook.PlaceKey(location: name, channel: channel)
   }
 
   fileprivate var noun: String {
@@ -108,7 +122,7 @@ package enum RootPlace: Hashable, Sendable {
 
   fileprivate var mayBeUnsigned: Bool {
     switch self {
-    case .site(_, let isLocal): isLocal
+    case .site(_, _, let isLocal): isLocal
     case .archive: true
     }
   }
@@ -120,9 +134,20 @@ private func dateText(_ nanoseconds: Int64) -> String {
 
 /// The places that a store was pulled from: whose they are, and how new the roots were that it saw there.
 ///
-/// A place is pinned to a key and a product at first contact, and nothing but ``forget(_:)`` takes that back. Its roots
-/// are counted by their sequences, whatever site they name: a publisher who lost a site makes another in its place.
+/// A place is a channel of a URL or folder. It is pinned to a key and a product at first contact, and nothing but
+/// ``forget(_:)`` takes that back. Its roots are counted by their sequences, whatever site they name: a publisher who lost a
+/// site makes another in its place.
 package struct TrustBook: Hashable, Sendable {
+  package struct PlaceKey: Hashable, Sendable {
+    package var location: String
+    package var channel: SiteChannel
+
+    package init(location: String, channel: SiteChannel = .live) {
+      self.location = location
+      self.channel = channel
+    }
+  }
+
   package struct Place: Hashable, Sendable {
     /// The publisher's first root key.
     package var firstKey: SitePublicKey
@@ -131,6 +156,8 @@ package struct TrustBook: Hashable, Sendable {
     package var product: Store.Product
     /// The highest that was seen: roots under a lower one are by a key that was replaced.
     package var serial: UInt64
+    /// For which channels the key of that serial signs; empty: for all.
+    package var channels: [SiteChannel]
     /// The highest that was seen under the serial.
     package var sequence: UInt64
     /// Of the root with that sequence.
@@ -140,14 +167,30 @@ package struct TrustBook: Hashable, Sendable {
 
     package var origin: Store.Origin { .signed(firstKey, product) }
 
+    fileprivate func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
+
     fileprivate func isNewer(than serial: UInt64, _ sequence: UInt64) -> Bool {
       (self.serial, self.sequence) > (serial, sequence)
     }
   }
 
-  package private(set) var places: [String: Place] = [:]
+  package private(set) var places: [PlaceKey: Place] = [:]
+
+  /// Which channel is followed at a URL or folder, where it is another than `live`.
+  private var channels: [String: SiteChannel] = [:]
 
   package init() {}
+
+  /// Which channel is followed at a URL or folder.
+  package func channel(at location: String) -> SiteChannel { channels[location] ?? .live }
+
+  /// Whether any channel of a URL or folder was seen.
+  package func knows(_ location: String) -> Bool { places.keys.contains { $0.location == location } }
+
+  /// Notes which channel is followed at a URL or folder from now on.
+  package mutating func follow(_ channel: SiteChannel, at location: String) {
+    channels[location] = channel == .live ? nil : channel
+  }
 
   package enum Verdict: Hashable, Sendable {
     case known
@@ -169,7 +212,8 @@ package struct TrustBook: Hashable, Sendable {
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws -> Verdict {
     // A clock that was set back revives nothing.
-    let now = max(now, places[place.name]?.madeAt ?? 0)
+    let known = place.key.flatMap { places[$0] }
+    let now = max(now, known?.madeAt ?? 0)
     guard let signer = root.signer else {
       try admitUnsigned(at: place, policy)
       try checkChannel(root, at: place)
@@ -177,17 +221,20 @@ package struct TrustBook: Hashable, Sendable {
       return .unsigned
     }
     try checkKey(signer, at: place, policy)
-    guard case .site(let name, _) = place, let known = places[place.name] else {
-      try check(signer, of: root.product, at: place.name)
+    guard let key = place.key, let known else {
+      for (other, known) in places where other.location == place.key?.location {
+        try checkPublisher(root, signer, against: known, at: place.name)
+      }
+      try check(signer, of: root.product, root.channel, at: place.name)
       try checkChannel(root, at: place)
       try checkTime(root, at: place, policy, now: now)
-      guard case .site(let name, _) = place else { return .known }
-      places[name] = Place(root, signer, madeAt: root.madeAt)
+      guard let key = place.key else { return .known }
+      places[key] = Place(root, signer, madeAt: root.madeAt)
       return policy.key == nil ? .pinned : .known
     }
     // What lags behind a rotation does not know the present key, and is no alarm.
     let isReplaced = known.origin == .signed(signer.firstKey, root.product) && signer.serial < known.serial
-    if !isReplaced { try checkPublisher(root, signer, against: known, at: name) }
+    if !isReplaced { try checkPublisher(root, signer, against: known, at: place.name) }
     try checkChannel(root, at: place)
     guard !known.isNewer(than: signer.serial, root.sequence) else {
       // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
@@ -196,26 +243,43 @@ package struct TrustBook: Hashable, Sendable {
     }
     guard signer.serial > known.serial || root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
-        .forkedRoot, "the site shows two different roots with the number \(root.sequence)", at: name)
+        .forkedRoot, "the site shows two different roots with the number \(root.sequence)", at: place.name)
     }
     try checkTime(root, at: place, policy, now: now)
-    places[name] = Place(root, signer, madeAt: max(known.madeAt, root.madeAt))
+    places[key] = Place(root, signer, madeAt: max(known.madeAt, root.madeAt))
     return .known
   }
 
   /// What a publisher's sites have shown of its keys binds its archives and deltas, and places that were not seen before: a
   /// key that was replaced signs nothing.
   ///
+  /// - Parameter channel: that whose root is signed; nil: what is signed is of no channel.
   /// - Throws: `otherKey`.
-  package func check(_ signer: RootClaims.Signer, of product: Store.Product, at location: String) throws {
-    for place in places.values where place.origin == .signed(signer.firstKey, product) {
-      guard signer.rootKeys.contains(place.rootKey), signer.serial >= place.serial else {
-        var error = DeliveryError(
-          .otherKey, "it is signed by a key that its publisher has replaced since", at: location)
-        error.specificRemedy = "get it once more from its publisher"
-        throw error
-      }
+  package func check(
+    _ signer: RootClaims.Signer, of product: Store.Product, _ channel: SiteChannel? = nil, at location: String
+  ) throws {
+    let known = places.filter { $0.value.origin == .signed(signer.firstKey, product) }
+    guard known.values.allSatisfy({ signer.rootKeys.contains($0.rootKey) }), !isReplaced(signer, channel, by: known)
+    else {
+      var error = DeliveryError(
+        .otherKey, "it is signed by a key that its publisher has replaced since", at: location)
+      error.specificRemedy = "get it once more from its publisher"
+      throw error
     }
+  }
+
+  /// Whether the word of a later delegation counts for the channel; for what is of no channel, whether it does for each that
+  /// the key may sign and that is followed. A delegation for some channels says nothing of the others.
+  private func isReplaced(
+    _ signer: RootClaims.Signer, _ channel: SiteChannel?, by known: [PlaceKey: Place]
+  ) -> Bool {
+    let channels =
+      channel.map { [$0] }
+      ?? known.keys.map(\.channel).filter { signer.channels.isEmpty || signer.channels.contains($0) }
+    return !channels.isEmpty
+      && channels.allSatisfy { channel in
+        known.values.contains { $0.allows(channel) && $0.serial > signer.serial }
+      }
   }
 
   private func checkKey(_ signer: RootClaims.Signer, at place: RootPlace, _ policy: TrustPolicy) throws {
@@ -243,12 +307,9 @@ package struct TrustBook: Hashable, Sendable {
 
   /// Clients of one channel take the root of no other, however newly signed.
   private func checkChannel(_ root: RootClaims, at place: RootPlace) throws {
-    guard case .site = place else { return }
-    guard root.channel == .live else {
-      throw DeliveryError(
-        .otherChannel, "the site shows the root of the channel '\(root.channel)' in place of '\(SiteChannel.live)'",
-        at: place.name)
-    }
+    guard let wanted = place.key?.channel, root.channel != wanted else { return }
+    throw DeliveryError(
+      .otherChannel, "the site shows the root of the channel '\(root.channel)' in place of '\(wanted)'", at: place.name)
   }
 
   private func checkTime(
@@ -274,10 +335,11 @@ package struct TrustBook: Hashable, Sendable {
   }
 
   private func admitUnsigned(at place: RootPlace, _ policy: TrustPolicy) throws {
-    guard policy.key == nil, places[place.name] == nil else {
+    let known = places.first { $0.key.location == place.key?.location }?.value
+    guard policy.key == nil, known == nil else {
       var error = DeliveryError(
         .otherKey, "\(place.noun) is not signed, although a key is trusted for it", at: place.name)
-      error.trustedOrigin = places[place.name]?.origin
+      error.trustedOrigin = known?.origin
       throw error
     }
     guard place.mayBeUnsigned else {
@@ -295,6 +357,7 @@ package struct TrustBook: Hashable, Sendable {
   package mutating func forget(_ origin: Store.Origin) -> Int {
     let before = places.count
     places = places.filter { $0.value.origin != origin }
+    channels = channels.filter { location, _ in places.keys.contains { $0.location == location } }
     return before - places.count
   }
 }
@@ -303,11 +366,12 @@ package struct TrustBook: Hashable, Sendable {
 
 extension TrustBook {
   /// What it is, and which draft of the format of these files.
-  private static let title = "packstore trust 0.4"
+  private static let title = "packstore trust 0.5"
 
-  /// What is kept in the store: a line for each place, in order.
+  /// What is kept in the store: a line for each place, and for each other channel that is followed, in order.
   package var text: String {
-    var lines = places.map { name, place in "place \(place.text) \(Self.escaped(name))" }
+    var lines = places.map { key, place in "place \(key.channel) \(place.text) \(Self.escaped(key.location))" }
+    lines += channels.map { location, channel in "follow \(channel) \(Self.escaped(location))" }
     lines.sort()
     return ([Self.title] + lines).map { $0 + "\n" }.joined()
   }
@@ -321,12 +385,26 @@ extension TrustBook {
   package init?(text: String) {
     // By bytes: as characters, a line feed is one with a carriage return before it, and a space with an accent behind it.
     for line in text.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() {
-      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 8, omittingEmptySubsequences: false)
-        .map(Substring.init)
-      guard fields.count == 9, fields[0] == "place", let place = Place(fields[1...7]) else { return nil }
-      places[Self.unescaped(fields[8])] = place
+      guard Self.take(line, into: &self) else { return nil }
     }
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
+  }
+
+  /// Reads a line; false: there is none like it.
+  private static func take(_ line: Substring.UTF8View, into book: inout TrustBook) -> Bool {
+    func fields(_ count: Int) -> [Substring]? {
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: count - 1, omittingEmptySubsequences: false)
+      return fields.count == count ? fields.map(Substring.init) : nil
+    }
+    if let fields = fields(3), fields[0] == "follow", let channel = try? SiteChannel(fields[1]) {
+      book.channels[unescaped(fields[2])] = channel
+      return channel != .live
+    }
+    guard let fields = fields(11), fields[0] == "place", let channel = try? SiteChannel(fields[1]),
+      let place = Place(fields[2...9])
+    else { return false }
+    book.places[PlaceKey(location: unescaped(fields[10]), channel: channel)] = place
+    return true
   }
 
   /// A place goes to the end of its line; only a line break has to be hidden in it.
@@ -355,22 +433,28 @@ extension TrustBook.Place {
   fileprivate init(_ root: RootClaims, _ signer: RootClaims.Signer, madeAt: Int64) {
     self.init(
       firstKey: signer.firstKey, rootKey: signer.rootKey, product: root.product, serial: signer.serial,
-      sequence: root.sequence, digest: root.digest, madeAt: madeAt)
+      channels: signer.channels, sequence: root.sequence, digest: root.digest, madeAt: madeAt)
   }
 
   fileprivate var text: String {
-    "\(firstKey) \(rootKey) \(product) \(serial) \(sequence) \(digest.hex) \(madeAt)"
+    let channels = channels.isEmpty ? "*" : channels.map(\.name).joined(separator: ",")
+    return "\(firstKey) \(rootKey) \(product) \(serial) \(channels) \(sequence) \(digest.hex) \(madeAt)"
   }
 
   fileprivate init?(_ fields: ArraySlice<Substring>) {
     let fields = Array(fields)
-    guard fields.count == 7, let firstKey = SitePublicKey(String(fields[0])),
+    guard fields.count == 8, let firstKey = SitePublicKey(String(fields[0])),
       let rootKey = SitePublicKey(String(fields[1])), let product = try? Store.Product(fields[2]),
-      let serial = UInt64(fields[3]), let sequence = UInt64(fields[4]), let digest = Digest256(hex: fields[5]),
-      let madeAt = Int64(fields[6])
+      let serial = UInt64(fields[3]), let channels = Self.channels(fields[4]), let sequence = UInt64(fields[5]),
+      let digest = Digest256(hex: fields[6]), let madeAt = Int64(fields[7])
     else { return nil }
     self.init(
-      firstKey: firstKey, rootKey: rootKey, product: product, serial: serial, sequence: sequence, digest: digest,
-      madeAt: madeAt)
+      firstKey: firstKey, rootKey: rootKey, product: product, serial: serial, channels: channels, sequence: sequence,
+      digest: digest, madeAt: madeAt)
+  }
+
+  private static func channels(_ text: Substring) -> [SiteChannel]? {
+    guard text != "*" else { return [] }
+    return try? text.split(separator: ",", omittingEmptySubsequences: false).map { try SiteChannel($0) }
   }
 }

@@ -9,6 +9,9 @@ public struct AppVersion: Hashable, Sendable {
   public static let partCountLimit = 8
   static let digitCountLimit = 9
 
+  /// The most bytes of its text.
+  package static let byteCountLimit = partCountLimit * (digitCountLimit + 1) - 1
+
   /// - Throws: `invalidArgument` for what is no version.
   public init(_ text: some StringProtocol) throws {
     guard let parts = Self.parts(of: text) else {
@@ -18,6 +21,11 @@ public struct AppVersion: Hashable, Sendable {
     }
     self.parts = parts
   }
+
+  private init(parts: [UInt32]) { self.parts = parts }
+
+  /// The first of all versions.
+  static let zero = Self(parts: [0])
 
   private static func parts(of text: some StringProtocol) -> [UInt32]? {
     // More bytes cannot be a version, and a message should not repeat them.
@@ -101,6 +109,27 @@ public struct AppVersionRange: Hashable, Sendable {
     var error = PackStoreError(.invalidArgument, reason)
     error.specificRemedy = "write '2.0..<3', '2.0...' or '..<3', the lower version first"
     return error
+  }
+
+  /// The range with these bounds; nil without any.
+  ///
+  /// - Throws: `invalidArgument` for a range that holds no version.
+  package init?(from lower: AppVersion?, upTo upper: AppVersion?) throws {
+    switch (lower, upper) {
+    case (nil, nil): return nil
+    case (let lower?, nil): self.init(lower...)
+    case (nil, let upper?): try self.init(..<upper)
+    case (let lower?, let upper?):
+      guard lower < upper else { throw Self.error("the range of versions '\(lower)..<\(upper)' is empty") }
+      try self.init(lower..<upper)
+    }
+  }
+
+  /// Whether every version of the other is in this one.
+  package func contains(_ other: AppVersionRange) -> Bool {
+    let beginsBefore = lowerBound.map { own in other.lowerBound.map { own <= $0 } ?? (own <= .zero) } ?? true
+    let endsAfter = upperBound.map { own in other.upperBound.map { $0 <= own } ?? false } ?? true
+    return beginsBefore && endsAfter
   }
 
   public func contains(_ version: AppVersion) -> Bool {

@@ -71,6 +71,21 @@ public struct Platform: RawRepresentable, Hashable, Comparable, Sendable {
   public static let tvOS = Self(known: "tvOS")
   public static let visionOS = Self(known: "visionOS")
 
+  /// The one that this program was built for; nil where it is none of these, as on Linux.
+  public static var current: Self? {
+    #if os(iOS)
+      iOS
+    #elseif os(macOS)
+      macOS
+    #elseif os(tvOS)
+      tvOS
+    #elseif os(visionOS)
+      visionOS
+    #else
+      nil
+    #endif
+  }
+
   /// The platforms that a manifest can name.
   package static let all = [iOS, macOS, tvOS, visionOS]
 

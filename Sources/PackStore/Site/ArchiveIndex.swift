@@ -46,7 +46,7 @@ package struct ArchiveIndex: Sendable {
       }
       offset = begin + length
     }
-    guard members[.root] != nil else { throw Self.corrupt("the archive has no root", file, 0) }
+    guard members[.root(.live)] != nil else { throw Self.corrupt("the archive has no root", file, 0) }
   }
 
   /// - Returns: the member that had the name before.

@@ -74,7 +74,7 @@ package struct ByteReader {
   }
 
   /// What a short text says: its length, then its bytes.
-  private mutating func text<Value>(
+  package mutating func text<Value>(
     limit: Int, _ reason: String, _ read: (String) -> Value?
   ) throws -> Value {
     let begin = offset

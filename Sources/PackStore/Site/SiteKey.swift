@@ -44,6 +44,9 @@ public struct SiteKey: Sendable {
     throw refusal("the key could sign until \(endsAt.formatted(.iso8601))")
   }
 
+  /// Whether it may sign the roots of a channel, of the product that it signs for.
+  package func maySign(_ channel: SiteChannel) -> Bool { delegation?.allows(channel) ?? true }
+
   /// The channel as whose an archive is signed, which its readers do not ask for.
   package var archiveChannel: SiteChannel {
     guard let delegation, !delegation.allows(.live), let first = delegation.channels.first else { return .live }

@@ -1,7 +1,9 @@
 /// The name of a file that clients fetch from a site: its path, relative to the site, with slashes.
 package enum SitePath: Hashable, Sendable {
-  /// Signed; the only one that changes.
-  case root
+  /// What a channel offers, signed; the only one that changes.
+  case root(SiteChannel)
+  /// A sheet of attributes, by its SHA-256.
+  case sheet(Digest256)
   /// The manifest of a version, by its SHA-256.
   case version(Digest256)
   /// The frame table of a segment.
@@ -12,8 +14,13 @@ package enum SitePath: Hashable, Sendable {
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
-  /// The folders that a site has beside those of a store.
-  package static let folders = ["versions", "frames", "deltas"]
+  package var isRoot: Bool { if case .root = self { true } else { false } }
+
+  /// The folders of the files that do not change, beside those of a store.
+  package static let folders = ["versions", "frames", "deltas", "attributes"]
+
+  /// That of the roots of all channels but `live`.
+  package static let rootFolder = "roots"
 }
 
 extension SitePath: LosslessStringConvertible {
@@ -21,7 +28,7 @@ extension SitePath: LosslessStringConvertible {
   /// anywhere else.
   package init?(_ description: String) {
     let parts = description.split(separator: "/", omittingEmptySubsequences: false)
-    guard let path = parts.count == 2 ? Self(parts[0], parts[1]) : .root, path.description == description else {
+    guard let path = parts.count == 2 ? Self(parts[0], parts[1]) : .root(.live), path.description == description else {
       return nil
     }
     self = path
@@ -34,6 +41,8 @@ extension SitePath: LosslessStringConvertible {
       switch folder {
       case "versions": digest.map(Self.version)
       case "deltas": digest.map(Self.delta)
+      case "attributes": digest.map(Self.sheet)
+      case Substring(Self.rootFolder): (try? SiteChannel(name)).map(Self.root)
       case "frames": segment.map(Self.frames)
       case "segments": segment.map(Self.segment)
       default: nil
@@ -44,7 +53,9 @@ extension SitePath: LosslessStringConvertible {
 
   package var description: String {
     switch self {
-    case .root: "root"
+    case .root(.live): "root"
+    case .root(let channel): "\(Self.rootFolder)/\(channel)"
+    case .sheet(let digest): "attributes/\(digest.hex)"
     case .version(let digest): "versions/\(digest.hex)"
     case .frames(let id): "frames/\(id)"
     case .segment(let id): "segments/\(id)"

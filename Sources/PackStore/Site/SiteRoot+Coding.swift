@@ -19,8 +19,14 @@ extension SiteRoot {
   /// The most packs, as in a store.
   package static let packLimit = 65_535
 
-  /// The most versions of a pack, as in a store.
-  package static let versionLimit = 1_000
+  /// The most offers of a pack, as versions in a store.
+  package static let offerLimit = 1_000
+
+  /// The most sheets of attributes: so that a client has all attributes with three requests.
+  package static let sheetLimit = 2
+
+  /// The most bytes of a language tag.
+  fileprivate static let languageByteCountLimit = 64
 
   /// The most deltas of a pack.
   package static let deltaLimit = 10_000
@@ -29,7 +35,8 @@ extension SiteRoot {
   fileprivate static let authorityOffset = 56
   fileprivate static let closedFlag: UInt32 = 1
   fileprivate static let packByteCount = 17
-  fileprivate static let versionByteCount = 76
+  fileprivate static let offerByteCount = 128
+  fileprivate static let sheetByteCount = 36
   fileprivate static let deltaByteCount = 108
 
   /// The file. Without a key it is unsigned: clients take such a root from a folder or archive only, and only
@@ -50,9 +57,15 @@ extension SiteRoot {
     writer.append(authority)
     writer.append(text: product.name)
     writer.append(text: channel.name)
+    writer.append(text: primaryLanguage?.text ?? "")
+    writer.append(UInt32(clamping: sheets.count))
+    for sheet in sheets {
+      writer.append(sheet.digest.bytes)
+      writer.append(sheet.byteCount)
+    }
     writer.append(UInt32(clamping: packs.count))
     for pack in packs { pack.encode(to: &writer) }
-    guard packs.count <= Self.packLimit, packs.allSatisfy(\.isWithinLimits),
+    guard packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
     else { throw PackStoreError(.invalidArgument, "a site has no room for so many packs or versions") }
     writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
@@ -138,6 +151,14 @@ extension SiteRoot {
     _ = try reader.take(Int(try reader.integer(UInt32.self)))  // the authority, which was checked
     product = try reader.product()
     channel = try reader.channel()
+    primaryLanguage = try reader.text(limit: Self.languageByteCountLimit, "no language has the name") { text in
+      guard !text.isEmpty else { return .some(nil) }
+      return (try? LanguageTag(text)).flatMap { $0.text == text ? .some($0) : nil }
+    }
+    let sheetCount = try reader.count(
+      limit: Self.sheetLimit, byteCount: Self.sheetByteCount, "too many sheets of attributes")
+    sheets = []
+    for _ in 0..<sheetCount { sheets.append(try Sheet(from: &reader)) }
     let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
     guard packCount == 0 || !isClosed else { throw reader.corrupt("a closed channel has packs") }
     packs = []
@@ -151,23 +172,29 @@ extension SiteRoot {
   }
 }
 
+extension SiteRoot.Sheet {
+  fileprivate init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    digest = try reader.digest()
+    byteCount = try reader.integer()
+    guard AttributeSheet.byteCounts ~= Int(byteCount) else {
+      throw reader.corrupt("no sheet of attributes has this length", at: begin)
+    }
+  }
+}
+
 extension SiteRoot.Pack {
   fileprivate var isWithinLimits: Bool {
-    1...SiteRoot.versionLimit ~= versions.count && deltas.count <= SiteRoot.deltaLimit
+    1...SiteRoot.offerLimit ~= offers.count && deltas.count <= SiteRoot.deltaLimit
   }
 
   fileprivate func encode(to writer: inout ByteWriter) {
     writer.append(UInt32(id.name.utf8.count))
     writer.append(id.name.utf8)
     writer.append(priority)
-    writer.append(UInt32(clamping: versions.count))
+    writer.append(UInt32(clamping: offers.count))
     writer.append(UInt32(clamping: deltas.count))
-    for version in versions {
-      writer.append(version.number)
-      writer.append(version.catalog.bytes)
-      writer.append(version.manifest.bytes)
-      writer.append(version.manifestByteCount)
-    }
+    for offer in offers { offer.encode(to: &writer) }
     for delta in deltas {
       writer.append(delta.from.bytes)
       writer.append(delta.to.bytes)
@@ -181,29 +208,41 @@ extension SiteRoot.Pack {
     let begin = reader.offset
     id = try reader.packID()
     priority = try reader.integer()
-    let versionCount = try reader.count(
-      limit: SiteRoot.versionLimit, byteCount: SiteRoot.versionByteCount, "too many versions of a pack")
-    guard versionCount > 0 else { throw reader.corrupt("a pack has no version", at: begin) }
+    let offerCount = try reader.count(
+      limit: SiteRoot.offerLimit, byteCount: SiteRoot.offerByteCount, "too many offers of a pack")
+    guard offerCount > 0 else { throw reader.corrupt("a pack has no offer", at: begin) }
     let deltaCount = try reader.count(
       limit: SiteRoot.deltaLimit, byteCount: SiteRoot.deltaByteCount, "too many deltas of a pack")
-    versions = []
-    for _ in 0..<versionCount { versions.append(try SiteRoot.Version(from: &reader)) }
-    guard Set(versions.map(\.number)).count == versionCount else {
-      throw reader.corrupt("two versions of a pack have one number", at: begin)
+    offers = []
+    for _ in 0..<offerCount { offers.append(try SiteRoot.Offer(from: &reader)) }
+    guard Set(offers.map(\.number)).count == offerCount else {
+      throw reader.corrupt("a version of a pack is offered twice", at: begin)
     }
     deltas = []
     for _ in 0..<deltaCount {
       let begin = reader.offset
       let delta = try SiteRoot.Delta(from: &reader)
-      guard versions.contains(where: { $0.catalog == delta.to }) else {
-        throw reader.corrupt("a delta leads to no version of the site", at: begin)
+      guard offers.contains(where: { $0.catalog == delta.to }) else {
+        throw reader.corrupt("a delta leads to no version that is offered", at: begin)
       }
       deltas.append(delta)
     }
   }
 }
 
-extension SiteRoot.Version {
+extension SiteRoot.Offer {
+  fileprivate func encode(to writer: inout ByteWriter) {
+    writer.append(number)
+    writer.append(catalog.bytes)
+    writer.append(manifest.bytes)
+    writer.append(manifestByteCount)
+    writer.append(attributes: attributes)
+    writer.append(downloadByteCount)
+    writer.append(share)
+    writer.append(text: appVersions?.lowerBound?.description ?? "")
+    writer.append(text: appVersions?.upperBound?.description ?? "")
+  }
+
   fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     number = try reader.integer()
@@ -213,6 +252,31 @@ extension SiteRoot.Version {
     guard 1...PackVersion.lastNumber ~= number else { throw reader.corrupt("no version has this number", at: begin) }
     guard 1...VersionManifest.byteCountLimit ~= Int(manifestByteCount) else {
       throw reader.corrupt("no manifest has this length", at: begin)
+    }
+    attributes = try reader.attributes()
+    downloadByteCount = try reader.integer()
+    share = try reader.integer()
+    guard share <= OfferTerms.everyDevice else { throw reader.corrupt("no offer has this share", at: begin) }
+    appVersions = try Self.appVersions(from: &reader)
+  }
+
+  /// Each bound as its version is written, or empty.
+  private static func appVersions(from reader: inout ByteReader) throws -> AppVersionRange? {
+    let begin = reader.offset
+    let lower = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
+    let upper = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
+    do {
+      return try AppVersionRange(from: lower.version, upTo: upper.version)
+    } catch { throw reader.corrupt("no app has these versions", at: begin) }
+  }
+
+  /// A bound of a range as it is written, of which there is one way.
+  private struct Bound {
+    let version: AppVersion?
+
+    init?(_ text: String) {
+      version = text.isEmpty ? nil : try? AppVersion(text)
+      guard (version?.description ?? "") == text else { return nil }
     }
   }
 }

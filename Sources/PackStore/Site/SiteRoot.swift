@@ -1,5 +1,5 @@
-/// What a site offers: the versions of its packs. The one file of a site that changes, and the one that is signed; all
-/// else is named by its SHA-256, directly or by way of something that is.
+/// What a channel of a site offers: versions of its packs, each to the devices that it is for. The one kind of file of a
+/// site that changes, and the one that is signed; all else is named by its SHA-256, directly or by way of something that is.
 package struct SiteRoot: Hashable, Sendable {
   /// Rises with each root that is published: ``nextSequence(after:at:)``.
   package var sequence: UInt64
@@ -30,12 +30,19 @@ package struct SiteRoot: Hashable, Sendable {
   /// The channel was removed: it has no packs, and clients keep what they have.
   package var isClosed = false
 
+  /// The language of what packs without one are in; nil: that is not said.
+  package var primaryLanguage: LanguageTag?
+
+  /// Where the attributes of all offers are.
+  package var sheets: [Sheet]
+
   /// In order of their names.
   package var packs: [Pack]
 
   package init(
     sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Store.Product,
-    channel: SiteChannel = .live, packs: [Pack]
+    channel: SiteChannel = .live, isClosed: Bool = false, primaryLanguage: LanguageTag? = nil, sheets: [Sheet] = [],
+    packs: [Pack]
   ) {
     self.sequence = sequence
     self.madeAt = madeAt
@@ -43,27 +50,42 @@ package struct SiteRoot: Hashable, Sendable {
     self.site = site
     self.product = product
     self.channel = channel
+    self.isClosed = isClosed
+    self.primaryLanguage = primaryLanguage
+    self.sheets = sheets
     self.packs = packs
+  }
+
+  /// A sheet of attributes: ``AttributeSheet``.
+  package struct Sheet: Hashable, Sendable {
+    package var digest: Digest256
+    package var byteCount: UInt32
+
+    package init(digest: Digest256, byteCount: UInt32) {
+      self.digest = digest
+      self.byteCount = byteCount
+    }
   }
 
   package struct Pack: Hashable, Sendable {
     package var id: PackID
     package var priority: Int32
 
-    /// The current version, then those that may be asked for. Never empty.
-    package var versions: [Version]
+    /// In the order in which clients try them: ``OfferTerms``. Never empty.
+    package var offers: [Offer]
 
     package var deltas: [Delta]
 
-    package init(id: PackID, priority: Int32, versions: [Version], deltas: [Delta]) {
+    package init(id: PackID, priority: Int32, offers: [Offer], deltas: [Delta]) {
       self.id = id
       self.priority = priority
-      self.versions = versions
+      self.offers = offers
       self.deltas = deltas
     }
   }
 
-  package struct Version: Hashable, Sendable {
+  /// A version, and which devices it is for.
+  package struct Offer: Hashable, Sendable {
     package var number: UInt64
     package var catalog: CatalogID
 
@@ -72,11 +94,30 @@ package struct SiteRoot: Hashable, Sendable {
 
     package var manifestByteCount: UInt32
 
-    package init(number: UInt64, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32) {
+    /// The SHA-256 of the version's attributes, which are on a sheet; nil when it has none.
+    package var attributes: Digest256?
+
+    /// What a device without anything fetches for it, in bytes.
+    package var downloadByteCount: UInt64
+
+    /// Which part of all devices it is for, in 1/10000.
+    package var share: UInt32
+
+    /// Which versions of the app it is for; nil: all.
+    package var appVersions: AppVersionRange?
+
+    package init(
+      number: UInt64, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32, attributes: Digest256? = nil,
+      downloadByteCount: UInt64 = 0, share: UInt32 = OfferTerms.everyDevice, appVersions: AppVersionRange? = nil
+    ) {
       self.number = number
       self.catalog = catalog
       self.manifest = manifest
       self.manifestByteCount = manifestByteCount
+      self.attributes = attributes
+      self.downloadByteCount = downloadByteCount
+      self.share = share
+      self.appVersions = appVersions
     }
   }
 
@@ -116,7 +157,7 @@ package struct SiteRoot: Hashable, Sendable {
   }
 }
 
-extension SiteRoot.Version {
+extension SiteRoot.Offer {
   /// Checks that bytes are the manifest that the root means, and takes them apart.
   ///
   /// - Throws: `corrupt`, `newerFormat`.
@@ -127,7 +168,9 @@ extension SiteRoot.Version {
       throw reader.corrupt("the file is not what the site's root names")
     }
     let contents = try VersionManifest(decoding: bytes, file: file)
-    guard contents.pack == pack, contents.number == number, contents.catalog == catalog else {
+    guard contents.pack == pack, contents.number == number, contents.catalog == catalog,
+      contents.attributes == attributes
+    else {
       throw reader.corrupt("the manifest is of another version than the site's root says")
     }
     return contents

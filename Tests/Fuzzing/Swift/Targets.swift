@@ -8,7 +8,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
-  "authoring": decodeAuthoring, "vdf": decodeVDF,
+  "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -83,10 +83,16 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 @Sendable private func decodeRoot(_ bytes: [UInt8]) {
   guard let signed = try? SignedSiteRoot(decoding: bytes, file: "root") else { return }
   for pack in signed.root.packs {
-    precondition(!pack.versions.isEmpty)
-    for version in pack.versions { _ = try? version.openManifest([], of: pack.id) }
+    precondition(!pack.offers.isEmpty)
+    for offer in pack.offers { _ = try? offer.openManifest([], of: pack.id) }
   }
   precondition((try? signed.root.encode(signedBy: nil)) != nil)
+}
+
+@Sendable private func decodeSheet(_ bytes: [UInt8]) {
+  guard let sheet = try? AttributeSheet(decoding: bytes, file: "sheet") else { return }
+  let attributes = sheet.digests.compactMap { try? sheet.attributes($0) }
+  precondition(attributes.count < sheet.digests.count || (try! AttributeSheet(attributes).encode()) == bytes)
 }
 
 @Sendable private func decodeManifest(_ bytes: [UInt8]) {
@@ -248,11 +254,15 @@ private let seeds: [String: [[UInt8]]] = {
   let manifestBytes = try! manifest.encode()
   let root = SiteRoot(
     sequence: 7, madeAt: 1, expiresAfter: 2, site: site, product: .standard,
+    primaryLanguage: try! LanguageTag("en-US"), sheets: [.init(digest: digest, byteCount: 100)],
     packs: [
       .init(
         id: "Game", priority: 1,
-        versions: [
-          .init(number: 3, catalog: catalog, manifest: digest, manifestByteCount: UInt32(manifestBytes.count))
+        offers: [
+          .init(
+            number: 4, catalog: other, manifest: digest, manifestByteCount: 9, attributes: digest,
+            downloadByteCount: 1 << 40, share: 500, appVersions: try! AppVersionRange("2.0..<3")),
+          .init(number: 3, catalog: catalog, manifest: digest, manifestByteCount: UInt32(manifestBytes.count)),
         ],
         deltas: [.init(from: other, to: catalog, header: digest, headerByteCount: 200, byteCount: 4000)])
     ])
@@ -279,7 +289,8 @@ private let seeds: [String: [[UInt8]]] = {
     "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
   ]
   let trust =
-    "packstore trust 0.4\nplace \(key.publicKey) \(key.publicKey) default 7 5 \(digest.hex) 1 https://a/%25\n"
+    "packstore trust 0.5\nfollow beta https://a/%25\n"
+    + "place beta \(key.publicKey) \(key.publicKey) default 7 beta,live 5 \(digest.hex) 1 https://a/%25\n"
   let device = DeviceRecord(device: .random(), place: DevicePlace(machineID: "0", inode: .max))
   let jsons = [
     "0{\"a\":[1,-2.5e+3,true,false,null],\"\\ud83d\\ude00\":\"\\u0041\\n\\/\"}", "1\u{feff}// a\n[1, // b\r2]//",
@@ -317,6 +328,7 @@ private let seeds: [String: [[UInt8]]] = {
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: release), try! root.encode(signedBy: nil)],
+    "sheet": [try! AttributeSheet(attributes.map { try! Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
     "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],

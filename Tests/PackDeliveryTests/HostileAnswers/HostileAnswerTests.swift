@@ -159,7 +159,7 @@
     }
 
     private static func kinds(_ files: [String: [UInt8]]) throws -> [String: Set<Asked>] {
-      let version = try SignedSiteRoot(decoding: files["root"]!, file: "root").root.packs[0].versions[0]
+      let version = try SignedSiteRoot(decoding: files["root"]!, file: "root").root.packs[0].offers[0]
       let name = SitePath.version(version.manifest).description
       let manifest = try version.openManifest(files[name]!, of: "Game")
       var kinds: [String: Set<Asked>] = ["root": [.root], name: [.manifest]]

@@ -37,7 +37,7 @@ import Testing
   @Test func membersLieWhereTheirBytesAre() throws {
     let index = try index(Self.sample)
     #expect(index.members.count == 3)
-    #expect(index.members[.root] == ArchiveIndex.Member(offset: 512, byteCount: 3))
+    #expect(index.members[.root(.live)] == ArchiveIndex.Member(offset: 512, byteCount: 3))
     #expect(index.members[Self.version] == ArchiveIndex.Member(offset: 1536, byteCount: 0))
     #expect(index.members[Self.segment] == ArchiveIndex.Member(offset: 2048, byteCount: 1000))
   }

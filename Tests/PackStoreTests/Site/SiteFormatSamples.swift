@@ -23,11 +23,12 @@ enum SiteFormatSamples {
   static var root: SiteRoot {
     SiteRoot(
       sequence: 17, madeAt: 1_700_000_000_000_000_000, expiresAfter: 100_000_000_000_000_000, site: SiteID(id(20)),
-      product: .standard,
+      product: .standard, primaryLanguage: try! LanguageTag("en-US"),
+      sheets: [.init(digest: digest(31), byteCount: 700)],
       packs: [
-        .init(id: "A", priority: -3, versions: [version(1, 21)], deltas: []),
+        .init(id: "A", priority: -3, offers: [offer(1, 21)], deltas: []),
         .init(
-          id: "B", priority: 7, versions: [version(2, 22), version(3, 23)],
+          id: "B", priority: 7, offers: [offer(2, 22), offer(3, 23)],
           deltas: [
             .init(
               from: catalog(23), to: catalog(22), header: digest(24), headerByteCount: 500, byteCount: 1 << 33)
@@ -35,8 +36,16 @@ enum SiteFormatSamples {
       ])
   }
 
-  private static func version(_ number: UInt64, _ byte: UInt8) -> SiteRoot.Version {
-    SiteRoot.Version(number: number, catalog: catalog(byte), manifest: digest(byte + 100), manifestByteCount: 1_000)
+  /// Of version 3 it says something in each field.
+  private static func offer(_ number: UInt64, _ byte: UInt8) -> SiteRoot.Offer {
+    var offer = SiteRoot.Offer(
+      number: number, catalog: catalog(byte), manifest: digest(byte + 100), manifestByteCount: 1_000)
+    guard number == 3 else { return offer }
+    offer.attributes = digest(32)
+    offer.downloadByteCount = 1 << 34
+    offer.share = 500
+    offer.appVersions = try! AppVersionRange("2.0..<3")
+    return offer
   }
 }
 

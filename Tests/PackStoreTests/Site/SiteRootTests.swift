@@ -24,6 +24,10 @@ import Testing
   /// Where the authority of a key that signs for itself ends: 60 bytes, and then 4, 88, 4 + 7, 4, 64.
   private let names = 60 + 171
 
+  /// Where the number of packs stands, and where the offer of the first pack begins.
+  private let packs = 299
+  private var offer: Int { packs + 21 }
+
   @Test func fieldsLieWhereTheFormatSays() throws {
     #expect(bytes.starts(with: "PKSROOT0".utf8))
     #expect(bytes[12] == 0 && bytes[16] == 17)
@@ -33,11 +37,22 @@ import Testing
     #expect(Array(bytes[88..<120]) == key.publicKey.bytes)
     #expect(Array(bytes[names..<242]) == [7, 0, 0, 0] + Array("default".utf8))
     #expect(Array(bytes[242..<250]) == [4, 0, 0, 0] + Array("live".utf8))
-    #expect(Array(bytes[250..<254]) == [2, 0, 0, 0])
-    #expect(Array(bytes[254..<271]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[271..<279]) == [1, 0, 0, 0, 0, 0, 0, 0])
-    #expect(Array(bytes[279..<311]) == SiteFormatSamples.catalog(21).bytes)
-    #expect(bytes.count == 254 + 17 + 76 + 17 + 2 * 76 + 108 + 64)
+    #expect(Array(bytes[250..<259]) == [5, 0, 0, 0] + Array("en-US".utf8))
+    #expect(Array(bytes[259..<263]) == [1, 0, 0, 0])
+    #expect(Array(bytes[263..<295]) == SiteFormatSamples.digest(31).bytes)
+    #expect(Array(bytes[295..<299]) == [0xbc, 2, 0, 0])
+    #expect(Array(bytes[packs..<packs + 4]) == [2, 0, 0, 0])
+    #expect(
+      Array(bytes[packs + 4..<packs + 21]) == [1, 0, 0, 0, 65, 0xfd, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[offer..<offer + 8]) == [1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(bytes[offer + 8..<offer + 40]) == SiteFormatSamples.catalog(21).bytes)
+    #expect(Array(bytes[offer + 116..<offer + 128]) == [0x10, 0x27, 0, 0] + [UInt8](repeating: 0, count: 8))
+    let last = offer + 128 + 17 + 128
+    #expect(Array(bytes[last + 76..<last + 108]) == SiteFormatSamples.digest(32).bytes)
+    #expect(Array(bytes[last + 108..<last + 120]) == [0, 0, 0, 0, 4, 0, 0, 0, 0xf4, 1, 0, 0])
+    #expect(
+      Array(bytes[last + 120..<last + 132]) == [3, 0, 0, 0] + Array("2.0".utf8) + [1, 0, 0, 0] + Array("3".utf8))
+    #expect(bytes.count == last + 132 + 108 + 64)
   }
 
   /// Every bit counts: a root that was changed anywhere is not the publisher's any more.
@@ -67,23 +82,35 @@ import Testing
     try expectCorrupt(UInt32(0), at: 242)  // the channel's name
     try expectCorrupt(UInt32.max, at: 242)
     try expectCorrupt(UInt8(ascii: "_"), at: 246)
-    try expectCorrupt(UInt32(3), at: 250)  // packs
-    try expectCorrupt(UInt32(1), at: 250)
-    try expectCorrupt(UInt32.max, at: 250)
-    try expectCorrupt(UInt32.max, at: 254)  // the first pack's name
-    try expectCorrupt(UInt8(ascii: "/"), at: 258)
-    try expectCorrupt(UInt8(ascii: "C"), at: 258)  // not before the next one
-    try expectCorrupt(UInt8(ascii: "B"), at: 258)  // the next one's
-    try expectCorrupt(UInt32(0), at: 263)  // versions
-    try expectCorrupt(UInt32(1_001), at: 263)
-    try expectCorrupt(UInt32.max, at: 263)
-    try expectCorrupt(UInt32.max, at: 267)  // deltas
-    try expectCorrupt(UInt64(0), at: 271)  // number of the version
-    try expectCorrupt(UInt32(0), at: 343)  // length of the manifest
-    try expectCorrupt(UInt32.max, at: 343)
-    let second = 347 + 17
-    try expectCorrupt(UInt64(2), at: second + 76)  // two versions of one number
-    let delta = second + 2 * 76
+    try expectCorrupt(UInt32.max, at: 250)  // the language
+    try expectCorrupt(UInt8(ascii: "_"), at: 254)
+    try expectCorrupt(UInt8(ascii: "E"), at: 254)  // not as it is written
+    try expectCorrupt(UInt32(3), at: 259)  // sheets
+    try expectCorrupt(UInt32(15), at: 295)  // length of the sheet
+    try expectCorrupt(UInt32.max, at: 295)
+    try expectCorrupt(UInt32(3), at: packs)
+    try expectCorrupt(UInt32(1), at: packs)
+    try expectCorrupt(UInt32.max, at: packs)
+    try expectCorrupt(UInt32.max, at: packs + 4)  // the first pack's name
+    try expectCorrupt(UInt8(ascii: "/"), at: packs + 8)
+    try expectCorrupt(UInt8(ascii: "C"), at: packs + 8)  // not before the next one
+    try expectCorrupt(UInt8(ascii: "B"), at: packs + 8)  // the next one's
+    try expectCorrupt(UInt32(0), at: packs + 13)  // offers
+    try expectCorrupt(UInt32(1_001), at: packs + 13)
+    try expectCorrupt(UInt32.max, at: packs + 13)
+    try expectCorrupt(UInt32.max, at: packs + 17)  // deltas
+    try expectCorrupt(UInt64(0), at: offer)  // number of the version
+    try expectCorrupt(UInt32(0), at: offer + 72)  // length of the manifest
+    try expectCorrupt(UInt32.max, at: offer + 72)
+    try expectCorrupt(UInt32(10_001), at: offer + 116)  // share
+    try expectCorrupt(UInt32(80), at: offer + 120)  // length of the lowest app version
+    let second = offer + 128 + 17
+    try expectCorrupt(UInt64(2), at: second + 128)  // a version that is offered twice
+    let third = second + 128
+    try expectCorrupt(UInt8(ascii: "x"), at: third + 124)  // the lowest app version
+    try expectCorrupt(Array("02.".utf8), at: third + 124)  // not as it is written
+    try expectCorrupt(UInt8(ascii: "1"), at: third + 131)  // no version of the app
+    let delta = third + 132
     try expectCorrupt(SiteFormatSamples.catalog(22).bytes, at: delta)  // from a version to itself
     try expectCorrupt(SiteFormatSamples.catalog(99).bytes, at: delta + 32)  // to no version
     try expectCorrupt(UInt32(0), at: delta + 96)  // length of the header
@@ -146,10 +173,10 @@ import Testing
 
   @Test func moreThanClientsReadIsNotWritten() {
     var root = SiteFormatSamples.root
-    root.packs[0].versions = (1...1_001).map { number in
-      var version = root.packs[0].versions[0]
-      version.number = UInt64(number)
-      return version
+    root.packs[0].offers = (1...1_001).map { number in
+      var offer = root.packs[0].offers[0]
+      offer.number = UInt64(number)
+      return offer
     }
     #expect(
       PackStoreTests.failure { _ = try root.encode(signedBy: key) }?.code

@@ -80,16 +80,20 @@ import Testing
 
   @Test func opensOnlyWhatTheRootMeans() throws {
     let manifest = SiteFormatSamples.manifest
-    var version = SiteRoot.Version(
-      number: 3, catalog: manifest.catalog, manifest: Digest256(hashing: bytes), manifestByteCount: UInt32(bytes.count))
+    var version = SiteRoot.Offer(
+      number: 3, catalog: manifest.catalog, manifest: Digest256(hashing: bytes), manifestByteCount: UInt32(bytes.count),
+      attributes: manifest.attributes)
     #expect(try version.openManifest(bytes, of: "Tutorial") == manifest)
 
-    func refuses(_ version: SiteRoot.Version, _ bytes: [UInt8], _ pack: PackID = "Tutorial") -> Bool {
+    func refuses(_ version: SiteRoot.Offer, _ bytes: [UInt8], _ pack: PackID = "Tutorial") -> Bool {
       PackStoreTests.failure { _ = try version.openManifest(bytes, of: pack) }?.code
         == .corrupt
     }
     #expect(refuses(version, bytes.putting(UInt8(99), at: 96)))
     #expect(refuses(version, bytes, "Other"))
+    version.attributes = nil
+    #expect(refuses(version, bytes))
+    version.attributes = manifest.attributes
     version.number = 4
     #expect(refuses(version, bytes))
     version.number = 3

@@ -1,0 +1,113 @@
+import PackStore
+
+/// One change of what a channel offers: the edit of one small signed file. Nothing of the site's store changes.
+struct ChannelEdit {
+  let site: Site
+  let channel: SiteChannel
+  let key: SiteKey
+  let options: Site.PublishOptions
+
+  /// Changes nothing, and says what would be.
+  let isDryRun: Bool
+
+  /// The site's, in which tests end it where they want.
+  var folder: SiteFolder
+
+  /// Nanoseconds since 1970.
+  var now = nanosecondsSince1970()
+
+  init(
+    of channel: SiteChannel, of site: Site, signedBy key: SiteKey, options: Site.PublishOptions, isDryRun: Bool = false
+  ) {
+    self.site = site
+    self.channel = channel
+    self.key = key
+    self.options = options
+    self.isDryRun = isDryRun
+    folder = site.folder
+  }
+
+  func promote(
+    _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope = .asBefore, _ share: DeviceShare = .all
+  ) throws -> Site.ChannelResult {
+    try run(makesChannel: true) { change, snapshot in
+      let kept = try snapshot.require(version, of: pack)
+      let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
+      let range: AppVersionRange? =
+        switch appVersions {
+        case .all: nil
+        case .range(let range): range
+        case .asBefore: try before.map(\.appVersions) ?? snapshot.attributes(of: kept).appVersions
+        }
+      let offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
+      try change.edit(channel) { plan in
+        try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
+      }
+    }
+  }
+
+  func demote(_ pack: PackID, _ version: UInt64) throws -> Site.ChannelResult {
+    try run { change, snapshot in
+      let offers = change[channel]?.plan.offers(of: pack) ?? []
+      guard offers.contains(where: { $0.number == version }) else {
+        let offered = offers.isEmpty ? "no version of it" : offers.map { "\($0.number)" }.joined(separator: ", ")
+        throw PackStoreError(
+          .notFound, "the channel '\(channel)' does not offer \(pack)@\(version); it offers \(offered)", file: pack.name
+        )
+      }
+      guard offers.count > 1 else { throw isLast(pack, version, among: snapshot.versions(of: pack)) }
+      change.edit(channel) { $0.withdraw(version, of: pack) }
+    }
+  }
+
+  private func isLast(_ pack: PackID, _ version: UInt64, among kept: [PackVersion]) -> PackStoreError {
+    let others = kept.map(\.number).filter { $0 != version }.map { "\($0)" }
+    var error = PackStoreError(
+      .invalidArgument, "\(pack)@\(version) is the only version that the channel '\(channel)' offers of the pack",
+      file: pack.name)
+    error.specificRemedy =
+      (others.isEmpty ? "" : "promote another one that the site keeps (\(others.joined(separator: ", "))), or ")
+      + "unpublish the pack"
+    return error
+  }
+
+  func close() throws -> Site.ChannelResult {
+    guard channel != .live else {
+      var error = PackStoreError(.invalidArgument, "the channel 'live' cannot be closed", file: site.path.string)
+      error.specificRemedy = "unpublish its packs"
+      throw error
+    }
+    return try run { change, _ in change.close(channel) }
+  }
+
+  /// - Parameter makesChannel: makes the channel if there is none.
+  private func run(
+    makesChannel: Bool = false, _ edit: (inout SiteChange, Snapshot) throws -> Void
+  ) throws -> Site.ChannelResult {
+    let lock = try folder.lock(waits: options.waitsForOthers)
+    defer { withExtendedLifetime(lock) {} }
+    if !makesChannel { try folder.require(channel) }
+    var change = try SiteChange(
+      of: site.store, named: site.store.id, channel: channel, in: folder, signedBy: key, options: options, now: now,
+      progress: nil)
+    let before = change.roots[channel]
+    if !isDryRun { try change.settle() }
+    try edit(&change, site.store.makeSnapshot())
+    if !isDryRun {
+      try change.finish()
+      try change.collect()
+    }
+    return Site.ChannelResult(change, channel, before: before, isDryRun: isDryRun)
+  }
+}
+
+extension Snapshot {
+  /// - Throws: `notFound`.
+  fileprivate func require(_ number: UInt64, of pack: PackID) throws -> PackVersion {
+    guard self.pack(pack) != nil else { throw PackStoreError.noPack(pack, among: packs.map(\.id), of: "the site") }
+    guard let version = version(number, of: pack) else {
+      throw PackStoreError.notKept(number, of: pack, among: versions(of: pack))
+    }
+    return version
+  }
+}

@@ -1,0 +1,60 @@
+import PackStore
+
+/// What a publisher knows of one channel of a site, and what it is to become.
+struct ChannelState {
+  let channel: SiteChannel
+
+  /// The one on disk; nil: there is none yet, or it is damaged.
+  private(set) var root: SiteRoot?
+  private(set) var byteCount: UInt64 = 0
+
+  /// The files that it leads to, without itself, and their lengths.
+  private(set) var files: [SitePath: UInt64] = [:]
+
+  /// What it is to offer.
+  var plan: ChannelPlan
+
+  /// It is to be closed: it offers nothing, and clients keep what they have.
+  var isClosed: Bool
+
+  /// The key may sign it. Others stay as they are.
+  let isOwn: Bool
+
+  /// The number of the root, if it was signed under the serial of the key: a number dies with the key that gave it.
+  private var countedSequence: UInt64?
+
+  /// The key signs by another word than that by which the root is signed: that is news to clients.
+  private(set) var hasNewAuthority = false
+
+  /// - Parameter signed: the root; its files are read by `files`.
+  init(
+    _ channel: SiteChannel, _ signed: SignedSiteRoot?, byteCount: UInt64, files: [SitePath: UInt64], key: SiteKey
+  ) throws {
+    self.channel = channel
+    root = signed?.root
+    self.byteCount = signed == nil ? 0 : byteCount
+    self.files = files
+    plan = root.map(ChannelPlan.init) ?? ChannelPlan()
+    isClosed = root?.isClosed ?? false
+    isOwn = key.maySign(channel)
+    guard let signed, isOwn else { return }
+    let next = try key.authority(for: signed.root.product)
+    hasNewAuthority = !(signed.authority?.saysTheSame(as: next) ?? false)
+    countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil
+  }
+
+  /// There is no root yet, and nothing to offer.
+  var isNew: Bool { root == nil && plan.packs.isEmpty }
+
+  /// The next number of a root.
+  func nextSequence(at time: Int64) -> UInt64 { SiteRoot.nextSequence(after: countedSequence, at: time) }
+
+  /// Notes that a root is on disk now.
+  mutating func take(_ next: SiteRoot, byteCount: UInt64, files: [SitePath: UInt64]) {
+    root = next
+    countedSequence = next.sequence
+    hasNewAuthority = false
+    self.byteCount = byteCount
+    self.files = files
+  }
+}

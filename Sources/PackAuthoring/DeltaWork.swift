@@ -1,0 +1,89 @@
+import PackStore
+
+/// Makes the deltas that a site lacks, and names them in its roots.
+struct DeltaWork {
+  private let snapshot: Snapshot
+  private let folder: SiteFolder
+  private let deltaCount: Int
+  private let level: Int32
+  private let progress: (@Sendable (Site.PublishProgress) -> Void)?
+
+  /// - Parameters:
+  ///   - snapshot: what the site's store keeps.
+  ///   - deltaCount: from how many versions there is to be a delta to each.
+  init(
+    _ snapshot: Snapshot, folder: SiteFolder, deltaCount: Int, level: Int32,
+    progress: (@Sendable (Site.PublishProgress) -> Void)?
+  ) {
+    self.snapshot = snapshot
+    self.folder = folder
+    self.deltaCount = deltaCount
+    self.level = level
+    self.progress = progress
+  }
+
+  /// Makes what is missing, and names it in the roots: also what was done when the task was cancelled.
+  ///
+  /// - Parameter wanted: versions, and those that clients may have of the same packs, most of them the first. Others that the
+  ///   site keeps come after these.
+  /// - Throws: `CancellationError`: the site shows what it showed before, and the deltas that were done.
+  func run(
+    _ wanted: [(version: PackVersion, sources: [PackVersion])], in change: inout SiteChange
+  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
+    var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
+    var isCancelled = false
+    for (from, to) in pairs(wanted, change.deltas) where !isCancelled {
+      do {
+        made.append(try make(from: from, to: to))
+      } catch {
+        folder.discardDelta()
+        isCancelled = error is CancellationError
+        if !isCancelled {
+          let reason = (error as? PackStoreError)?.finding ?? "\(error)"
+          missing.append(.init(version: to, from: from.number, reason: reason))
+        }
+      }
+    }
+    try change.name(made)
+    // The site shows what was published, without the delta that was being made.
+    if isCancelled { throw CancellationError() }
+    return (made, missing)
+  }
+
+  /// The pairs of versions between which a delta is missing: of each wanted version the one that most clients have, then the
+  /// next one of each.
+  private func pairs(
+    _ wanted: [(version: PackVersion, sources: [PackVersion])], _ known: KnownDeltas
+  ) -> [(from: PackVersion, to: PackVersion)] {
+    let sources = wanted.map { self.sources(of: $0.version, $0.sources) }
+    var pairs: [(from: PackVersion, to: PackVersion)] = []
+    for rank in 0..<(sources.map(\.count).max() ?? 0) {
+      for (sources, wanted) in zip(sources, wanted) where rank < sources.count {
+        guard !known.lead(from: sources[rank].catalog, to: wanted.version) else { continue }
+        pairs.append((sources[rank], wanted.version))
+      }
+    }
+    return pairs
+  }
+
+  /// Versions that are kept, each content once.
+  private func sources(of version: PackVersion, _ first: [PackVersion]) -> ArraySlice<PackVersion> {
+    let kept = snapshot.versions(of: version.pack)
+    var sources: [PackVersion] = []
+    for candidate in first + kept where candidate.catalog != version.catalog {
+      let isKept = kept.contains { $0.number == candidate.number && $0.catalog == candidate.catalog }
+      if isKept, !sources.contains(where: { $0.catalog == candidate.catalog }) { sources.append(candidate) }
+    }
+    return sources.prefix(deltaCount)
+  }
+
+  private func make(from: PackVersion, to: PackVersion) throws -> DeltaFile.Info {
+    let file = try folder.openDelta()
+    let delta = try snapshot.buildDelta(
+      of: to.pack, from: from.number, to: to.number, level: level,
+      write: { offset, bytes in try file.write(bytes, at: offset) },
+      progress: { [progress] in progress?(.delta(to.pack, byteCount: $0, totalByteCount: $1)) })
+    try folder.finish(file, delta)
+    return delta
+  }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+struct Channels: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "List what the channels of a site offer; close one.",
+    discussion: """
+      Offers are listed in the order in which clients try them. A channel that is closed stays as an empty root that says \
+      so: its clients keep what they have. Promoting a version to it opens it again.
+
+        packstore channels public/packs
+        packstore channels public/packs --remove beta
+      """
+  )
+
+  @Argument(help: "The site's folder.", completion: .directory)
+  var site: String
+
+  @Option(help: .init("Close this channel.", valueName: "name"), transform: parseChannel)
+  var remove: SiteChannel?
+
+  @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: site) }
+
+  func validate() throws {
+    guard remove != nil || !edit.dryRun else { throw ValidationError("--dry-run says what --remove would do") }
+  }
+
+  func run() async throws {
+    if let remove {
+      let (site, key) = try edit.open(site, quiet: report.quiet)
+      let result = try await site.close(remove, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+      if report.isTalkative {
+        let state = edit.dryRun ? "would be closed" : "is closed, at root \(result.sequence)"
+        try say("the channel \(remove) \(state)")
+      }
+      guard report.json else { return }
+    }
+    try list()
+  }
+
+  private func say(_ line: String) throws {
+    let output = Output()
+    try output.line(line)
+    try output.flush()
+  }
+
+  /// After a dry run, as it is.
+  private func list() throws {
+    let channels = try Site(existingAt: FilePath(site)).channels()
+    let output = Output()
+    if report.json {
+      try output.json(channels.map(ChannelListing.init))
+    } else {
+      try output.lines(lines(channels))
+    }
+    try output.flush()
+  }
+
+  private func lines(_ channels: [Site.ChannelDescription]) -> [String] {
+    var table = Table(
+      ("CHANNEL", .left), ("PACK", .left), ("VERSION", .right), ("SHARE", .right), ("APP", .left), ("DOWNLOAD", .right),
+      ("DELTAS", .right))
+    for channel in channels {
+      let name = channel.channel.name
+      guard !channel.packs.isEmpty else {
+        table.add([name, channel.isClosed ? "(closed)" : "(nothing)", "", "", "", "", ""])
+        continue
+      }
+      for pack in channel.packs {
+        for (index, offer) in pack.offers.enumerated() {
+          table.add([
+            name, pack.pack.name, "\(offer.version)", offer.share.description, offer.appVersions?.description ?? "all",
+            formatBytes(offer.downloadByteCount), index == 0 ? "\(pack.deltaCount)" : "",
+          ])
+        }
+      }
+    }
+    return table.lines
+  }
+}
+
+private struct ChannelListing: Encodable {
+  let channel: String
+  let sequence: UInt64
+  let madeAt: String
+  let expires: String?
+  let closed: Bool
+  let packs: [Pack]
+
+  struct Pack: Encodable {
+    let pack: String
+    let priority: Int32
+    let offers: [OfferReport]
+    let deltas: Int
+  }
+
+  init(_ description: Site.ChannelDescription) {
+    channel = description.channel.name
+    sequence = description.sequence
+    madeAt = formatDate(description.madeAt)
+    expires = description.expiresAt.map(formatDate)
+    closed = description.isClosed
+    packs = description.packs.map { pack in
+      Pack(
+        pack: pack.pack.name, priority: pack.priority,
+        offers: pack.offers.map {
+          OfferReport(
+            version: $0.version, share: $0.share, appVersions: $0.appVersions, downloadByteCount: $0.downloadByteCount)
+        }, deltas: pack.deltaCount)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+struct Deltas: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Make the deltas that a site lacks.",
+    discussion: """
+      'publish' makes deltas to what it publishes; this makes those to versions that were promoted, or that a publication \
+      left out. Those that most clients can use come first. Interrupted, what was done stays.
+
+        packstore deltas public/packs
+        packstore deltas public/packs --channel beta --deltas 3 --delta-level best
+      """
+  )
+
+  @Argument(help: "The site's folder.", completion: .directory)
+  var site: String
+
+  @Option(
+    help: .init("Only to what this channel offers (default: all channels).", valueName: "name"), transform: parseChannel
+  )
+  var channel: SiteChannel?
+
+  @Option(help: .init("From how many versions there are deltas to each that is offered.", valueName: "n"))
+  var deltas = 1
+
+  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  var deltaLevel: DeltaLevel?
+
+  @OptionGroup var key: KeyOption
+
+  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  var noWait = false
+
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: site) }
+
+  func validate() throws {
+    guard (1...999).contains(deltas) else { throw ValidationError("--deltas goes from 1 to 999, not \(deltas)") }
+  }
+
+  func run() async throws {
+    let site = try Site(existingAt: FilePath(site))
+    let key = try key.open(quiet: report.quiet, makesOne: false)
+    var options = Site.PublishOptions(deltaCount: deltas, waitsForOthers: !noWait)
+    if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let (made, missing) = try await site.makeDeltas(for: channel, signedBy: key, options: options) {
+      bar.update(Progress($0))
+    }
+    bar.finish()
+    if !report.quiet {
+      for delta in missing { warn("there is no delta to \(delta.version) from \(delta.from): \(delta.reason)") }
+    }
+    let output = Output()
+    if report.json {
+      try output.json(
+        made.map {
+          DeltaMade(pack: $0.pack.name, from: $0.fromVersion, to: $0.toVersion, bytes: $0.byteCount)
+        })
+    } else if report.isTalkative {
+      try output.lines(
+        made.isEmpty ? ["no delta is missing"] : made.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" })
+    }
+    try output.flush()
+  }
+}
+
+private struct DeltaMade: Encodable {
+  let pack: String
+  let from, to: UInt64
+  let bytes: Int
+}

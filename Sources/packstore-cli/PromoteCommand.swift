@@ -1,0 +1,197 @@
+import ArgumentParser
+import PackAuthoring
+import PackStore
+
+struct Promote: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Offer a version on a channel of a site.",
+    discussion: """
+      The version must be one that the site keeps: published to another channel, or with 'publish --no-offer'. Signs one \
+      small file and copies nothing. A channel that does not exist is made.
+
+      Without '--share' the version is for all devices, and takes the place of those that the channel offers to the same \
+      apps: an older version that is promoted takes a newer one back. With '--share' other devices keep what they are \
+      offered until now. A share that rises only adds devices; 0% halts a release: those that have the version keep it.
+
+        packstore promote public/packs Tutorial@4 --to beta
+        packstore promote public/packs Tutorial@4 --share 5%
+        packstore promote public/packs Tutorial@4 --app-versions 2.0..<3
+        packstore promote public/packs Tutorial@3
+      """
+  )
+
+  @OptionGroup var target: ChannelTarget
+
+  @Option(help: .init("The channel, which is made if there is none.", valueName: "name"), transform: parseChannel)
+  var to = SiteChannel.live
+
+  @Option(
+    help: .init(
+      "The versions of the app that it is for: 2.0..<3, 2.0..., ..<3 or all (default: as before, or its attributes').",
+      valueName: "range"), transform: parseScope)
+  var appVersions: Site.AppVersionScope?
+
+  @Option(help: .init("Of all devices, such as 5% or 0.25%.", valueName: "percentage"), transform: parseShare)
+  var share = DeviceShare.all
+
+  @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
+
+  func run() async throws {
+    let (site, key) = try edit.open(target.site, quiet: report.quiet)
+    let number = try target.number(in: site)
+    let result = try await site.promote(
+      target.version.pack, version: number, to: to, appVersions: appVersions ?? .asBefore, share: share, signedBy: key,
+      options: edit.options, isDryRun: edit.dryRun)
+    try ChannelReport(result, isDryRun: edit.dryRun).show(report, of: target.version.pack)
+  }
+}
+
+struct Demote: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Offer a version on a channel no more.",
+    discussion: """
+      Clients that it was for take the next version that the channel offers them. The last offer of a pack stays: promote \
+      another version in its place, or take the pack off with 'packstore unpublish'.
+
+        packstore demote public/packs Tutorial@4
+        packstore demote public/packs Tutorial@4 --from beta
+      """
+  )
+
+  @OptionGroup var target: ChannelTarget
+
+  @Option(help: .init("The channel.", valueName: "name"), transform: parseChannel)
+  var from = SiteChannel.live
+
+  @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
+
+  func run() async throws {
+    let (site, key) = try edit.open(target.site, quiet: report.quiet)
+    let number = try target.number(in: site)
+    let result = try await site.demote(
+      target.version.pack, version: number, from: from, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+    try ChannelReport(result, isDryRun: edit.dryRun).show(report, of: target.version.pack)
+  }
+}
+
+/// Which version of a site is meant.
+struct ChannelTarget: ParsableArguments {
+  @Argument(help: "The site's folder.", completion: .directory)
+  var site: String
+
+  @Argument(
+    help: .init("The pack, at a version that the site keeps.", valueName: "pack@version"), transform: parseVersionName)
+  var version: VersionName
+
+  func validate() throws {
+    guard version.which != nil else { throw ValidationError("name a version: \(version.pack)@3") }
+  }
+
+  func number(in site: Site) throws -> UInt64 { try version.find(in: site.store.makeSnapshot()).number }
+}
+
+/// How the edit of a channel is made.
+struct ChannelEditOptions: ParsableArguments {
+  @OptionGroup var key: KeyOption
+  @OptionGroup var expiry: ExpiryOptions
+  @OptionGroup var grace: GraceOption
+
+  @Flag(help: "Say what the channel would offer, and change nothing.")
+  var dryRun = false
+
+  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  var noWait = false
+
+  func open(_ path: String, quiet: Bool) throws -> (Site, SiteKey) {
+    let site = try Site(existingAt: FilePath(path))
+    return (site, try key.open(quiet: quiet, makesOne: false))
+  }
+
+  var options: Site.PublishOptions {
+    Site.PublishOptions(expiry: expiry.expiry, gracePeriod: grace.duration, waitsForOthers: !noWait)
+  }
+}
+
+@Sendable private func parseShare(_ text: String) throws -> DeviceShare { try parse { try DeviceShare(text) } }
+
+@Sendable private func parseScope(_ text: String) throws -> Site.AppVersionScope {
+  text == "all" ? .all : .range(try parse { try AppVersionRange(text) })
+}
+
+/// What a change of a channel came to.
+struct ChannelReport: Encodable {
+  let channel: String
+  let sequence: UInt64
+  let unchanged, isNew, dryRun: Bool
+  let expires: String?
+  let packs: [Pack]
+  let newBytes: Int
+
+  struct Pack: Encodable {
+    let pack: String
+    let offers: [OfferReport]
+  }
+
+  init(_ result: Site.ChannelResult, isDryRun: Bool) {
+    channel = result.channel.name
+    sequence = result.sequence
+    unchanged = result.isUnchanged
+    isNew = result.isNew
+    dryRun = isDryRun
+    expires = result.expiresAt.map(formatDate)
+    packs = result.offers.sorted { $0.key < $1.key }.map { pack, offers in
+      Pack(
+        pack: pack.name,
+        offers: offers.map { OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions) })
+    }
+    newBytes = result.newByteCount
+  }
+
+  /// Prints it, with what is offered of a pack.
+  func show(_ options: ReportOptions, of pack: PackID?) throws {
+    let output = Output()
+    if options.json {
+      try output.json(self)
+    } else if options.isTalkative {
+      let offers = packs.first { $0.pack == pack?.name }?.offers ?? []
+      let state =
+        dryRun
+        ? "the channel \(channel) would be \(unchanged ? "as it is" : "changed")"
+        : "the channel \(channel) \(unchanged ? "stays" : "is") at root \(sequence)"
+      try output.lines(offers.map { "\(pack?.name ?? "")@\($0.version) \($0.words)" } + [state])
+    }
+    try output.flush()
+  }
+}
+
+/// A version, and which devices it is for.
+struct OfferReport: Encodable {
+  let version: UInt64
+  let share: String
+  let appVersions: String?
+  var downloadBytes: Int?
+
+  init(version: UInt64, share: DeviceShare, appVersions: AppVersionRange?, downloadByteCount: Int? = nil) {
+    self.version = version
+    self.share = share.description
+    self.appVersions = appVersions?.description
+    downloadBytes = downloadByteCount
+  }
+
+  /// `is for all devices`, `is for 5% of devices, with an app of 2.0..<3`.
+  var words: String {
+    let devices =
+      switch share {
+      case "100%": "is for all devices"
+      case "0%": "is for the devices that have it"
+      default: "is for \(share) of devices"
+      }
+    return devices + (appVersions.map { ", with an app of \($0)" } ?? "")
+  }
+}

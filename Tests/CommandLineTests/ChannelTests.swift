@@ -1,0 +1,306 @@
+import Foundation
+import Testing
+
+/// Channels of a site: offered, promoted, phased, halted, withdrawn, closed; and their roots exchanged.
+@Suite struct ChannelTests {
+  let playground = try! Playground()
+
+  init() throws {
+    for number in 1...3 { try add("version \(number)") }
+  }
+
+  private func add(_ content: String, _ more: String...) throws {
+    try playground.write(content, to: "folder/file")
+    try run(["add", "author", "folder", "--pack", "P", "--keep", "9"] + more)
+  }
+
+  @discardableResult
+  private func run(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
+    let run = try playground.packstore(arguments)
+    #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
+    return run
+  }
+
+  private func publish(_ version: Int, _ more: String...) throws {
+    try run(["publish", "author", "site", "P@\(version)", "--key", "site.key", "--deltas", "0", "-q"] + more)
+  }
+
+  private func change(_ command: String, _ version: Int, _ more: String..., location: SourceLocation = #_sourceLocation)
+    throws
+  {
+    try run([command, "site", "P@\(version)", "--key", "site.key", "-q"] + more, sourceLocation: location)
+  }
+
+  /// The version that a device has after a pull.
+  private func pull(
+    _ device: String, _ more: String..., from site: String = "site", location: SourceLocation = #_sourceLocation
+  ) throws -> Int {
+    try run(["pull", device, site, "-q"] + more, sourceLocation: location)
+    let packs = try run(["log", device, "P", "--json"]).json["packs"] as? [NSDictionary]
+    return (packs?.first?["versions"] as? [NSDictionary])?.first?["version"] as? Int ?? 0
+  }
+
+  /// What a channel offers of P: `4 5% 2.0..<3` for each.
+  private func offers(_ channel: String = "live") throws -> [String] {
+    let bytes = try run(["channels", "site", "--json"]).bytes
+    let list = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [NSDictionary])
+    let packs = list.first { $0["channel"] as? String == channel }?["packs"] as? [NSDictionary] ?? []
+    return (packs.first?["offers"] as? [NSDictionary] ?? []).map { offer in
+      "\(offer["version"] ?? 0) \(offer["share"] ?? "")" + (offer["app_versions"].map { " \($0)" } ?? "")
+    }
+  }
+
+  // MARK: - What clients see
+
+  /// Version 1 is live, 2 on `external`, 3 on `internal`; clients of two versions of the app.
+  @Test func theWorkedMatrix() throws {
+    try publish(1)
+    try publish(2, "--channel", "external")
+    try publish(3, "--channel", "internal")
+    for (device, more, expected) in [
+      ("a", [], 1), ("b", ["--app-version", "1.0"], 1), ("c", ["--channel", "external"], 2),
+      ("d", ["--channel", "internal", "--app-version", "2.5"], 3),
+    ] as [(String, [String], Int)] {
+      try run(["pull", device, "site", "-q"] + more)
+      #expect(try playground.packstore("cat", device, "file").output == "version \(expected)")
+    }
+    try change("promote", 2)
+    #expect(try pull("a") == 2 && pull("b", "--app-version", "1.0") == 2, "live clients of every version of the app")
+    #expect(try pull("c") == 2 && pull("d", "--app-version", "2.5") == 3, "the channel is remembered")
+    try change("promote", 3, "--app-versions", "2.0..<3")
+    #expect(try offers() == ["3 100% 2.0..<3", "2 100%"])
+    #expect(try pull("b", "--app-version", "1.9") == 2, "an app outside the range keeps its version")
+    #expect(try pull("a", "--app-version", "2.0") == 3)
+    #expect(try playground.packstore("verify", "site", "--deep").status == 0)
+  }
+
+  @Test func whatFitsNoDeviceIsNotOffered() throws {
+    try publish(1)
+    try run(["promote", "site", "P@1", "--app-versions", "2.0...", "--key", "site.key", "-q"])
+    let refused = try playground.packstore("pull", "old", "site", "--app-version", "1.0")
+    #expect(refused.status == 0 && refused.errors.contains("no version of P is for this app"), "\(refused.errors)")
+    #expect(try playground.packstore("ls", "old").output == "")
+    let json = try run(["pull", "old", "site", "--app-version", "1.0", "--json"]).json
+    #expect((json["packs"] as? [NSDictionary])?.first?["outcome"] as? String == "not_offered")
+    #expect(try pull("new", "--app-version", "2.0") == 1)
+    // What is here stays, though nothing of it is offered any more.
+    #expect(try pull("new", "--app-version", "1.0") == 1)
+  }
+
+  /// A share is drawn by the device; raised, it only adds devices; at none it halts; taken off, it is withdrawn.
+  @Test func aReleaseInPhases() throws {
+    try publish(1)
+    try publish(2, "--no-offer")
+    #expect(try offers() == ["1 100%"] && pull("a") == 1)
+    let devices = (0..<16).map { String(format: "%032x", $0 &* 0x9e37_79b9) }
+    func versions() throws -> [Int] {
+      try devices.enumerated().map { try pull("d\($0)", "--device", $1) }
+    }
+    try change("promote", 2, "--share", "50%")
+    #expect(try offers() == ["2 50%", "1 100%"])
+    let half = try versions()
+    #expect(Set(half) == [1, 2], "of 16 devices")
+    try change("promote", 2, "--share", "0%")
+    #expect(try versions() == half, "halted: who has it keeps it")
+    try change("promote", 2, "--share", "75%")
+    #expect(try zip(half, versions()).allSatisfy { $0 <= $1 }, "a share that rises only adds devices")
+    try change("demote", 2)
+    #expect(try versions() == Array(repeating: 1, count: 16), "taken back")
+    try change("promote", 2)
+    #expect(try versions() == Array(repeating: 2, count: 16) && offers() == ["2 100%"])
+    // A store draws for itself, and does so once.
+    try publish(3, "--no-offer")
+    try change("promote", 3, "--share", "50%")
+    let first = try pull("own")
+    #expect(try pull("own") == first && playground.exists("own/device"))
+    #expect(!playground.exists("d0/device"), "what the app says is not drawn")
+  }
+
+  /// An older version that is promoted takes the newer one back from those that have it.
+  @Test func aWithdrawal() throws {
+    try publish(1)
+    try publish(2)
+    #expect(try pull("a") == 2)
+    try change("promote", 1)
+    #expect(try pull("a") == 1 && offers() == ["1 100%"])
+    try change("promote", 2)
+    #expect(try pull("a") == 2)
+  }
+
+  // MARK: - Following channels
+
+  @Test func anotherChannelMayHaveLowerVersions() throws {
+    try publish(1)
+    try publish(2, "--no-offer")
+    try publish(3, "--channel", "beta")
+    #expect(try pull("a", "--channel", "beta") == 3)
+    #expect(try pull("a") == 3, "remembered")
+    let named = try playground.packstore("pull", "a", "site", "P", "--channel", "live")
+    #expect(named.status == 2 && named.errors.contains("name no packs"), "\(named.errors)")
+    #expect(try pull("a", "--channel", "live") == 1)
+    try change("promote", 2)
+    #expect(try pull("a") == 2, "and goes on from there")
+    #expect(try pull("a", "--channel", "beta") == 3)
+    // The same version on both: what was accepted on the one does not count on the other.
+    try change("promote", 3)
+    #expect(try pull("a", "--channel", "live") == 3)
+    try change("promote", 2)
+    #expect(try pull("a") == 2)
+  }
+
+  @Test func channelsThatAreNotThere() throws {
+    try publish(1)
+    let missing = try playground.packstore("pull", "a", "site", "--channel", "beta")
+    #expect(missing.status == 3 && missing.errors.contains("no channel 'beta'"), "\(missing.errors)")
+    #expect(!playground.exists("a"))
+    for (command, expected) in [
+      (["demote", "site", "P@1"], "only version that the channel 'live' offers"),
+      (["demote", "site", "P@2"], "P@2"), (["promote", "site", "P@2"], "P@2"),
+      (["promote", "site", "Q@1"], "Q"), (["demote", "site", "P@1", "--from", "beta"], "no channel 'beta'"),
+      (["channels", "site", "--remove", "live"], "cannot be closed"),
+      (["channels", "site", "--remove", "beta"], "no channel 'beta'"),
+      (["unpublish", "site", "P", "--channel", "beta"], "no channel 'beta'"),
+    ] as [([String], String)] {
+      let run = try playground.packstore(command + ["--key", "site.key"])
+      #expect(run.status != 0 && run.errors.contains(expected), "\(command): \(run.errors)")
+    }
+    #expect(try offers() == ["1 100%"] && !playground.exists("site/roots/beta"))
+  }
+
+  @Test func aClosedChannelLeavesItsClientsWhatTheyHave() throws {
+    try publish(1)
+    try publish(2, "--channel", "beta")
+    #expect(try pull("a", "--channel", "beta") == 2)
+    try run(["channels", "site", "--remove", "beta", "--key", "site.key", "-q"])
+    let closed = try playground.packstore("pull", "a", "site")
+    #expect(closed.status == 1 && closed.errors.contains("channel 'beta' was closed"), "\(closed.errors)")
+    #expect(try playground.packstore("cat", "a", "file").output == "version 2")
+    #expect(try playground.packstore("pull", "b", "site", "--channel", "beta").status == 1)
+    #expect(!playground.exists("b"))
+    #expect(try run(["channels", "site"]).output.contains("(closed)"))
+    #expect(try pull("a", "--channel", "live") == 1)
+    // It can be opened again.
+    try change("promote", 2, "--to", "beta")
+    #expect(try pull("a", "--channel", "beta") == 2)
+  }
+
+  // MARK: - Mirrors
+
+  /// A mirror that is copied in the order that is documented, and clients that pull after each step: they see what was, or
+  /// what is.
+  @Test func mirrorsAreCopiedInOrder() throws {
+    try publish(1)
+    try publish(1, "--channel", "beta")
+    _ = try playground.shell("cp -R site mirror")
+    try publish(2, "--keep", "1", "--grace", "0")
+    try publish(3, "--channel", "beta", "--keep", "1", "--grace", "0")
+    let folders = ["segments", "frames", "versions", "deltas", "attributes", "roots"]
+    let gone =
+      "cd mirror && find segments frames versions -type f | while read f; do [ -e ../site/$f ] || rm -v $f; done"
+    for (index, step) in (folders.map { "cp -R site/\($0)/. mirror/\($0)/" } + ["cp site/root mirror/root", gone])
+      .enumerated()
+    {
+      let run = try playground.shell(step)
+      #expect(run.status == 0 && (step != gone || run.output.contains("removed")), "\(run.errors)")
+      for (channel, newest) in [("live", 2), ("beta", 3)] {
+        let version = try pull("m\(index)\(channel)", "--channel", channel, from: "mirror")
+        #expect(version == (index < (channel == "live" ? 6 : 5) ? 1 : newest), "\(channel) after '\(step)'")
+        #expect(try pull(channel, "--channel", channel, from: "mirror") == version)
+      }
+    }
+  }
+
+  // MARK: - Who is what
+
+  /// Each root in the place of the other, at first contact too, by a server that wants to mix them up.
+  @Test func exchangedRootsAreRefused() throws {
+    try publish(1)
+    try publish(2, "--channel", "beta")
+    let server = try WebServer.nginx(playground, serving: "site")
+    #expect(try pull("live", from: server.url) == 1)
+    #expect(try pull("beta", "--channel", "beta", from: server.url) == 2)
+    _ = try playground.shell("cd site && mv root x && mv roots/beta root && mv x roots/beta")
+    for (device, more) in [
+      ("live", []), ("new-live", []), ("beta", []), ("new-beta", ["--channel", "beta"]),
+    ] as [(String, [String])] {
+      let refused = try playground.packstore(["pull", device, server.url] + more)
+      #expect(refused.status == 4 && refused.errors.contains("in place of"), "\(device): \(refused.errors)")
+    }
+    #expect(!playground.exists("new-live") && !playground.exists("new-beta"))
+    #expect(try playground.packstore("cat", "live", "file").output == "version 1")
+  }
+
+  /// A release key for one channel signs no other, whatever its holder wants; its publications leave the others as they are.
+  @Test func aKeyForAChannel() throws {
+    try run(["keygen", "root.key"])
+    try run(["delegate", "root.key", "live.key", "--channel", "live"])
+    try run(["delegate", "root.key", "beta.key", "--channel", "beta"])
+    func publish(_ version: Int, _ key: String, _ more: String...) throws -> Run {
+      try playground.packstore(
+        ["publish", "author", "site", "P@\(version)", "--key", key, "--deltas", "0", "--keep", "1", "-q"] + more)
+    }
+    #expect(try publish(1, "live.key").status == 0)
+    let root = try playground.read("site/root")
+    let refused = try publish(2, "beta.key")
+    #expect(refused.status == 4 && refused.errors.contains("'live'"), "\(refused.errors)")
+    #expect(try playground.packstore("promote", "site", "P@1", "--key", "beta.key").status == 4)
+    #expect(try publish(2, "beta.key", "--channel", "beta", "--grace", "0").status == 0)
+    #expect(try publish(3, "beta.key", "--channel", "beta", "--grace", "0").status == 0)
+    #expect(try playground.read("site/root") == root)
+    #expect(try pull("a") == 1, "what live offers is kept, whatever the other key drops")
+    #expect(try pull("b", "--channel", "beta") == 3)
+    let refreshed = try playground.packstore("refresh", "site", "--key", "beta.key")
+    #expect(refreshed.status == 0 && refreshed.errors.contains("may not sign 'live'"), "\(refreshed.errors)")
+    #expect(try playground.read("site/root") == root)
+    let all = try playground.packstore("unpublish", "site", "P", "--all", "--key", "beta.key")
+    #expect(all.status == 4 && all.errors.contains("'live', which offers 'P'"), "\(all.errors)")
+    #expect(try playground.packstore("unpublish", "site", "P", "--channel", "beta", "--key", "beta.key").status == 0)
+    #expect(try pull("a") == 1)
+    // Both ways between the channels, whatever the serials of their keys are.
+    #expect(try publish(3, "beta.key", "--channel", "beta").status == 0)
+    #expect(try pull("a", "--channel", "beta") == 3 && pull("a", "--channel", "live") == 1)
+    #expect(try publish(2, "live.key").status == 0)
+    #expect(try pull("a") == 2)
+  }
+
+  // MARK: - Deltas and attributes
+
+  @Test func deltasOfWhatWasPromoted() throws {
+    var bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 2_654_435_761 >> 7) }
+    try playground.write(bytes, to: "folder/big")
+    try run(["add", "author", "folder", "--pack", "P", "--keep", "9"])
+    bytes[150_000] ^= 1
+    try playground.write(bytes, to: "folder/big")
+    try run(["add", "author", "folder", "--pack", "P", "--keep", "9"])
+    try publish(4)
+    #expect(try pull("a") == 4)
+    try publish(5, "--no-offer")
+    try change("promote", 5)
+    let made = try run(["deltas", "site", "--key", "site.key", "--json"]).bytes
+    let list = try #require(JSONSerialization.jsonObject(with: Data(made)) as? [NSDictionary])
+    #expect(list.count == 1 && list[0]["from"] as? Int == 4 && list[0]["to"] as? Int == 5)
+    let pulled = try run(["pull", "a", "site", "--json"]).json
+    #expect((pulled["packs"] as? [NSDictionary])?.first?["delta_from"] as? Int == 4)
+    // Another channel names what is there.
+    try change("promote", 5, "--to", "beta")
+    #expect(try run(["deltas", "site", "--key", "site.key"]).output == "no delta is missing\n")
+    #expect(try playground.packstore("verify", "site", "--deep").status == 0)
+  }
+
+  @Test func platformsComeFromTheSheet() throws {
+    try playground.write(#"{"platforms":["macOS"],"appVersions":"2.0..."}"#, to: "attributes.json")
+    try run(["attributes", "author", "P", "--set", "attributes.json"])
+    try publish(3)
+    try publish(4)
+    #expect(try offers() == ["4 100% 2.0...", "3 100%"], "what the attributes say of the app is in the offer")
+    #expect(try pull("a", "--platform", "iOS") == 3 && pull("b", "--platform", "macOS") == 4)
+    #expect(try pull("c", "--platform", "macOS", "--app-version", "1.0") == 3)
+    let sheets = playground.tree("site/attributes")
+    #expect(sheets.count == 1)
+    var bytes = try playground.read("site/attributes/\(sheets[0])")
+    bytes[bytes.count - 1] ^= 1
+    try playground.write(bytes, to: "site/attributes/\(sheets[0])")
+    let damaged = try playground.packstore("pull", "d", "site", "--platform", "iOS")
+    #expect(damaged.status == 7, "\(damaged.errors)")
+  }
+}
