@@ -139,7 +139,7 @@ static bool leads_out(selection *selection, const pks__source_place *place) {
   bool leads_out = false;
   int failure = pks__link_leads_out(selection->probe->vfs, selection->probe->root, place->path, &leads_out);
   if (!failure && !leads_out) { return false; }
-  pks_notice kind = leads_out         ? PKS_NOTICE_LINK_OUT
+  pks_notice kind = leads_out               ? PKS_NOTICE_LINK_OUT
     : failure == ENOENT || failure == ELOOP ? PKS_NOTICE_LINK_LOOP
                                             : PKS_NOTICE_UNREADABLE;
   pks__source_probe_notice(selection->probe, kind, place->path, place->path_length, failure);
@@ -183,9 +183,7 @@ static pks_status check_entry(const selection *selection, const pks_add_entry *e
 }
 
 /// Adds the entry's item, and behind its texts where it comes from.
-static pks_status add_item(
-  selection *selection, const pks__source_place *place, const pks_vfs_info *info, node *node
-) {
+static pks_status add_item(selection *selection, const pks__source_place *place, const pks_vfs_info *info, node *node) {
   pks__entry_list *listing = selection->listing;
   uint64_t count = pks__entry_list_count(listing);
   pks_status status = pks__source_probe_add(
