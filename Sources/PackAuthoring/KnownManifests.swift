@@ -1,8 +1,10 @@
 import PackStore
 
-/// The manifests that lie in a site's folder, whatever leads to them.
+/// The manifests that lie in a site's folder, whatever leads to them, and the frame tables that were seen there: so that each
+/// is looked at once in a change.
 struct KnownManifests {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
+  private var tables: Set<SegmentID> = []
 
   /// Reads all that are what their names say. Others are made again when they are needed.
   init(in folder: SiteFolder) {
@@ -11,7 +13,20 @@ struct KnownManifests {
         let bytes = try? folder.read(file, limit: VersionManifest.byteCountLimit), Digest256(hashing: bytes) == digest,
         let manifest = try? VersionManifest(decoding: bytes, file: file.description)
       else { continue }
-      manifests[manifest.catalog, default: []].append(manifest)
+      add(manifest)
+    }
+  }
+
+  /// Notes one that was made.
+  mutating func add(_ manifest: VersionManifest) { manifests[manifest.catalog, default: []].append(manifest) }
+
+  /// Whether the frame tables of a manifest are there, as long as they should be.
+  mutating func hasTables(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
+    manifest.segments.allSatisfy { segment in
+      guard !tables.contains(segment.id) else { return true }
+      guard (try? folder.byteCount(of: .frames(segment.id))) == UInt64(segment.tableByteCount) else { return false }
+      tables.insert(segment.id)
+      return true
     }
   }
 

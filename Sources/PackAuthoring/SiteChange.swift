@@ -49,6 +49,9 @@ struct SiteChange {
   /// Versions that no channel is to offer any more and that are about to be dropped: ``finish()`` leaves them out.
   var leaving: Set<PackVersion> = []
 
+  /// The manifests and frame tables in the folder.
+  private var known: KnownManifests
+
   /// Deltas that the site has.
   private(set) var deltas: KnownDeltas
 
@@ -97,6 +100,7 @@ struct SiteChange {
       channels[channel] = try Self.read(channel, folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
+    known = KnownManifests(in: folder)
     deltas = KnownDeltas(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
     self.now = max(now, 0)
     retiringAt = roots.map(\.madeAt).reduce(self.now, max)
@@ -105,7 +109,7 @@ struct SiteChange {
     try addChannels()
     // What the key may not sign is not worth the work.
     for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
-    keptFiles = try KnownManifests(in: folder).files(of: store.makeSnapshot().keptVersions)
+    keptFiles = try known.files(of: store.makeSnapshot().keptVersions)
   }
 
   private static func read(
@@ -248,7 +252,8 @@ struct SiteChange {
     _ snapshot: Snapshot, renews: Bool, checksFiles: Bool = false
   ) throws {
     var description = try SiteDescription(
-      of: snapshot, leaving: leaving, in: folder, roots: channelStates.compactMap(\.root), checksFiles: checksFiles
+      of: snapshot, leaving: leaving, in: folder, known: known, roots: channelStates.compactMap(\.root),
+      checksFiles: checksFiles
     ) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
@@ -257,6 +262,7 @@ struct SiteChange {
       let plan = state.plan.restricted(to: snapshot)
       contents.append((state.channel, try description.contents(of: plan, current: state.root, deltas: deltas)))
     }
+    known = description.known
     newFileByteCount = newFileByteCount.addingClamped(description.newByteCount)
     try folder.syncNames()
     for (channel, contents) in contents { try update(channel, contents, description.files, renews: renews) }

@@ -26,6 +26,9 @@ struct SiteDescription {
   /// Bytes of files that were made.
   private(set) var newByteCount: UInt64 = 0
 
+  /// What lies in the folder, with what was made.
+  private(set) var known: KnownManifests
+
   private let snapshot: Snapshot
   private let kept: [PackVersion]
   private let folder: SiteFolder
@@ -41,11 +44,12 @@ struct SiteDescription {
   ///
   /// - Parameters:
   ///   - leaving: versions that are about to be dropped: they are left out.
+  ///   - known: what lies in the folder.
   ///   - roots: those until now. What they say of a version that has not moved is so.
   ///   - checksFiles: reads the files that are there, rather than believe those that are as long as they should be.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
-    of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, roots: [SiteRoot],
+    of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, known: KnownManifests, roots: [SiteRoot],
     checksFiles: Bool = false,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws {
@@ -54,10 +58,10 @@ struct SiteDescription {
     self.folder = folder
     self.checksFiles = checksFiles
     for offer in roots.flatMap(\.packs).flatMap(\.offers) { downloads[offer.manifest] = offer.downloadByteCount }
-    let known = KnownManifests(in: folder)
+    self.known = known
     var missing: [PackVersion] = []
     for version in kept {
-      if let manifest = known.manifest(of: version), manifest.segments.allSatisfy(hasTable) {
+      if let manifest = known.manifest(of: version), hasTables(of: manifest) {
         for segment in manifest.segments { tables[segment.id] = segment }
         try describe(version, manifest, isNew: false)
       } else {
@@ -72,9 +76,9 @@ struct SiteDescription {
     }
   }
 
-  private func hasTable(_ segment: VersionManifest.Segment) -> Bool {
-    guard !checksFiles else { return folder.holdsTable(of: segment) }
-    return (try? folder.byteCount(of: .frames(segment.id))) == UInt64(segment.tableByteCount)
+  private mutating func hasTables(of manifest: VersionManifest) -> Bool {
+    guard checksFiles else { return known.hasTables(of: manifest, in: folder) }
+    return manifest.segments.allSatisfy(folder.holdsTable)
   }
 
   // MARK: - Segments
@@ -126,6 +130,7 @@ struct SiteDescription {
     if isNew {
       try folder.write(.version(described.digest)) { file in try file.write(bytes) }
       newByteCount += UInt64(bytes.count)
+      known.add(manifest)
     }
     files.merge(described.files) { first, _ in first }
     versions[version.pack, default: [:]][version.number] = described

@@ -191,7 +191,9 @@ struct Packaging {
 
   private func describe(_ snapshot: Snapshot, as site: SiteFolder) throws -> SiteRoot {
     try site.makeFolders()
-    var description = try SiteDescription(of: snapshot, leaving: [], in: site, roots: []) { [progress] done, total in
+    var description = try SiteDescription(
+      of: snapshot, leaving: [], in: site, known: KnownManifests(in: site), roots: []
+    ) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
     var plan = ChannelPlan()
