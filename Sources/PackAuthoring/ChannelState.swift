@@ -26,9 +26,11 @@ struct ChannelState {
   /// The key signs by another word than that by which the root is signed: that is news to clients.
   private(set) var hasNewAuthority = false
 
-  /// - Parameter signed: the root; its files are read by `files`.
+  /// - Parameters:
+  ///   - signed: the root, of which `files` are the files.
+  ///   - key: nil: it may not sign the channel.
   init(
-    _ channel: SiteChannel, _ signed: SignedSiteRoot?, byteCount: UInt64, files: [SitePath: UInt64], key: SiteKey
+    _ channel: SiteChannel, _ signed: SignedSiteRoot?, byteCount: UInt64, files: [SitePath: UInt64], key: SiteKey?
   ) throws {
     self.channel = channel
     root = signed?.root
@@ -36,8 +38,8 @@ struct ChannelState {
     self.files = files
     plan = root.map(ChannelPlan.init) ?? ChannelPlan()
     isClosed = root?.isClosed ?? false
-    isOwn = key.maySign(channel)
-    guard let signed, isOwn else { return }
+    isOwn = key?.maySign(channel) ?? false
+    guard let signed, let key, isOwn else { return }
     let next = try key.authority(for: signed.root.product)
     hasNewAuthority = !(signed.authority?.saysTheSame(as: next) ?? false)
     countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil

@@ -97,7 +97,8 @@ struct SiteChange {
     try folder.makeFolders()
     let present = try folder.channels()
     for channel in present {
-      channels[channel] = try Self.read(channel, folder, key, options, rebuildsRoot: rebuildsRoot)
+      channels[channel] = try Self.read(
+        channel, isMeant: channel == target, folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
     known = KnownManifests(in: folder)
@@ -112,15 +113,17 @@ struct SiteChange {
     keptFiles = try known.files(of: store.makeSnapshot().keptVersions)
   }
 
+  /// - Parameter isMeant: the change is of this channel: the key must be able to sign it.
   private static func read(
-    _ channel: SiteChannel, _ folder: SiteFolder, _ key: SiteKey, _ options: Site.PublishOptions, rebuildsRoot: Bool
+    _ channel: SiteChannel, isMeant: Bool, _ folder: SiteFolder, _ key: SiteKey, _ options: Site.PublishOptions,
+    rebuildsRoot: Bool
   ) throws -> ChannelState {
-    let isOwn = key.maySign(channel)
+    let isOwn = try folder.maySign(channel, key, isMeant: isMeant)
     let signed = try folder.readRoot(
       of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: rebuildsRoot && isOwn)
     return try ChannelState(
       channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
-      files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: key)
+      files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
   }
 
   /// Adds the channel that is meant, and sees to it that there is one. A site that lost its roots offers on `live` what is
@@ -432,6 +435,17 @@ extension SiteFolder {
       throw error
     }
     return signed
+  }
+
+  /// Whether a key may sign the root of a channel. Where a key for that channel was delegated later, clients refuse it.
+  ///
+  /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
+  func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
+    guard key.maySign(channel) else { return false }
+    guard !isMeant, let before = try readRoot(of: channel, acceptsDamage: true)?.authority,
+      before.firstKey == key.firstKey
+    else { return true }
+    return try key.authority(for: before.delegation.product).delegation.serial >= before.delegation.serial
   }
 
   /// Clients of the site must take what the key signs.

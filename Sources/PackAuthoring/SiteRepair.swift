@@ -61,7 +61,7 @@ struct SiteRepair {
     let isLost =
       try channels.isEmpty
       || channels.contains(where: { channel in
-        let isOwn = key.maySign(channel)
+        let isOwn = try folder.maySign(channel, key, isMeant: false)
         let root = try folder.readRoot(
           of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: isOwn)
         return root == nil && channel == .live
