@@ -36,8 +36,8 @@ struct Packstore: ParsableCommand {
       Add.self, Pull.self, Import.self, Remove.self, Rollback.self, Pin.self, Unpin.self, List.self, Cat.self,
       Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self, Publish.self,
       Promote.self, Demote.self, Channels.self, Deltas.self, Refresh.self, Unpublish.self, Trust.self,
-      ShowAttributes.self, Template.self, Evaluate.self, Convert.self, Package.self, Export.self, MakeDelta.self,
-      Apply.self, Keygen.self, Delegate.self, Rotate.self,
+      ShowAttributes.self, Template.self, Evaluate.self, Convert.self, Package.self, Export.self,
+      MakeDownloadManifest.self, MakeDelta.self, Apply.self, Keygen.self, Delegate.self, Rotate.self,
     ]
   )
 }

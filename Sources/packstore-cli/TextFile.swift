@@ -17,19 +17,23 @@ struct TextFileOptions: ParsableArguments {
 
   /// Writes the file, whole or not at all, if one is wanted.
   func write(_ text: String) throws {
-    guard let output else { return }
-    let file = FilePlace(FilePath(try outputFile(output, force: force)))
-    let draft = FilePlace("\(file.name.string).draft-\(UInt64.random(in: 0 ... .max))", in: file.folder)
-    do {
-      let new = try NewFile(draft)
-      try new.write(Array(text.utf8))
-      try new.sync()
-      try force ? renameFile(draft, to: file) : linkFile(draft, to: file)
-      try? removeFile(draft)
-    } catch {
-      try? removeFile(draft)
-      if let error = error as? PackStoreError, error.code == .exists { throw existsAlready(output) }
-      throw error
-    }
+    if let output { try writeTextFile(text, to: output, force: force) }
+  }
+}
+
+/// Writes a file, whole or not at all.
+func writeTextFile(_ text: String, to output: String, force: Bool) throws {
+  let file = FilePlace(FilePath(try outputFile(output, force: force)))
+  let draft = FilePlace("\(file.name.string).draft-\(UInt64.random(in: 0 ... .max))", in: file.folder)
+  do {
+    let new = try NewFile(draft)
+    try new.write(Array(text.utf8))
+    try new.sync()
+    try force ? renameFile(draft, to: file) : linkFile(draft, to: file)
+    try? removeFile(draft)
+  } catch {
+    try? removeFile(draft)
+    if let error = error as? PackStoreError, error.code == .exists { throw existsAlready(output) }
+    throw error
   }
 }

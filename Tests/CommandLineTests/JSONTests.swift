@@ -201,6 +201,9 @@ import Testing
     try run("package", "more.json", "-o", "M-2.pack", "--key", "key", next[0], next[1], next[2], next[3])
     try playground.write("{\(policy),\"fileSelectors\":[{\"file\":\"Text\"}]}", to: "bad.json")
     try run("evaluate", "bad.json", status: 1)
+    let url = "https://cdn.example.org"
+    try run("download-manifest", "create", "M.pack", "--download-base-url", url, "-o", "download.json")
+    try run("download-manifest", "update", "download.json", "M.pack", "--dry-run")
     try run("package", "bad.json", "-o", "bad.pack", "--key", "key", status: 1)
     let mapping = #""FileMapping" { "LocalPath" "*" "DepotPath" "." "Recursive" "1" }"#
     try playground.write(#""DepotBuild" { "DepotID" "7" \#(mapping) }"#, to: "good.vdf")

@@ -64,24 +64,27 @@ import Testing
   }
 
   /// Two very different environments: another folder, another order of names in it, other times and modes, another zone,
-  /// language, mask, user where that can be had, and number of threads. Also of a second version.
+  /// language, mask, number of threads and, where this one may, another user. Also of a second version.
   @Test func environmentsDoNotShow() throws {
-    let other = try Playground(), umask = "umask 077"
-    try other.write(manifest("elsewhere/in/here", ""), to: "Manifest.json")
+    let other = try Playground(), there = "elsewhere/in/here"
+    try other.write(manifest(there), to: "Manifest.json")
     try other.makeFolder("elsewhere/in")
     _ = try playground.shell("cp key \(other.path)/key && chmod 600 \(other.path)/key")
     let one = "env TZ=UTC LC_ALL=C packstore package Manifest.json --key key -q --threads 1"
+    let user = """
+      u='setpriv --reuid=65534 --regid=65534 --clear-groups'; \
+      if [ "$(id -u)" = 0 ] && $u packstore --version >/dev/null 2>&1; then chown -R 65534:65534 .; else u=; fi; umask 077
+      """
     let two =
-      "\(umask) && env TZ=Asia/Tokyo LC_ALL=de_DE.UTF-8 packstore package Manifest.json --key key -q --threads 5"
+      "\(user); $u env TZ=Asia/Tokyo LC_ALL=de_DE.UTF-8 packstore package Manifest.json --key key -q --threads 5"
     for (name, more) in [("P.pack", ""), ("P-2.pack", "--previous P.pack")] {
       // From the last name to the first, so that the folder lists them in another order.
       _ = try playground.shell(
         """
-        rm -rf \(other.path)/elsewhere/in/here && mkdir \(other.path)/elsewhere/in/here && cd assets && \
-        find . -mindepth 1 | sort -r | while read -r f; do mkdir -p "\(other.path)/elsewhere/in/here/$(dirname "$f")"; \
-        if [ -d "$f" ]; then mkdir -p "\(other.path)/elsewhere/in/here/$f"; else cp -P "$f" "\(other.path)/elsewhere/in/here/$f"; fi; \
-        done; cd "\(other.path)/elsewhere/in/here" && find . -type f -exec touch -d '2001-02-03 04:05:06' {} + && \
-        chmod -R g-rwx,o-rwx . && chmod 700 texts/3
+        to="\(other.path)/\(there)"; rm -rf "$to" && mkdir "$to" && cd assets && \
+        find . -mindepth 1 | sort -r | while read -r f; do mkdir -p "$to/$(dirname "$f")"; \
+        if [ -d "$f" ]; then mkdir -p "$to/$f"; else cp -P "$f" "$to/$f"; fi; done; \
+        cd "$to" && find . -type f -exec touch -d '2001-02-03 04:05:06' {} + && chmod -R g-rwx,o-rwx . && chmod 700 texts/3
         """)
       let first = try playground.shell("\(one) -o \(name) \(more)")
       #expect(first.status == 0, "\(first.errors)")

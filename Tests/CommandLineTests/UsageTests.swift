@@ -6,8 +6,8 @@ import Testing
   private static let commands = [
     "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",
-    "attributes", "template", "evaluate", "convert", "package", "export", "delta", "apply", "keygen", "delegate",
-    "rotate",
+    "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta", "apply",
+    "keygen", "delegate", "rotate",
   ]
 
   let playground = try! Playground()
@@ -22,7 +22,7 @@ import Testing
     let run = try playground.packstore("--help")
     #expect(run.status == 0)
     #expect(run.errors.isEmpty)
-    let listed = run.output.matches(of: /\n  ([a-z]+)  +[A-Z]/).map { String($0.1) }
+    let listed = run.output.matches(of: /\n  ([a-z-]+)  +[A-Z]/).map { String($0.1) }
     #expect(listed == Self.commands)
   }
 
@@ -61,6 +61,8 @@ import Testing
     ["pull", "store", "site", "--platform", "1"], ["pull", "store", "site", "--device", "abc"],
     ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
     ["export", "store", "P"], ["export", "store", "a/b", "-o", "x"],
+    ["download-manifest"], ["download-manifest", "create", "P.pack"], ["download-manifest", "update", "m.json"],
+    ["download-manifest", "make", "P.pack"],
     ["package", "Manifest.json"], ["package", "Manifest.json", "-o", "P.zip"],
     ["package", "Manifest.json", "-o", "P.pack", "--version", "0"],
     ["package", "Manifest.json", "-o", "P.pack", "--version", "9007199254740992"],

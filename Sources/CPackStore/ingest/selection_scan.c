@@ -139,9 +139,9 @@ static bool leads_out(selection *selection, const pks__source_place *place) {
   bool leads_out = false;
   int failure = pks__link_leads_out(selection->probe->vfs, selection->probe->root, place->path, &leads_out);
   if (!failure && !leads_out) { return false; }
-  pks_notice kind = leads_out               ? PKS_NOTICE_LINK_OUT
-    : failure == ENOENT || failure == ELOOP ? PKS_NOTICE_LINK_LOOP
-                                            : PKS_NOTICE_UNREADABLE;
+  pks_notice kind = PKS_NOTICE_UNREADABLE;
+  if (failure == ENOENT || failure == ELOOP) { kind = PKS_NOTICE_LINK_LOOP; }
+  if (leads_out) { kind = PKS_NOTICE_LINK_OUT; }
   pks__source_probe_notice(selection->probe, kind, place->path, place->path_length, failure);
   return true;
 }

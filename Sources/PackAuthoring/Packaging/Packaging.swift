@@ -245,7 +245,7 @@ struct Packaging {
     result.newSegmentByteCount = Int(clamping: new.map(\.byteCount).clampedSum())
     guard previous != nil else { return result }
     // What is fetched of a segment are frames, and they are described by its frame table: not what it says of itself.
-    let tables = new.map { UInt64($0.tableByteCount) }.clampedSum()
+    let tables = (new.map { UInt64($0.tableByteCount) } + root.sheets.map { UInt64($0.byteCount) }).clampedSum()
     let rest = (try site.byteCount(of: .root(root.channel)) ?? 0).addingClamped(UInt64(offer.manifestByteCount))
     result.updateByteCount = installed.newStoredByteCount.addingClamped(Int(clamping: tables.addingClamped(rest)))
     return result

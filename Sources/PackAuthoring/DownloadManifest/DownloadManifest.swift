@@ -1,0 +1,200 @@
+public import PackStore
+
+/// What tells Apple's Background Assets which packs a publisher hosts itself: the file that `BAManifestURL` names.
+///
+/// Apple has not written its form down: these are the members that its own tool writes. What is there and means nothing to
+/// this one stays as it is.
+public struct DownloadManifest: Sendable {
+  private var entries: [Entry]
+
+  /// The other members of the object, as they were written.
+  private var otherMembers: [(name: String, value: String)]
+
+  private struct Entry {
+    let id: String
+    let version: UInt64
+    let byteCount: UInt64
+    let url: String
+    /// The whole of it, as JSON.
+    let text: String
+  }
+
+  /// The most bytes of a manifest that is read.
+  public static let byteCountLimit = 16 << 20
+
+  /// What became of a pack.
+  public struct Change: Hashable, Sendable {
+    public let id: String
+    public let version: UInt64
+    public let byteCount: UInt64
+    public let outcome: Outcome
+
+    public enum Outcome: String, Codable, Sendable {
+      case added, updated, unchanged
+      /// Not for any of the platforms that the manifest is for. One that was there is taken out.
+      case leftOut = "left_out"
+    }
+  }
+
+  /// A manifest without packs.
+  public init() {
+    entries = []
+    otherMembers = []
+  }
+
+  /// Reads a manifest that is there.
+  ///
+  /// - Throws: `notFound`, `refused` for what is no such manifest.
+  public init(contentsOf path: FilePath) throws {
+    let bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
+    let document = JSONReader.read(bytes)
+    if let fault = document.faults.first {
+      throw PackStoreError(
+        .refused, "\(fault.position.line):\(fault.position.column): \(fault.finding)", file: path.string)
+    }
+    guard let members = document.root?.object, let list = members.first(where: { $0.name == "assetPacks" })?.value.array
+    else {
+      throw PackStoreError(.refused, "it is no download manifest: it has no list 'assetPacks'", file: path.string)
+    }
+    otherMembers = members.filter { $0.name != "assetPacks" }.map { ($0.name, Self.text($0.value, document)) }
+    entries = try list.map { try Self.entry($0, document, path) }
+    guard Set(entries.map { ExactText($0.id) }).count == entries.count else {
+      throw PackStoreError(.refused, "a pack is in the manifest twice", file: path.string)
+    }
+  }
+
+  private static func text(_ value: JSONValue, _ document: JSONDocument) -> String {
+    String(decoding: document.source(of: value), as: UTF8.self)
+  }
+
+  private static func entry(_ value: JSONValue, _ document: JSONDocument, _ path: FilePath) throws -> Entry {
+    func member(_ name: String) -> JSONValue? { value.object?.first { $0.name == name }?.value }
+    guard let id = member("id")?.string, let version = member("version")?.integer(UInt64.self),
+      let url = member("url")?.string, let byteCount = member("downloadSize")?.integer(UInt64.self)
+    else {
+      let place = value.position
+      throw PackStoreError(
+        .refused, "\(place.line):\(place.column): a pack needs id, version, url and downloadSize", file: path.string)
+    }
+    return Entry(id: id, version: version, byteCount: byteCount, url: url, text: text(value, document))
+  }
+
+  // MARK: - Changing
+
+  /// Puts a pack in, or in the place of an earlier version of it.
+  ///
+  /// Devices update when the number rises. An archive that does not know its own gets 1, or one more than there was.
+  ///
+  /// - Parameters:
+  ///   - platforms: those that the manifest is for; empty: all.
+  ///   - baseURL: the folder of the archives on the server; nil: where the pack was.
+  /// - Throws: `invalidArgument` for a new pack without a URL, and when the number does not rise though the size changed.
+  public mutating func add(_ pack: HostedPack, platforms: Set<Platform> = [], baseURL: BaseURL? = nil) throws -> Change
+  {
+    let index = entries.firstIndex { ExactText($0.id) == ExactText(pack.id) }
+    let before = index.map { entries[$0] }
+    let number = try pack.version ?? Self.number(of: pack, after: before)
+    func change(_ outcome: Change.Outcome) -> Change {
+      Change(id: pack.id, version: number, byteCount: pack.byteCount, outcome: outcome)
+    }
+    guard
+      platforms.isEmpty || pack.attributes.platforms.isEmpty || !platforms.isDisjoint(with: pack.attributes.platforms)
+    else {
+      if let index { entries.remove(at: index) }
+      return change(.leftOut)
+    }
+    guard let url = baseURL?.url(of: pack.id) ?? before?.url else {
+      throw PackStoreError(.invalidArgument, "where '\(pack.id)' is on the server is not said")
+    }
+    if let before { try Self.check(number, pack, after: before) }
+    let next = Entry(
+      id: pack.id, version: number, byteCount: pack.byteCount, url: url,
+      text: Self.text(of: pack, version: number, url: url))
+    guard let index, let before else {
+      entries.append(next)
+      return change(.added)
+    }
+    let isSame = before.version == next.version && before.byteCount == next.byteCount && before.url == next.url
+    if !isSame { entries[index] = next }
+    return change(isSame ? .unchanged : .updated)
+  }
+
+  private static func number(of pack: HostedPack, after before: Entry?) throws -> UInt64 {
+    guard let before else { return 1 }
+    return before.byteCount == pack.byteCount ? before.version : before.version.addingClamped(1)
+  }
+
+  private static func check(_ number: UInt64, _ pack: HostedPack, after before: Entry) throws {
+    guard number < before.version || (number == before.version && pack.byteCount != before.byteCount) else { return }
+    throw PackStoreError(
+      .invalidArgument,
+      "'\(pack.id)' is in the manifest at version \(before.version), and \(number) is not above: devices would not fetch it"
+    )
+  }
+
+  // MARK: - As text
+
+  private static func text(of pack: HostedPack, version: UInt64, url: String) -> String {
+    let attributes = pack.attributes
+    var members: [(name: String, value: String)] = [
+      ("id", quoted(pack.id)), ("version", "\(version)"), ("url", quoted(url)), ("downloadSize", "\(pack.byteCount)"),
+      ("downloadPolicy", text(of: attributes.downloadPolicy)),
+    ]
+    if let userInfo = attributes.userInfo {
+      members.append(("userInfo", String(decoding: userInfo.bytes, as: UTF8.self)))
+    }
+    members.append(("host", #"{ "thirdParty": {} }"#))
+    let lines = members.map { "      \(quoted($0.name)): \($0.value)" }
+    return "{\n\(lines.joined(separator: ",\n"))\n    }"
+  }
+
+  private static func text(of policy: DownloadPolicy) -> String {
+    guard policy != .onDemand else { return #"{ "onDemand": {} }"# }
+    let events = policy.events.sorted().map { quoted($0.rawValue) }.joined(separator: ", ")
+    return #"{ "\#(policy.name)": { "installationEventTypes": [\#(events)] } }"#
+  }
+
+  private static func quoted(_ text: String) -> String { String(decoding: canonicalJSON(text), as: UTF8.self) }
+
+  /// The JSON text, with an end of line.
+  public var text: String {
+    let packs = entries.isEmpty ? "[]" : "[\n" + entries.map { "    \($0.text)" }.joined(separator: ",\n") + "\n  ]"
+    let members = [("assetPacks", packs)] + otherMembers.map { ($0.name, $0.value) }
+    return "{\n" + members.map { "  \(Self.quoted($0.0)): \($0.1)" }.joined(separator: ",\n") + "\n}\n"
+  }
+}
+
+extension DownloadManifest {
+  /// Where archives lie on a server: each under the name of its pack, without an extension.
+  public struct BaseURL: Hashable, Sendable {
+    private let text: String
+
+    /// Nil for what is no URL that begins with `https://` and names a host, or has a query or a fragment.
+    public init?(_ text: String) {
+      guard let url = URLComponents(string: text), url.scheme == "https", url.host?.isEmpty == false, url.query == nil,
+        url.fragment == nil
+      else { return nil }
+      var text = text[...]
+      while text.hasSuffix("/") { text.removeLast() }
+      self.text = String(text)
+    }
+
+    func url(of id: String) -> String {
+      let name = id.utf8.map { Self.isPlain($0) ? String(UnicodeScalar($0)) : Self.escape($0) }.joined()
+      return "\(text)/\(name)"
+    }
+
+    /// What stands for itself in a URL: RFC 3986, section 2.3.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+      switch UnicodeScalar(byte) {
+      case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": true
+      default: false
+      }
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+      let digits = String(byte, radix: 16, uppercase: true)
+      return "%" + (digits.count == 1 ? "0" : "") + digits
+    }
+  }
+}

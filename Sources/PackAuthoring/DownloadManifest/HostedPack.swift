@@ -1,0 +1,61 @@
+public import PackStore
+
+/// What a download manifest says of a pack, as its archive says it.
+public struct HostedPack: Sendable {
+  /// The pack's name; that of an asset pack of Apple's need not be one that packs here can have.
+  public let id: String
+
+  /// Nil where the archive says none: an asset pack of Apple's does not know its own.
+  public let version: UInt64?
+
+  /// Of the archive.
+  public let byteCount: UInt64
+
+  public let attributes: Attributes
+
+  /// Reads an archive that `package` or `export` made, or an asset pack of Apple's.
+  ///
+  /// - Parameter temporaryFolder: where there is room for what an asset pack of Apple's holds.
+  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` for what is no such archive.
+  public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
+    byteCount = try InputFile(path).byteCount
+    if PackFileKind(path) == .archive {
+      let files = try SiteFiles(at: path)
+      let root = try files.readRoot(of: .live).root
+      guard let pack = root.packs.first, let offer = pack.offers.first else {
+        throw PackStoreError(.corrupt, "the archive holds no version of a pack", file: path.string)
+      }
+      (id, version) = (pack.id.name, offer.number)
+      attributes = try files.attributes(of: offer, in: root)
+    } else {
+      let manifest = try Self.readManifest(of: path, temporaryFolder)
+      (id, version) = (manifest.assetPackID, nil)
+      attributes = try manifest.attributes ?? Attributes()
+    }
+  }
+
+  private static func readManifest(of path: FilePath, _ temporaryFolder: FilePath) throws -> AssetPackManifest {
+    let archive = try ForeignArchive(path)
+    let folder = try makeTemporaryFolder(in: temporaryFolder)
+    defer { removeTree(folder) }
+    guard let manifest = try archive.unpackForInstall(into: folder).manifest else {
+      throw PackStoreError(
+        .refused, "the archive is no asset pack: it does not say which pack it is", file: path.string)
+    }
+    return manifest
+  }
+}
+
+extension SiteFiles {
+  /// What a version says besides its content.
+  ///
+  /// - Throws: `corrupt` when no sheet of the root has it.
+  fileprivate func attributes(of offer: SiteRoot.Offer, in root: SiteRoot) throws -> Attributes {
+    guard let digest = offer.attributes else { return try Attributes() }
+    for sheet in root.sheets {
+      let bytes = try read(.sheet(sheet.digest), limit: Int(sheet.byteCount))
+      if let attributes = try sheet.open(bytes).attributes(digest) { return attributes }
+    }
+    throw PackStoreError(.corrupt, "the attributes of the version are not in it", file: name(of: .root(root.channel)))
+  }
+}
