@@ -290,6 +290,22 @@ import Testing
     #expect(try deltas == [] && folder.files("site/deltas").isEmpty)
   }
 
+  /// A version that has the content of the one before, and other attributes, is another version: a delta that makes the
+  /// one before is dead weight, which no client can apply to reach it.
+  @Test func deltasOfAnEqualCatalogGo() async throws {
+    for change in 0..<2 as Range<UInt64> {
+      try await install(change)
+      try await publish { $0.deltaCount = 1 }
+    }
+    try #require(deltas == ["1 to 2"])
+    try await store.setAttributes(Attributes(language: LanguageTag("de")), of: "P")
+    try await publish()
+    #expect(try ServedSite(folder).root.packs[0].offers.map(\.number).first == 3)
+    #expect(try deltas == [] && folder.files("site/deltas").isEmpty)
+    let again = try await publish { $0.deltaCount = 2 }
+    #expect(again.deltas.map(\.description) == ["P@1 to 3"])
+  }
+
   /// A version is out, be there a delta to it or not.
   @Test func deltasThatCannotBeMade() async throws {
     try await install(0)
