@@ -23,9 +23,12 @@ struct InstallObserver {
 
 /// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
 ///
-/// - Parameter entries: what is selected of the folder; nil: all of it.
+/// - Parameters:
+///   - entries: what is selected of the folder; nil: all of it.
+///   - mappedPaths: patterns of the options, and of the attributes that the version is to have.
 func withRequest<Result>(
   _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
+  mapping mappedPaths: [String],
   _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_add_request>) -> Result
 ) -> Result {
   var request = pks_add_request()
@@ -56,7 +59,7 @@ func withRequest<Result>(
   return withContext(&observer) { context in
     folder.withPlatformString { folder in
       pack.name.withCString { pack in
-        withCStrings(options.mappedPaths + (options.attributes?.mappedPaths ?? [])) { globs in
+        withCStrings(mappedPaths) { globs in
           withStoredBytes(of: options.attributes) { attributes in
             request.folder = folder
             request.pack = pack

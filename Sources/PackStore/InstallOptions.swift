@@ -17,7 +17,8 @@ extension Store {
     public var priority: Int32?
 
     /// What the version is to say besides its content. By default an update keeps what the pack's current version says. A
-    /// priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``.
+    /// priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``, also those of
+    /// attributes that are kept.
     public var attributes: Attributes?
 
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.

@@ -9,16 +9,30 @@ extension Snapshot {
     guard let pack = anyIndex(of: version.pack),
       let index = versions(of: version.pack).firstIndex(where: { $0.number == version.number })
     else { throw PackStoreError.notKept(version.number, of: version.pack, among: versions(of: version.pack)) }
-    guard version.attributesDigest != nil else { return try Attributes() }
-    let bytes = try [UInt8](unsafeUninitializedCapacity: Attributes.byteCountLimit) { buffer, count in
+    return try Attributes(of: version) { out, capacity, length, error in
+      pks_snapshot_attributes(out, capacity, &length, pointer, pack, UInt32(clamping: index), error)
+    }
+  }
+}
+
+extension Attributes {
+  /// Takes what the core has stored of a version.
+  ///
+  /// - Parameter read: copies the bytes, and says how many there are: at most ``byteCountLimit``.
+  init(
+    of version: PackVersion,
+    read: (UnsafeMutableRawPointer?, Int, inout Int, UnsafeMutablePointer<pks_error>) -> pks_status
+  ) throws {
+    guard version.attributesDigest != nil else {
+      try self.init()
+      return
+    }
+    let bytes = try [UInt8](unsafeUninitializedCapacity: Self.byteCountLimit) { buffer, count in
       var byteCount = 0
-      try check {
-        pks_snapshot_attributes(
-          buffer.baseAddress, buffer.count, &byteCount, pointer, pack, UInt32(clamping: index), $0)
-      }
+      try check { read(buffer.baseAddress, buffer.count, &byteCount, $0) }
       count = byteCount
     }
-    do { return try Attributes(canonical: bytes) } catch var error as PackStoreError {
+    do { try self.init(canonical: bytes) } catch var error as PackStoreError {
       error.reason = "what is stored as attributes of \(version) is none: \(error.reason)"
       throw error
     }

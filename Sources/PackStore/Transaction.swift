@@ -55,11 +55,15 @@ public struct Transaction: ~Copyable {
     _ progress: ((Store.InstallProgress) -> Void)?
   ) throws -> Store.InstallResult {
     try Task.checkCancellation()
+    let attributes = try options.attributes ?? self.attributes(of: pack)
+    let mappedPaths = options.mappedPaths + (attributes?.mappedPaths ?? [])
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(folder, entries, pack, options, &observer) { pks_txn_add_folder(&result, pointer, $0, error) }
+        withRequest(folder, entries, pack, options, mapping: mappedPaths, &observer) {
+          pks_txn_add_folder(&result, pointer, $0, error)
+        }
       }
     } catch {
       throw explain(observer.explain(error), of: pack)
@@ -244,10 +248,20 @@ public struct Transaction: ~Copyable {
     versions(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer))
   }
 
-  private func versions(of id: PackID, amongFirst packCount: UInt32) -> [PackVersion] {
-    guard let index = (0..<packCount).first(where: { Store.Pack(pks_txn_pack(pointer, $0)).id == id }) else {
-      return []
+  /// What the version of a pack says that is current so far; nil when there is no such pack.
+  private func attributes(of id: PackID) throws -> Attributes? {
+    guard let index = index(of: id, amongFirst: pks_txn_pack_count(pointer)) else { return nil }
+    return try Attributes(of: PackVersion(pks_txn_version(pointer, index, 0), of: id)) { out, capacity, length, error in
+      pks_txn_attributes(out, capacity, &length, pointer, index, 0, error)
     }
+  }
+
+  private func index(of id: PackID, amongFirst packCount: UInt32) -> UInt32? {
+    (0..<packCount).first { Store.Pack(pks_txn_pack(pointer, $0)).id == id }
+  }
+
+  private func versions(of id: PackID, amongFirst packCount: UInt32) -> [PackVersion] {
+    guard let index = index(of: id, amongFirst: packCount) else { return [] }
     let count = pks_txn_pack(pointer, index).version_count
     return (0..<count).map { PackVersion(pks_txn_version(pointer, index, $0), of: id) }
   }

@@ -79,6 +79,34 @@ import Testing
     }
   }
 
+  /// Attributes that an update keeps mean the files that it brings, too, also where the same transaction set them.
+  @Test func keptAttributesMeanNewFiles() async throws {
+    let folder = TemporaryFolder()
+    let store = try folder.store()
+    let source = FilePath(try folder.makeFolder("source", ["1.mesh": text(100_000, seed: 1)]))
+    try await store.install(folder: source, as: "P", options: .init(attributes: Attributes(mappedPaths: ["*.mesh"])))
+    try folder.makeFolder("source", ["2.mesh": text(100_000, seed: 2), "2.bin": text(100_000, seed: 3)])
+    let update = try await store.install(folder: source, as: "P")
+    #expect(update.mappedCount == 2 && update.notices.isEmpty)
+    #expect(try mapAssets(of: store) == ["1.mesh", "2.mesh"])
+
+    try folder.makeFolder("source", ["3.mesh": text(100_000, seed: 4), "3.bin": text(100_000, seed: 5)])
+    try await store.change { transaction in
+      try transaction.setAttributes(Attributes(mappedPaths: ["*.bin"]), of: "P")
+      try transaction.install(folder: source, as: "P")
+    }
+    #expect(try mapAssets(of: store) == ["1.mesh", "2.bin", "2.mesh", "3.bin"])
+
+    // Those that are said take the place of those that are there.
+    try folder.makeFolder("source", ["4.bin": text(100_000, seed: 6)])
+    try await store.install(folder: source, as: "P", options: .init(attributes: Attributes()))
+    #expect(try mapAssets(of: store) == ["1.mesh", "2.bin", "2.mesh", "3.bin"])
+  }
+
+  private func mapAssets(of store: Store) throws -> [String] {
+    try store.makeSnapshot().entries(in: "").filter(\.isMapped).map(\.path).sorted()
+  }
+
   @Test func equalFoldersHaveEqualCatalogs() async throws {
     let folder = TemporaryFolder()
     let files = variedFiles()

@@ -87,6 +87,12 @@ pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t ver
   return pks__version_public(&state->versions[version]);
 }
 
+pks_status pks_txn_attributes(
+  void *out, size_t capacity, size_t *length, const pks_txn *txn, uint32_t pack, uint32_t version, pks_error *error
+) {
+  return pks_snapshot_attributes(out, capacity, length, pks__txn_snapshot(txn), pack, version, error);
+}
+
 // MARK: - Changes
 
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error) {

@@ -97,7 +97,8 @@ typedef struct pks_add_request {
   bool set_priority;
   int32_t priority;  ///< with `set_priority`; otherwise an update keeps the pack's, and a new pack gets 0
   /// with `set_attributes`, those of the version: up to PKS_ATTRIBUTES_MAX bytes, none with 0; otherwise an update keeps
-  /// those of the pack's current version. Other attributes make a version of their own, with equal content or not
+  /// those of the pack's current version. Other attributes make a version of their own, with equal content or not. What
+  /// they say of map assets goes into `map_globs`, also of those that are kept: `pks_txn_attributes` reads them
   bool set_attributes;
   const void *PKS_NULLABLE attributes;
   size_t attribute_byte_count;
@@ -275,6 +276,11 @@ uint32_t pks_txn_removed_count(const pks_txn *txn);
 pks_pack pks_txn_pack(const pks_txn *txn, uint32_t index);
 /// A version that will be kept, as `pks_snapshot_version` counts them. `version` < version_count (asserted).
 pks_pack_version pks_txn_version(const pks_txn *txn, uint32_t pack, uint32_t version);
+/// The attributes of such a version, as `pks_snapshot_attributes` reads them.
+PKS_MUST_CHECK pks_status pks_txn_attributes(
+  void *PKS_NULLABLE out, size_t capacity, size_t *length, const pks_txn *txn, uint32_t pack, uint32_t version,
+  pks_error *PKS_NULLABLE error
+);
 
 /// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` (may be NULL) is the new
 /// generation, or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR,

@@ -220,6 +220,15 @@ final class Transaction {
     return Dictionary(uniqueKeysWithValues: packs.map { (String(cString: $0.name), $0.priority) })
   }
 
+  /// What a pack says as it will be after the commit.
+  func attributes(of pack: String) throws -> [UInt8] {
+    let index = (0..<pks_txn_pack_count(raw)).first { String(cString: pks_txn_pack(raw, $0).name) == pack }
+    guard let index else { return [] }
+    var bytes = [UInt8](repeating: 0, count: Int(PKS_ATTRIBUTES_MAX)), length = 0
+    try attempt { pks_txn_attributes(&bytes, bytes.count, &length, raw, index, 0, $0) }
+    return Array(bytes.prefix(length))
+  }
+
   func commit() throws -> UInt64 {
     var generation: UInt64 = 0
     isEnded = true

@@ -57,6 +57,22 @@ extension Core {
       try Self.expectWhole(store)
     }
 
+    /// What is staged is read before anything of it is committed.
+    @Test func areReadOfATransaction() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { transaction in
+        try transaction.add("p", "/one", attributes: Self.some)
+        #expect(try transaction.attributes(of: "p") == Self.some)
+      }
+      try store.commit { transaction in
+        #expect(try transaction.attributes(of: "p") == Self.some)
+        try transaction.setAttributes(Self.other, of: "p")
+        #expect(try transaction.attributes(of: "p") == Self.other)
+        try transaction.add("p", "/two", attributes: [])
+        #expect(try transaction.attributes(of: "p") == [])
+      }
+    }
+
     @Test func changeCostsNoContent() throws {
       let disk = Self.disk(), store = try Store(disk, create: true)
       try store.commit { try $0.add("p", "/one", map: ["large"]) }
