@@ -77,10 +77,7 @@ package final class Delivery {
     core.header_length = delta.headerByteCount
     core.length = delta.byteCount
     core.context = UnsafeMutableRawPointer(observer)
-    core.progress = { context, progress in
-      context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-      return !Task.isCancelled
-    }
+    core.progress = observeProgress
     let pointer = try open()
     try check { pks_delivery_use_delta(pointer, &core, $0) }
   }

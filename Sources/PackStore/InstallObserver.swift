@@ -21,6 +21,13 @@ struct InstallObserver {
   }
 }
 
+/// The core's callback while something is installed, whose `context` is an `InstallObserver`. Stops when the surrounding
+/// task is cancelled.
+func observeProgress(_ context: UnsafeMutableRawPointer?, _ progress: UnsafePointer<pks_progress>) -> Bool {
+  context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
+  return !Task.isCancelled
+}
+
 /// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
 ///
 /// - Parameters:
@@ -48,10 +55,7 @@ func withRequest<Result>(
   request.portable = options.isPortable
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
-  request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-    return !Task.isCancelled
-  }
+  request.progress = observeProgress
   request.notice = { context, notice, path, length, systemError in
     context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(
       Store.InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))
@@ -105,10 +109,7 @@ func withRequest<Result>(
   var request = pks_attributes_request()
   request.version = version ?? 0
   request.adopt = adopts
-  request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-    return !Task.isCancelled
-  }
+  request.progress = observeProgress
   return withContext(&observer) { context in
     pack.name.withCString { pack in
       withCStrings(attributes.mappedPaths) { globs in
@@ -141,10 +142,7 @@ func withRequest<Result>(
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0
   request.layout = options.layout.core
-  request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-    return !Task.isCancelled
-  }
+  request.progress = observeProgress
   return withContext(&observer) { context in
     pack.name.withCString { pack in
       request.pack = pack

@@ -8,24 +8,15 @@ import Testing
   init() throws {
     try playground.write(String(repeating: "level ", count: 20_000), to: "folder/Levels/one.bin")
     try playground.write("text", to: "folder/text")
-    try run("add", "store", "folder", "--pack", "P", "--priority", "5")
-  }
-
-  @discardableResult
-  private func run(
-    _ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> Run {
-    let run = try playground.packstore(arguments)
-    #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
-    return run
+    try playground.succeed("add", "store", "folder", "--pack", "P", "--priority", "5")
   }
 
   private func attributes(_ version: String = "P", in store: String = "store") throws -> NSDictionary {
-    try run("attributes", store, version, "--json").json
+    try playground.succeed("attributes", store, version, "--json").json
   }
 
   @Test func areSetAndShown() throws {
-    #expect(try run("attributes", "store", "P").output.contains("has no attributes"))
+    #expect(try playground.succeed("attributes", "store", "P").output.contains("has no attributes"))
     #expect(try attributes()["canonical"] as? String == "{}")
     try playground.write(
       """
@@ -33,51 +24,53 @@ import Testing
       { "language": "en", "downloadPolicy": { "essential": { "installationEventTypes": ["subsequentUpdate",
         "firstInstallation"] } }, "userInfo": { "b" : 1.50 /* */ } }
       """.replacingOccurrences(of: "/* */ ", with: ""), to: "set.json")
-    #expect(try run("attributes", "store", "P", "--set", "set.json").output.contains("P is at version 2"))
+    #expect(
+      try playground.succeed("attributes", "store", "P", "--set", "set.json").output.contains("P is at version 2"))
     let now = try attributes()
     #expect(now["version"] as? Int == 2 && now["user_info"] as? String == #"{ "b" : 1.50 }"#)
     #expect(
       (now["download_policy"] as? NSDictionary)?["events"] as? [String] == ["firstInstallation", "subsequentUpdate"])
     #expect(try attributes("P@1")["canonical"] as? String == "{}", "each version has its own")
-    #expect(try run("attributes", "store", "P", "--set", "set.json").output.contains("already"))
+    #expect(try playground.succeed("attributes", "store", "P", "--set", "set.json").output.contains("already"))
     // An update keeps them, and the pack's own priority.
     try playground.write("new", to: "folder/text")
-    try run("add", "store", "folder", "--pack", "P")
+    try playground.succeed("add", "store", "folder", "--pack", "P")
     #expect(try attributes()["canonical"] as? String == now["canonical"] as? String)
-    #expect(try run("log", "store").output.contains("P"))
+    #expect(try playground.succeed("log", "store").output.contains("P"))
     #expect(try playground.packstore("verify", "store", "--deep").status == 0)
   }
 
   /// Files that are to be mapped are laid out once more, and the command says what that costs before it does it.
   @Test func costsAreSaid() throws {
     try playground.write(#"{"map":["*.bin"],"priority":7}"#, to: "set.json")
-    let plan = try run("attributes", "store", "P", "--set", "set.json", "--dry-run", "--json").json
+    let plan = try playground.succeed("attributes", "store", "P", "--set", "set.json", "--dry-run", "--json").json
     #expect(plan["laid_out_files"] as? Int == 1 && plan["laid_out_bytes"] as? Int == 120_000)
     #expect(try attributes()["version"] as? Int == 1, "nothing was changed")
-    #expect(try run("attributes", "store", "P", "--set", "set.json").output.contains("1 files, 120.0 kB"))
-    #expect(try run("stat", "store", "--json").output.contains("P"))
-    #expect(try run("cat", "store", "Levels/one.bin").output.utf8.count == 120_000)
-    let pack = try #require((run("log", "store", "--json").json["packs"] as? [NSDictionary])?.first)
+    #expect(
+      try playground.succeed("attributes", "store", "P", "--set", "set.json").output.contains("1 files, 120.0 kB"))
+    #expect(try playground.succeed("stat", "store", "--json").output.contains("P"))
+    #expect(try playground.succeed("cat", "store", "Levels/one.bin").output.utf8.count == 120_000)
+    let pack = try #require((playground.succeed("log", "store", "--json").json["packs"] as? [NSDictionary])?.first)
     #expect(pack["priority"] as? Int == 7)
   }
 
   /// They travel with their version: by a site, an archive and a delta.
   @Test func travel() throws {
     try playground.write(#"{"language":"de"}"#, to: "set.json")
-    try run("publish", "store", "site", "--key", "key", "-q")
-    try run("pull", "pulled", "site", "-q")
-    try run("attributes", "store", "P", "--set", "set.json", "-q")
-    try run("publish", "store", "site", "--key", "key", "-q")
-    try run("pull", "pulled", "site", "-q")
-    try run("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
-    try run("import", "imported", "P.pack", "-q")
+    try playground.succeed("publish", "store", "site", "--key", "key", "-q")
+    try playground.succeed("pull", "pulled", "site", "-q")
+    try playground.succeed("attributes", "store", "P", "--set", "set.json", "-q")
+    try playground.succeed("publish", "store", "site", "--key", "key", "-q")
+    try playground.succeed("pull", "pulled", "site", "-q")
+    try playground.succeed("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
+    try playground.succeed("import", "imported", "P.pack", "-q")
     for store in ["pulled", "imported"] {
       #expect(try attributes(in: store)["language"] as? String == "de", "\(store)")
     }
     try playground.write("new", to: "folder/text")
-    try run("add", "store", "folder", "--pack", "P", "-q")
-    try run("delta", "store", "P@2", "@3", "-o", "P.delta", "--key", "key", "-q")
-    try run("apply", "pulled", "P.delta", "-q")
+    try playground.succeed("add", "store", "folder", "--pack", "P", "-q")
+    try playground.succeed("delta", "store", "P@2", "@3", "-o", "P.delta", "--key", "key", "-q")
+    try playground.succeed("apply", "pulled", "P.delta", "-q")
     #expect(try attributes("P@3", in: "pulled")["language"] as? String == "de")
   }
 

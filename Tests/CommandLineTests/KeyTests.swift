@@ -7,26 +7,17 @@ import Testing
 
   init() throws {
     try add("one")
-    try run("keygen", "root.key")
-    try run("delegate", "root.key", "release.key")
+    try playground.succeed("keygen", "root.key")
+    try playground.succeed("delegate", "root.key", "release.key")
   }
 
   private func add(_ content: String) throws {
     try playground.write(content, to: "folder/file")
-    try run("add", "author", "folder", "--pack", "P")
-  }
-
-  @discardableResult
-  private func run(
-    _ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> Run {
-    let run = try playground.packstore(arguments)
-    #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
-    return run
+    try playground.succeed("add", "author", "folder", "--pack", "P")
   }
 
   private func publish(_ site: String = "site", key: String = "release.key") throws {
-    try run("publish", "author", site, "--key", key, "--deltas", "0", "-q")
+    try playground.succeed("publish", "author", site, "--key", key, "--deltas", "0", "-q")
   }
 
   private func pull(_ device: String = "device") throws -> Run {
@@ -38,14 +29,14 @@ import Testing
   }
 
   @Test func clientsTrustTheRootKey() throws {
-    let root = try run("keygen", "root.key").lines[0]
-    let release = try run("keygen", "release.key").lines[0]
+    let root = try playground.succeed("keygen", "root.key").lines[0]
+    let release = try playground.succeed("keygen", "release.key").lines[0]
     #expect(root == release, "what clients are told to trust")
-    let published = try run("publish", "author", "site", "--key", "release.key", "--json").json
+    let published = try playground.succeed("publish", "author", "site", "--key", "release.key", "--json").json
     #expect(published["public_key"] as? String == root)
-    try run("pull", "device", "site", "--trust", root, "-q")
+    try playground.succeed("pull", "device", "site", "--trust", root, "-q")
     #expect(try file() == "one")
-    #expect(try run("trust", "device").output.contains(root))
+    #expect(try playground.succeed("trust", "device").output.contains(root))
   }
 
   /// Who stole a release key may say what they want, at any number: with the next key it is over.
@@ -55,13 +46,13 @@ import Testing
     // The thief publishes a version of the highest number that there is.
     _ = try playground.shell("cp -R site stolen")
     try playground.write("stolen", to: "theirs/file")
-    try run("add", "thief", "theirs", "--pack", "P", "--version", "9007199254740991")
-    try run("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
+    try playground.succeed("add", "thief", "theirs", "--pack", "P", "--version", "9007199254740991")
+    try playground.succeed("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
     _ = try playground.shell("mv site good && mv stolen site")
     #expect(try pull().status == 0)
     #expect(try file() == "stolen")
 
-    try run("delegate", "root.key", "new.key")
+    try playground.succeed("delegate", "root.key", "new.key")
     _ = try playground.shell("mv site stolen && mv good site")
     try add("two")
     try publish(key: "new.key")
@@ -70,8 +61,8 @@ import Testing
 
     // The thief's site again, with newer roots than ever.
     try playground.write("stolen again", to: "theirs/file")
-    try run("add", "thief", "theirs", "--pack", "P", "--version", "4000", "--downgrade")
-    try run("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
+    try playground.succeed("add", "thief", "theirs", "--pack", "P", "--version", "4000", "--downgrade")
+    try playground.succeed("publish", "thief", "stolen", "--key", "release.key", "--deltas", "0", "-q")
     _ = try playground.shell("mv site good && mv stolen site")
     let stale = try playground.packstore("pull", "device", "site", "--json")
     #expect(try file() == "two")
@@ -86,13 +77,13 @@ import Testing
   @Test func clientsFollowRotationsThatTheyMissed() throws {
     try publish()
     #expect(try pull("early").status == 0)
-    try run("rotate", "root.key", "second.key")
-    try run("delegate", "second.key", "release.key")
+    try playground.succeed("rotate", "root.key", "second.key")
+    try playground.succeed("delegate", "second.key", "release.key")
     try add("two")
     try publish()
     #expect(try pull("middle").status == 0)
-    try run("rotate", "second.key", "third.key")
-    try run("delegate", "third.key", "release.key")
+    try playground.succeed("rotate", "second.key", "third.key")
+    try playground.succeed("delegate", "third.key", "release.key")
     try add("three")
     try publish()
     for device in ["early", "middle", "late"] {
@@ -100,11 +91,11 @@ import Testing
       #expect(try file(device) == "three")
     }
     // The first root key leads nowhere else.
-    try run("rotate", "root.key", "their.key")
-    try run("delegate", "their.key", "their-release.key")
+    try playground.succeed("rotate", "root.key", "their.key")
+    try playground.succeed("delegate", "their.key", "their-release.key")
     let refused = try playground.packstore("publish", "author", "site", "--key", "their-release.key")
     #expect(refused.status == 4 && refused.errors.contains("another key"), "\(refused.errors)")
-    try run("publish", "author", "other", "--key", "their-release.key", "--deltas", "0", "-q")
+    try playground.succeed("publish", "author", "other", "--key", "their-release.key", "--deltas", "0", "-q")
     _ = try playground.shell("mv site ours && mv other site")
     for device in ["early", "middle", "late"] {
       let run = try pull(device)
@@ -117,28 +108,28 @@ import Testing
     try publish()
     #expect(try pull().status == 0)
     try add("two")
-    try run("rotate", "root.key", "second.key")
-    try run("delegate", "second.key", "release.key")
-    try run("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
-    try run("apply", "device", "P.delta")
+    try playground.succeed("rotate", "root.key", "second.key")
+    try playground.succeed("delegate", "second.key", "release.key")
+    try playground.succeed("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
+    try playground.succeed("apply", "device", "P.delta")
     #expect(try file() == "two")
     try add("three")
-    try run("export", "author", "P", "-o", "P.pack", "--key", "release.key")
-    try run("import", "device", "P.pack", "-q")
+    try playground.succeed("export", "author", "P", "-o", "P.pack", "--key", "release.key")
+    try playground.succeed("import", "device", "P.pack", "-q")
     #expect(try file() == "three")
     // A key that was replaced signs neither.
-    try run("delegate", "second.key", "new.key")
+    try playground.succeed("delegate", "second.key", "new.key")
     try add("four")
     try publish(key: "new.key")
     #expect(try pull().status == 0)
     try add("five")
-    try run("export", "author", "P", "-o", "old.pack", "--key", "release.key")
+    try playground.succeed("export", "author", "P", "-o", "old.pack", "--key", "release.key")
     let refused = try playground.packstore("import", "device", "old.pack")
     #expect(refused.status == 4, "\(refused.errors)")
-    try run("delta", "author", "P@4", "@5", "-o", "old.delta", "--key", "release.key")
+    try playground.succeed("delta", "author", "P@4", "@5", "-o", "old.delta", "--key", "release.key")
     #expect(try playground.packstore("apply", "device", "old.delta").status == 4)
     // Nor does a root key that was followed by another.
-    try run("export", "author", "P", "-o", "first.pack", "--key", "root.key")
+    try playground.succeed("export", "author", "P", "-o", "first.pack", "--key", "root.key")
     #expect(try playground.packstore("import", "device", "first.pack").status == 4)
     #expect(try file() == "four")
   }
@@ -148,48 +139,49 @@ import Testing
   func aNewRootIsEnoughToReplaceAKey(_ command: [String]) throws {
     try publish()
     #expect(try pull().status == 0)
-    try run("delegate", "root.key", "new.key")
+    try playground.succeed("delegate", "root.key", "new.key")
     let signed = try playground.packstore(command + ["--key", "new.key", "-q"])
     #expect(signed.status == 0, "\(signed.errors)")
     #expect(try pull().status == 0)
     try add("two")
-    try run("export", "author", "P", "-o", "P.pack", "--key", "release.key")
+    try playground.succeed("export", "author", "P", "-o", "P.pack", "--key", "release.key")
     #expect(try playground.packstore("import", "device", "P.pack").status == 4)
-    try run("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
+    try playground.succeed("delta", "author", "P@1", "@2", "-o", "P.delta", "--key", "release.key")
     #expect(try playground.packstore("apply", "device", "P.delta").status == 4)
     #expect(try file() == "one")
   }
 
   @Test func aKeyForOneChannelOrProductSignsNoOther() throws {
-    try run("delegate", "root.key", "beta.key", "--channel", "beta")
-    try run("delegate", "root.key", "levels.key", "--product", "levels")
+    try playground.succeed("delegate", "root.key", "beta.key", "--channel", "beta")
+    try playground.succeed("delegate", "root.key", "levels.key", "--product", "levels")
     for key in ["beta.key", "levels.key"] {
       let refused = try playground.packstore("publish", "author", "site", "--key", key)
       #expect(refused.status == 4 && refused.errors.contains("the key "), "\(refused.errors)")
     }
     #expect(try playground.shell("test -e site/root").status == 1, "nothing was signed")
-    try run("publish", "author", "levels", "--key", "levels.key", "--product", "levels", "-q")
+    try playground.succeed("publish", "author", "levels", "--key", "levels.key", "--product", "levels", "-q")
     // An archive is of no channel.
-    try run("export", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
-    try run("import", "device", "P.pack", "-q")
+    try playground.succeed("export", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
+    try playground.succeed("import", "device", "P.pack", "-q")
     // What is not said again stays; what is said takes its place.
-    let again = try run("delegate", "root.key", "levels.key", "--json").json
+    let again = try playground.succeed("delegate", "root.key", "levels.key", "--json").json
     #expect(again["product"] as? String == "levels" && again["channels"] as? [String] == [])
-    try run("delegate", "root.key", "beta.key", "--all-channels", "--product", "default")
+    try playground.succeed("delegate", "root.key", "beta.key", "--all-channels", "--product", "default")
     try publish(key: "beta.key")
   }
 
   @Test func keysEnd() throws {
-    let kept = try run("delegate", "root.key", "release.key", "--days", "30", "--json").json
+    let kept = try playground.succeed("delegate", "root.key", "release.key", "--days", "30", "--json").json
     let ends = try #require(kept["ends"] as? String)
     #expect(try #require(ISO8601DateFormatter().date(from: ends)).timeIntervalSinceNow < 31 * 86_400)
-    let endless = try run("delegate", "root.key", "release.key", "--no-end", "--json").json
+    let endless = try playground.succeed("delegate", "root.key", "release.key", "--no-end", "--json").json
     #expect(endless["ends"] == nil)
     let (first, second) = (kept["serial"] as? NSNumber, endless["serial"] as? NSNumber)
     #expect(try #require(first).compare(try #require(second)) == .orderedAscending)
-    #expect(try run("publish", "author", "site", "--key", "release.key").errors.contains("until") == false)
-    try run("delegate", "root.key", "release.key", "--days", "20")
-    let warned = try run("refresh", "site", "--key", "release.key")
+    #expect(
+      try playground.succeed("publish", "author", "site", "--key", "release.key").errors.contains("until") == false)
+    try playground.succeed("delegate", "root.key", "release.key", "--days", "20")
+    let warned = try playground.succeed("refresh", "site", "--key", "release.key")
     #expect(warned.errors.contains("warning: the key may sign until"), "\(warned.errors)")
   }
 

@@ -105,6 +105,14 @@ extension Playground {
   @discardableResult
   func packstore(_ arguments: [String]) throws -> Run { try run(packstoreURL, arguments) }
 
+  /// Runs `packstore`, which has to succeed.
+  @discardableResult
+  func succeed(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
+    let run = try packstore(arguments)
+    #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
+    return run
+  }
+
   /// Runs a script to its end.
   func shell(_ script: String) throws -> Run { try run(URL(fileURLWithPath: "/bin/sh"), ["-c", script]) }
 

@@ -28,12 +28,7 @@ struct AppleArchiveContainer: ContainerReader {
   }
 
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    guard bodyLeft > 0 else { return 0 }
-    let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: bodyLeft)))
-    let count = try input.read(into: part)
-    guard count > 0 else { throw faults.damaged("a file is cut short") }
-    bodyLeft -= UInt64(count)
-    return count
+    try input.read(into: buffer, ofFileWith: &bodyLeft)
   }
 
   /// Nil for the folder that was archived, which has no name.

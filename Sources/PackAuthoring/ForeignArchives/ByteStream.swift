@@ -76,6 +76,18 @@ final class StreamReader: ByteStream {
     }
   }
 
+  /// Fills the front of a buffer with bytes of a file that has `left` more.
+  ///
+  /// - Returns: how many bytes: 0 at the end of the file.
+  /// - Throws: `corrupt` when the stream ends before the file.
+  func read(into target: UnsafeMutableRawBufferPointer, ofFileWith left: inout UInt64) throws -> Int {
+    guard left > 0 else { return 0 }
+    let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: target.prefix(Int(clamping: left))))
+    guard count > 0 else { throw faults.damaged("a file is cut short") }
+    left -= UInt64(count)
+    return count
+  }
+
   /// - Precondition: `count` was checked against a limit, for so much memory is taken.
   func bytes(_ count: Int, _ what: @autoclosure () -> String) throws -> [UInt8] {
     try [UInt8](unsafeUninitializedCapacity: count) { target, done in

@@ -47,12 +47,7 @@ struct TarContainer: ContainerReader {
   }
 
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    guard bodyLeft > 0 else { return 0 }
-    let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: bodyLeft)))
-    let count = try input.read(into: part)
-    guard count > 0 else { throw faults.damaged("a file is cut short") }
-    bodyLeft -= UInt64(count)
-    return count
+    try input.read(into: buffer, ofFileWith: &bodyLeft)
   }
 
   /// Reads what a header says about the next one; false for one of an entry.

@@ -46,10 +46,7 @@ private func withRequest<Result>(
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0
   request.layout = options.layout.core
-  request.progress = { context, progress in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-    return !Task.isCancelled
-  }
+  request.progress = observeProgress
   let digest = delta.info.headerDigest.bytes
   return withContext(&observer) { context in
     request.context = context
