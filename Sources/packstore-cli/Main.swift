@@ -60,6 +60,18 @@ extension Packstore {
 }
 
 extension Packstore {
+  /// Fails when an argument is not UTF-8. As a string it has another character in the place of each wrong byte, and so names
+  /// another file.
+  fileprivate static func requireUTF8() throws {
+    for place in stride(from: 1, to: Int(CommandLine.argc), by: 1) {
+      guard let word = CommandLine.unsafeArgv[place], String(validatingCString: word) == nil else { continue }
+      let bytes = UnsafeRawBufferPointer(start: word, count: strlen(word))
+      throw Failure(
+        .usage, "the argument '\(escaped(bytes))' is not UTF-8",
+        remedy: "give the file a name that is, or name a link to it")
+    }
+  }
+
   /// All one-letter options that commands have.
   static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q"]
 
@@ -83,6 +95,7 @@ enum Main {
   static func main() async {
     signal(SIGPIPE, SIG_IGN)  // a reader that went away is an error of `write`, handled where it occurs
     let task = Task {
+      try Packstore.requireUTF8()
       // Not left to ArgumentParser, which would take 'add --version N' for it.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
       try Packstore.requireKnownCommand(CommandLine.arguments.dropFirst())

@@ -126,6 +126,26 @@ import Testing
     }
   }
 
+  /// A name that is not UTF-8 is not taken for that of another file.
+  @Test(arguments: [
+    "add 'WORD' folder --pack P", "add store 'WORD' --pack P", "'WORD'", "ls store -- 'WORD'", "keygen 'WORD'",
+    "add store folder --pack='WORD'", "extract store 'WORD'", "verify store --json 'WORD'",
+  ])
+  func argumentsAreUTF8(_ command: String) throws {
+    try playground.write("text", to: "folder/file")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    // What a program that mends names would take instead.
+    try playground.write("text", to: "a\u{FFFD}/file")
+    let before = playground.tree("")
+    let run = try playground.shell(
+      "word=$(printf 'a\\377'); packstore \(command.replacing("'WORD'", with: "\"$word\""))")
+    #expect(run.status == 2 && run.output.isEmpty, "\(run.errors)")
+    let shown = command.contains("=") ? #"'--pack=a\xff'"# : #"'a\xff'"#
+    let message = command.contains("--json") ? try JSON(run.errors.utf8)["message"]?.string ?? "" : run.errors
+    #expect(message.contains("the argument \(shown) is not UTF-8"), "\(run.errors)")
+    #expect(playground.tree("") == before)
+  }
+
   @Test func usageErrorsSayWhatIsWrong() throws {
     let run = try playground.packstore("add", "store", "folder", "--pack", "-x")
     #expect(run.errors.hasPrefix("packstore: Missing value for '--pack <id>'\n"))
