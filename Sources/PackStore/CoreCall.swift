@@ -24,6 +24,14 @@ func opened(
   return pointer
 }
 
+/// Says which store is busy, where the core names the file of its lock.
+func naming<Result>(_ store: FilePath, _ body: () throws -> Result) throws -> Result {
+  do { return try body() } catch var error as PackStoreError where error.code == .busy {
+    error.file = store.string
+    throw error
+  }
+}
+
 /// Lends `value` to a C callback as its `context`, for the length of `body`.
 func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawPointer) -> Result) -> Result {
   withUnsafeMutablePointer(to: &value) { body(UnsafeMutableRawPointer($0)) }

@@ -170,21 +170,23 @@ extension Store {
   ) throws -> RepairResult {
     var observer = RepairObserver(progress: progress)
     var totals = pks_repair_totals()
-    try check { error in
-      withContext(&observer) { context in
-        withCStrings(donors.map(\.string)) { donors in
-          var request = pks_repair_request()
-          request.donors = donors.baseAddress
-          request.donor_count = UInt32(donors.count)
-          request.dry_run = isDryRun
-          request.no_wait = !waitsForWriters
-          request.publication = isPublication
-          request.context = context
-          request.fault = RepairObserver.onFault
-          request.note = RepairObserver.onNote
-          request.progress = RepairObserver.onProgress
-          return path.withPlatformString { path in
-            Options.existing.withCore { pks_store_repair(path, $0, &request, &totals, error) }
+    try naming(path) {
+      try check { error in
+        withContext(&observer) { context in
+          withCStrings(donors.map(\.string)) { donors in
+            var request = pks_repair_request()
+            request.donors = donors.baseAddress
+            request.donor_count = UInt32(donors.count)
+            request.dry_run = isDryRun
+            request.no_wait = !waitsForWriters
+            request.publication = isPublication
+            request.context = context
+            request.fault = RepairObserver.onFault
+            request.note = RepairObserver.onNote
+            request.progress = RepairObserver.onProgress
+            return path.withPlatformString { path in
+              Options.existing.withCore { pks_store_repair(path, $0, &request, &totals, error) }
+            }
           }
         }
       }

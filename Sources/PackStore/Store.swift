@@ -34,8 +34,10 @@ public final class Store: Sendable {
   ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
   public init(at path: FilePath, options: Options = .createIfMissing) throws {
-    pointer = try opened { pointer, error in
-      path.withPlatformString { path in options.withCore { pks_store_open(pointer, path, $0, error) } }
+    pointer = try naming(path) {
+      try opened { pointer, error in
+        path.withPlatformString { path in options.withCore { pks_store_open(pointer, path, $0, error) } }
+      }
     }
     self.path = path
     hasCache = options.cache != nil

@@ -334,7 +334,7 @@ final class TransactionHold {
   func commit() throws -> Store.Generation {
     isEnded = true
     var generation: UInt64 = 0
-    try check { pks_txn_commit(pointer, &generation, $0) }
+    try naming(store.path) { try check { pks_txn_commit(pointer, &generation, $0) } }
     GenerationBell.shared.ring()
     return Store.Generation(rawValue: generation)
   }

@@ -113,25 +113,18 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     try requireFolder(folder)  // first: a mistyped folder must not make a store
     var storeOptions = wait.storeOptions
     storeOptions.threadCount = threads
-    let store = try Store(at: FilePath(store.store), options: storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
 
     let clock = ContinuousClock()
     let start = clock.now
-    let result: Store.InstallResult, before: Store.Origin?
-    do {
-      (result, before) = try await store.change(options: transactionOptions) {
-        [folder, pack, installOptions] transaction in
-        let before = (transaction.packs + transaction.removedPacks).first { $0.id == pack }?.origin
-        let result = try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
-          bar.update(Progress(activity: "storing", $0))
-        }
-        return (result, before)
+    let (result, before) = try await withStore(at: store.store, options: storeOptions) { store in
+      do {
+        return try await install(in: store, bar)
+      } catch let error as PackStoreError {
+        bar.finish()
+        throw explain(error, store)
       }
-    } catch let error as PackStoreError {
-      bar.finish()
-      throw explain(error, store)
     }
     let duration = clock.now - start
     let adoptedOrigin = before == .local ? nil : before
@@ -147,6 +140,19 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
       try output.lines(summary(result, adoptedFrom: adoptedOrigin, duration))
     }
     try output.flush()
+  }
+
+  /// What became of the pack, and which origin it had.
+  private func install(
+    in store: Store, _ bar: ProgressBar
+  ) async throws -> (result: Store.InstallResult, before: Store.Origin?) {
+    try await store.change(options: transactionOptions) { [folder, pack, installOptions] transaction in
+      let before = (transaction.packs + transaction.removedPacks).first { $0.id == pack }?.origin
+      let result = try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
+        bar.update(Progress(activity: "storing", $0))
+      }
+      return (result, before)
+    }
   }
 
   private var transactionOptions: Transaction.Options {

@@ -61,7 +61,7 @@ struct Convert: ParsableCommand {
 
   func run() throws {
     let result = try DepotConversion(contentsOf: FilePath(script), options: options)
-    if let manifest = result.manifest { try file.write(manifest) }
+    if let manifest = result.manifest { try file.write(manifest, madeOf: script) }
     let output = Output()
     if report.json {
       try output.json(ConversionReport(result, path: file.output))

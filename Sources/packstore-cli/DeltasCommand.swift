@@ -43,7 +43,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, makesOne: false)
+    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
     var options = Site.PublishOptions(deltaCount: deltas, waitsForOthers: !noWait)
     if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
     let bar = ProgressBar(enabled: report.isTalkative)

@@ -61,6 +61,22 @@ func isVacant(_ path: String) -> Bool {
   return (try? namesInFolder(FilePath(path)).isEmpty) ?? false
 }
 
+/// Opens a store for a command that makes one when there is none. When the command fails, a store that it made is taken back:
+/// a refusal leaves no store without packs. An empty folder that was there before stays one.
+func withStore<Result>(
+  at name: String, options: Store.Options, _ body: (Store) async throws -> Result
+) async throws -> Result {
+  let path = FilePath(name)
+  let isNew = !pathExists(path)
+  let store = try Store(at: path, options: options)
+  do {
+    return try await body(store)
+  } catch {
+    if isNew { Store.removeUnused(at: path) }
+    throw error
+  }
+}
+
 private func realPath(_ path: String) -> String? {
   guard let resolved = realpath(path, nil) else { return nil }
   defer { free(resolved) }

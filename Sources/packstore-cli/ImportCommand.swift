@@ -174,20 +174,27 @@ extension Import {
     .init(waitsForWriters: !wait.noWait, keptVersionCount: keep)
   }
 
+  private func install(
+    _ folder: FilePath, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
+  ) async throws -> Store.InstallResult {
+    try await withStore(at: store.store, options: wait.storeOptions) { store in
+      try await store.change(options: transactionOptions) { transaction in
+        try transaction.install(folder: folder, as: pack, options: options) {
+          bar.update(Progress(activity: "storing", $0))
+        }
+      }
+    }
+  }
+
   private func installFolder(_ bar: ProgressBar) async throws {
     guard let pack else {
       throw Failure(
         .invalidArgument, "'\(escaped(file))' is a folder and does not say which pack it is",
         remedy: "name the pack with --pack; take a site in a folder with 'packstore pull'", path: file)
     }
-    let store = try Store(at: FilePath(store.store), options: wait.storeOptions)
     let result: Store.InstallResult
     do {
-      result = try await store.change(options: transactionOptions) { [file, adopt] transaction in
-        try transaction.install(folder: FilePath(file), as: pack, options: .init(adopts: adopt)) {
-          bar.update(Progress(activity: "storing", $0))
-        }
-      }
+      result = try await install(FilePath(file), as: pack, options: .init(adopts: adopt), bar)
     } catch let error as PackStoreError {
       bar.finish()
       throw explainRefusal(error, of: file, quiet: report.quiet)
@@ -212,14 +219,8 @@ extension Import {
       bar.finish()
       return try say(ImportReport(planned: pack, archive, content.unpacked, content.entries))
     }
-    let store = try Store(at: FilePath(store.store), options: wait.storeOptions)
-    let unpacked = content.unpacked.folder
     let options = Store.InstallOptions(attributes: content.unpacked.manifest?.attributes, adopts: adopt)
-    let result = try await store.change(options: transactionOptions) { transaction in
-      try transaction.install(folder: unpacked, as: pack, options: options) {
-        bar.update(Progress(activity: "storing", $0))
-      }
-    }
+    let result = try await install(content.unpacked.folder, as: pack, options: options, bar)
     bar.finish()
     try say(ImportReport(result, archive, content.unpacked), result.notices)
   }

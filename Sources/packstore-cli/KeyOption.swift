@@ -11,16 +11,20 @@ struct KeyOption: ParsableArguments {
     completion: .file())
   var key: String?
 
+  /// What becomes of a key file that is missing.
+  enum MissingFile {
+    /// A key is made.
+    case make
+    /// A key is made where the file was not named: a name that is misspelt makes none.
+    case makeUnlessNamed
+    /// A new key would be of no use, for there is a site or an archive that another one has signed.
+    case refuse(signed: String)
+  }
+
   /// Reads the key, or makes one, and says so: who loses it cannot publish to the same clients again.
-  ///
-  /// - Parameter makesOne: false where a new key would be of no use, for there is a site that another one has signed.
-  func open(quiet: Bool, makesOne: Bool = true) throws -> SiteKey {
+  func open(quiet: Bool, missing: MissingFile = .make) throws -> SiteKey {
     let file = try keyFile(key)
-    guard makesOne || pathExists(file) else {
-      throw Failure(
-        .noKey, "there is no key '\(escaped(file.string))', and the site is signed already",
-        remedy: "name the key that signed it with --key", path: file.string)
-    }
+    if !pathExists(file) { try allowMaking(file, missing) }
     let (key, isNew) = try SiteKey.readOrMake(file)
     if isNew, !quiet {
       warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
@@ -29,6 +33,23 @@ struct KeyOption: ParsableArguments {
       warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
     }
     return key
+  }
+
+  private func allowMaking(_ file: FilePath, _ missing: MissingFile) throws {
+    let name = escaped(file.string)
+    switch missing {
+    case .make: break
+    case .makeUnlessNamed where key == nil: break
+    case .makeUnlessNamed:
+      throw Failure(
+        .noKey, "there is no key '\(name)'",
+        remedy: "name one that is there, or make it with 'packstore keygen \(name)'",
+        path: file.string)
+    case .refuse(let signed):
+      throw Failure(
+        .noKey, "there is no key '\(name)', and \(signed) is signed already",
+        remedy: "name the key that signed it with --key", path: file.string)
+    }
   }
 
   /// How long before its end a key is warned of: 30 days.

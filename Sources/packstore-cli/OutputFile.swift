@@ -50,6 +50,13 @@ private func requireWritable(_ folder: FilePath) throws {
     remedy: "name a file in a folder that this user may write to", path: folder)
 }
 
+/// Whether both names lead to one file.
+func isSameFile(_ one: String, _ other: String) -> Bool {
+  var first = stat(), second = stat()
+  return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+    && first.st_ino == second.st_ino
+}
+
 /// What to say of a file that is in the way.
 func existsAlready(_ name: String) -> Failure {
   Failure(

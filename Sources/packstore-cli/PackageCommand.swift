@@ -79,7 +79,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     try show(evaluation)
     if let previous { try requireSource(previous) }
     let file = try outputFile(output, force: true)  // what is there may be this very archive
-    let key = try key.open(quiet: report.quiet, makesOne: previous == nil)
+    let key = try key.open(
+      quiet: report.quiet, missing: previous == nil ? .make : .refuse(signed: "the previous archive"))
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()

@@ -110,7 +110,7 @@ struct ChannelEditOptions: ParsableArguments {
 
   func open(_ path: String, quiet: Bool) throws -> (Site, SiteKey) {
     let site = try Site(existingAt: FilePath(path))
-    return (site, try key.open(quiet: quiet, makesOne: false))
+    return (site, try key.open(quiet: quiet, missing: .refuse(signed: "the site")))
   }
 
   var options: Site.PublishOptions {

@@ -85,7 +85,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
     let snapshot = try source.makeSnapshot()
     let packs = try packs.map { try $0.publishedPack(in: snapshot) }
-    let key = try key.open(quiet: report.quiet, makesOne: !Site.exists(at: FilePath(site)))
+    let key = try key.open(
+      quiet: report.quiet, missing: Site.exists(at: FilePath(site)) ? .refuse(signed: "the site") : .make)
     let site = try Site(at: FilePath(site))
     var options = encoding.publishOptions
     options.product = product.product

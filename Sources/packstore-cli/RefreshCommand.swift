@@ -29,7 +29,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, makesOne: false)
+    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
     let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait)
     let result = try await site.refresh(signedBy: key, options: options)
     if !report.quiet, !result.otherChannels.isEmpty {

@@ -16,8 +16,16 @@ struct TextFileOptions: ParsableArguments {
   }
 
   /// Writes the file, whole or not at all, if one is wanted.
-  func write(_ text: String) throws {
-    if let output { try writeTextFile(text, to: output, force: force) }
+  ///
+  /// - Parameter source: the file that the text was made of, which stays.
+  func write(_ text: String, madeOf source: String? = nil) throws {
+    guard let output else { return }
+    if force, let source, isSameFile(source, output) {
+      throw Failure(
+        .usage, "'\(escaped(output))' is the file that is read, and would be lost", remedy: "name another file",
+        path: output)
+    }
+    try writeTextFile(text, to: output, force: force)
   }
 }
 

@@ -45,7 +45,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, makesOne: false)
+    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
     let options = Site.PublishOptions(
       channel: channel ?? .live, gracePeriod: grace.duration, waitsForOthers: !noWait)
     let result = try await site.unpublish(packs, signedBy: key, fromAllChannels: all, options: options)

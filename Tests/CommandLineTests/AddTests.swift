@@ -257,7 +257,8 @@ import Testing
       lines[..<2].contains { $0.hasPrefix("packstore: 'sub/b") && $0.contains("is not valid UTF-8, as names must be") })
     #expect(
       lines[2] == "packstore: the folder 'folder' holds what cannot be stored: rename or remove what is listed")
-    #expect(try playground.packstore("ls", "store").output.isEmpty, "nothing was added")
+    #expect(!playground.exists("store"), "no store was made for it")
+    #expect(playground.tree("").allSatisfy { $0.hasPrefix("folder") }, "nor is anything left of one")
   }
 
   @Test func caseTwinsAreWarnedOf() throws {

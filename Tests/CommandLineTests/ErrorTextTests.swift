@@ -55,6 +55,7 @@ import Testing
     #expect(
       run.errors.hasSuffix(
         "packstore: this command does not write to standard output: name a file; './-' is one that is called '-'\n"))
+    try playground.packstore("keygen", "key", "-q")
     #expect(try playground.packstore(command + ["-o", "./-", "--key", "key", "-q"]).status == 0)
     #expect(playground.exists("-"))
   }

@@ -28,6 +28,11 @@ import Testing
   /// - Returns: the error object.
   @discardableResult
   func fail(_ arguments: String..., status: ProgramStatus, code: String) throws -> NSDictionary {
+    try fail(arguments, status: status, code: code)
+  }
+
+  @discardableResult
+  func fail(_ arguments: [String], status: ProgramStatus, code: String) throws -> NSDictionary {
     let plain = try playground.packstore(arguments)
     #expect(plain.status == status.rawValue, "\(arguments): \(plain.errors)")
     #expect(plain.errors.hasPrefix("packstore: "))
@@ -158,6 +163,9 @@ import Testing
       try #require(fcntl(lock, F_SETLK, &region) == 0)
       let object = try fail("remove", "store", "P", "--no-wait", status: .busy, code: "busy")
       #expect(object["retry"] as? Bool == true && object["store"] as? String == "store")
+      #expect(object["message"] as? String == "another process is writing to the store 'store'")
+      let repair = try fail("repair", "store", "--no-wait", status: .busy, code: "busy")
+      #expect(repair["message"] as? String == "another process is writing to the store 'store'")
     }
   #endif
 
@@ -308,6 +316,26 @@ import Testing
       try fail("export", "store", pack, "-o", "P.pack", "--key", "key", status: .failed, code: "not_found")
     }
     for name in ["site", "key", "P.pack"] { #expect(!pathExists(FilePath("\(playground.path)/\(name)")), "\(name)") }
+  }
+
+  /// A key that is named and missing is made where publishing begins, and nowhere else.
+  @Test func keysAreMadeWherePublishingBegins() throws {
+    try playground.write("other", to: "folder/b")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    let delta = ["delta", "store", "P@1", "@2", "-o", "P.delta", "--key", "key"]
+    let missing = try fail(delta, status: .trust, code: "no_key")
+    #expect(missing["path"] as? String == "key" && (missing["remedy"] as? String)?.contains("keygen key") == true)
+    try #require(playground.packstore("publish", "store", "site", "--key", "other", "-q").status == 0)
+    for command in [
+      ["refresh", "site"], ["unpublish", "site", "P"], ["publish", "store", "site"], ["repair", "site"],
+    ] {
+      try fail(command + ["--key", "key"], status: .trust, code: "no_key")
+    }
+    #expect(!playground.exists("key") && !playground.exists("P.delta"))
+    for command in [["publish", "store", "another"], ["export", "store", "P", "-o", "P.pack"]] {
+      let run = try playground.packstore(command + ["--key", "\(command[0]).key"])
+      #expect(run.status == 0 && run.errors.contains("'\(command[0]).key'"), "\(run.errors)")
+    }
   }
 
   /// What a server may cost is an option: the remedy names it, and to run the same command again is no remedy.

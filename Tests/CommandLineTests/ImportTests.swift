@@ -85,6 +85,8 @@ import Testing
   @Test func whatIsWrongLeavesNothing() throws {
     _ = try playground.shell(
       "tar cf a.tar -C folder . && head -c 50000 a.tar >cut.tar && mkfifo pipe && tar cf pipe.tar pipe")
+    try playground.makeFolder("hostile")
+    try playground.write("text", toRaw: Array("hostile/a".utf8) + [0xff])
     let table: [(arguments: [String], status: Int32, message: String)] = [
       (["a.tar"], 2, "the archive 'a.tar' does not say which pack it is: name the pack with --pack"),
       (["folder"], 2, "'folder' is a folder and does not say which pack it is"),
@@ -100,7 +102,11 @@ import Testing
       ),
       (["folder", "--pack", "P", "--dry-run"], 2, "--dry-run makes no sense for 'folder', a folder"),
       (["none.tar", "--pack", "P"], 1, "cannot read the archive 'none.tar'"),
-      (["folder/text", "--pack", "P"], 7, "there is no archive that is known in folder/text"),
+      (
+        ["folder/text", "--pack", "P"], 1,
+        "'folder/text' is not an archive of any kind that is read: name an archive of"
+      ),
+      (["hostile", "--pack", "P"], 1, "the folder 'hostile' holds what cannot be stored"),
     ]
     for row in table {
       let run = try importing(["store"] + row.arguments)

@@ -139,6 +139,15 @@ import Testing
     #expect(try playground.packstore("convert", "scripts/depot.vdf", "-o", "scripts/Manifest.json").status == 1)
   }
 
+  /// A text never takes the place of the file that it was made of.
+  @Test(arguments: ["depot.vdf", "./depot.vdf", "link"]) func convertKeepsItsScript(output: String) throws {
+    try playground.write(script, to: "depot.vdf")
+    try playground.link("link", to: "depot.vdf")
+    let run = try playground.packstore("convert", "depot.vdf", "-o", output, "--force")
+    #expect(run.status == 2 && run.errors.contains("'\(output)' is the file that is read"), "\(run.errors)")
+    #expect(try playground.text("depot.vdf") == script)
+  }
+
   @Test func convertPrintsAManifest() throws {
     try playground.write(script, to: "depot.vdf")
     let run = try playground.packstore("convert", "depot.vdf")

@@ -131,7 +131,7 @@ let hostileMessages: [String: String] = [
   "not-utf8.zip":
     "refused: the archive 'not-utf8.zip' holds 'z��z', whose name is not UTF-8",
   "nothing":
-    "corrupt: there is no archive that is known in nothing",
+    "wrong kind: 'nothing' is not an archive of any kind that is read",
   "nul.aar":
     "refused: the archive 'nul.aar' holds 'a�b', whose name has a NUL",
   "overlap.zip":
@@ -165,7 +165,7 @@ let hostileMessages: [String: String] = [
   "sum.tar.gz":
     "corrupt: compressed data is damaged in sum.tar.gz",
   "text.tar":
-    "corrupt: there is no archive that is known in text.tar",
+    "wrong kind: 'text.tar' is not an archive of any kind that is read",
   "trailing.tar":
     "corrupt: other bytes follow the end mark in trailing.tar",
   "trailing.tar.gz":

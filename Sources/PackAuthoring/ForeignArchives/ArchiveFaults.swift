@@ -12,6 +12,13 @@ struct ArchiveFaults: Sendable {
     return error
   }
 
+  /// A file that does not begin as any archive does.
+  var noArchive: PackStoreError {
+    var error = PackStoreError(.wrongKind, "not an archive of any kind that is read", file: file)
+    error.specificRemedy = "name an archive of a pack, a tar or zip file, or an Apple Archive"
+    return error
+  }
+
   /// What is not read, or cannot be stored. `finding` goes on after "the archive 'Assets.zip' ".
   func refused(_ finding: String, remedy: String? = nil) -> PackStoreError {
     var error = PackStoreError(.refused, "the archive \(finding)", file: file)

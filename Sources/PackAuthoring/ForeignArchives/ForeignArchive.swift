@@ -33,14 +33,14 @@ public struct ForeignArchive: Sendable {
 
   /// Finds out what kind of archive a file is, by its first bytes and not by its name.
   ///
-  /// - Throws: `notFound`, `wrongKind`, `ioError` for the file; `corrupt` when it is no archive; `refused` for a kind that
-  ///   is not read.
+  /// - Throws: `notFound`, `ioError` for the file; `wrongKind` when it is no archive; `refused` for a kind that is not
+  ///   read.
   public init(_ path: FilePath, limits: Limits = .init()) throws {
     self.path = path
     self.limits = limits
     let faults = ArchiveFaults(file: path.string)
     let start = try InputFile(path).bytes(upTo: 512)
-    guard let format = try Self.format(start, faults) else { throw faults.damaged("there is no archive that is known") }
+    guard let format = try Self.format(start, faults) else { throw faults.noArchive }
     self.format = format
   }
 
@@ -51,7 +51,8 @@ public struct ForeignArchive: Sendable {
     if start.starts(with: "AA01".utf8) || start.starts(with: "YAA1".utf8) { return .appleArchive }
     if start.starts(with: "pbz".utf8) { return .appleArchive }
     if start.starts(with: [0x50, 0x4B, 3, 4]) || start.starts(with: [0x50, 0x4B, 5, 6]) { return .zip }
-    if Compression(start) != nil || ForeignTarHeader(start) != nil { return .tar }
+    // A tar file whose first header is damaged is one all the same: that is said when it is read.
+    if Compression(start) != nil || ForeignTarHeader.hasMagic(start) || ForeignTarHeader(start) != nil { return .tar }
     return nil
   }
 

@@ -166,6 +166,9 @@ struct ForeignTarHeader {
     path = prefix.isEmpty ? name : prefix + [UInt8(ascii: "/")] + name
   }
 
+  /// Whether the header says that it is one, as all but those of the old kind do.
+  static func hasMagic(_ block: [UInt8]) -> Bool { block.dropFirst(257).starts(with: "ustar".utf8) }
+
   private static func text(_ field: ArraySlice<UInt8>) -> [UInt8] { Array(field.prefix { $0 != 0 }) }
 
   /// The field of the sum counts as spaces. Some old programs took bytes as signed.

@@ -158,6 +158,15 @@ private func removeTree(
   try systemCall("cannot remove", path) { unlinkat(folder, name, AT_REMOVEDIR) }
 }
 
+/// Removes a folder that holds nothing.
+///
+/// - Throws: `ioError` when it holds anything.
+func removeEmptyFolder(_ place: FilePlace) throws {
+  try place.withParent { folder, name in
+    try systemCall("cannot remove", place.text) { unlinkat(folder, name, AT_REMOVEDIR) }
+  }
+}
+
 /// Makes an empty folder for temporary files, which others cannot enter. Its maker removes it.
 package func makeTemporaryFolder(in parent: FilePath) throws -> FilePath {
   let path = parent.appending("packstore-\(UInt64.random(in: 0 ... .max))")
