@@ -4,7 +4,7 @@ public import PackStore
 /// small downloads, with signed files beside it.
 ///
 ///     let site = try Site(at: "public/packs")
-///     let (key, _) = try SiteKey.readOrMake("site.key")
+///     let (key, _) = try SiteKey.readOrMakeRelease("site.key")
 ///     try await site.publish(from: store, signedBy: key)
 ///
 /// - One root names all that clients see, and is replaced as a whole: they see the site as it was, or as it is,

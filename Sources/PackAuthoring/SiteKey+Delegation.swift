@@ -85,6 +85,31 @@ extension SiteKey {
       endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)))
   }
 
+  /// Reads a key file. Where there is none, makes a release key, and beside it the root key by whose word it signs, unless that
+  /// is there: so the root key is apart from the first day on, and can be moved to where nothing publishes.
+  ///
+  /// - Returns: the key, and what was made.
+  /// - Throws: what reading and writing key files throw; `invalidArgument` when the file beside it holds a release key.
+  public static func readOrMakeRelease(
+    _ file: FilePath, options: DelegationOptions = .init()
+  ) throws -> (key: SiteKey, made: DelegationResult?) {
+    do { return (try SiteKey(contentsOf: file), nil) } catch let error as PackStoreError where error.code == .notFound {
+    }
+    let (root, _) = try readOrMake(rootFile(beside: file))
+    do {
+      let made = try delegate(to: file, by: root, options, now: nanosecondsSince1970())
+      return (try SiteKey(contentsOf: file), made)
+    } catch let error as PackStoreError where error.code == .exists {
+      return (try SiteKey(contentsOf: file), nil)  // another process was faster
+    }
+  }
+
+  /// Where the root key of a release key lies that was made with it: `site-root.key` for `site.key`.
+  public static func rootFile(beside file: FilePath) -> FilePath {
+    let suffix = file.extension.map { ".\($0)" } ?? ""
+    return file.removingLastComponent().appending("\(file.stem ?? "")-root\(suffix)")
+  }
+
   /// Makes a root key that follows another: both sign that it does. Clients that know the old one take what the new one
   /// delegates; release keys are delegated to again, by the new one.
   ///

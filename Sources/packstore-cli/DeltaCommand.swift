@@ -94,7 +94,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
         pack: from.pack)
     }
     let file = try outputFile(output, force: force)
-    let key = unsigned ? nil : try self.key.open(quiet: report.quiet, missing: .makeUnlessNamed)
+    let key = unsigned ? nil : try self.key.open(for: product.product, quiet: report.quiet, missing: .makeUnlessNamed)
     var options = Store.DeltaOptions()
     if let level { options.level = level.level }
     if let product = product.product { options.product = product }

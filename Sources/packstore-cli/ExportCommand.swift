@@ -39,7 +39,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try outputFile(output, force: force)
-    let key = try key.open(quiet: report.quiet)
+    let key = try key.open(for: product.product, quiet: report.quiet)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()

@@ -6,7 +6,7 @@ import PackStore
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key, which is made on first use (default: ~/.config/packstore/site.key).",
+      "The file with the secret key, made on first use with its root key (default: ~/.config/packstore/site.key).",
       valueName: "file"),
     completion: .file())
   var key: String?
@@ -21,18 +21,44 @@ struct KeyOption: ParsableArguments {
     case refuse(signed: String)
   }
 
-  /// Reads the key, or makes one, and says so: who loses it cannot publish to the same clients again.
-  func open(quiet: Bool, missing: MissingFile = .make) throws -> SiteKey {
+  /// Reads the key, or makes one and its root key, and says so: who loses the root key cannot publish to the same clients
+  /// again.
+  ///
+  /// - Parameter product: for which the key is to sign, where that was said.
+  func open(for product: Store.Product? = nil, quiet: Bool, missing: MissingFile = .make) throws -> SiteKey {
     let file = try keyFile(key)
     if !pathExists(file) { try allowMaking(file, missing) }
-    let (key, isNew) = try SiteKey.readOrMake(file)
-    if isNew, !quiet {
-      warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
+    let (key, made) = try SiteKey.readOrMakeRelease(file, options: .init(product: product))
+    if let product, let delegation = key.delegation, delegation.product != product {
+      throw otherProduct(product, delegation, file)
     }
+    if let made, !quiet { warn(Self.description(of: made, in: file)) }
     if let end = key.endsAt, !quiet, end > .now, end.timeIntervalSinceNow < Self.warningTime {
       warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
     }
     return key
+  }
+
+  /// What was made, and what its owner does next.
+  private static func description(of made: SiteKey.DelegationResult, in file: FilePath) -> String {
+    let names = (release: escaped(file.string), root: escaped(SiteKey.rootFile(beside: file).string))
+    let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without end"
+    return
+      "made a release key in '\(names.release)' and its root key in '\(names.root)': move the root key to a safe place"
+      + " off this machine; clients trust \(made.rootKey), and the release key\(end)"
+  }
+
+  /// A release key is for one product: each has a key of its own, by the same root key.
+  private func otherProduct(_ product: Store.Product, _ delegation: KeyDelegation, _ file: FilePath) -> Failure {
+    let beside = SiteKey.rootFile(beside: file)
+    let root = pathExists(beside) ? beside : "ROOT.key"
+    let new = file.removingLastComponent().appending("\(product).key")
+    return Failure(
+      .untrusted,
+      "the key '\(escaped(file.string))' is for the product '\(delegation.product)', and not for '\(product)'",
+      remedy:
+        "make one for it with 'packstore delegate \(escaped(root.string)) \(escaped(new.string)) --product \(product)',"
+        + " and name that with --key", path: file.string)
   }
 
   private func allowMaking(_ file: FilePath, _ missing: MissingFile) throws {

@@ -80,7 +80,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     if let previous { try requireSource(previous) }
     let file = try outputFile(output, force: true)  // what is there may be this very archive
     let key = try key.open(
-      quiet: report.quiet, missing: previous == nil ? .make : .refuse(signed: "the previous archive"))
+      for: product.product, quiet: report.quiet,
+      missing: previous == nil ? .make : .refuse(signed: "the previous archive"))
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()

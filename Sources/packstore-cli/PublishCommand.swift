@@ -17,10 +17,12 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
          rsync -a roots root server:packs/)
 
-      Clients take the site's key at their first contact, or the one that you give them: 'packstore keygen' prints it. \
-      Copy to a server segments/, frames/, versions/, deltas/ and attributes/ first, then roots/, and root last; remove \
-      there afterwards what is gone here. Files that left the site stay for the grace period, for clients that are fetching them, and go with the \
-      first publication after it. Nothing but commands with the key changes a site's folder.
+      Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
+      prints it. The first publication makes a root key and the release key that signs, for 400 days: move the root \
+      key to a safe place, and run 'packstore delegate' with it once a year. Copy to a server segments/, frames/, \
+      versions/, deltas/ and attributes/ first, then roots/, and root last; remove there afterwards what is gone here. \
+      Files that left the site stay for the grace period, for clients that are fetching them, and go with the first \
+      publication after it. Nothing but commands with the key changes a site's folder.
       """
   )
 
@@ -86,7 +88,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let snapshot = try source.makeSnapshot()
     let packs = try packs.map { try $0.publishedPack(in: snapshot) }
     let key = try key.open(
-      quiet: report.quiet, missing: Site.exists(at: FilePath(site)) ? .refuse(signed: "the site") : .make)
+      for: product.product, quiet: report.quiet,
+      missing: Site.exists(at: FilePath(site)) ? .refuse(signed: "the site") : .make)
     let site = try Site(at: FilePath(site))
     var options = encoding.publishOptions
     options.product = product.product
@@ -159,13 +162,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
 struct Keygen: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the public key that clients are to trust; make the secret key if there is none.",
+    abstract: "Print the public key that clients are to trust; make a root key if there is none.",
     discussion: """
-      The secret key signs sites and archives, and its file can be read by its owner alone. The public key goes to \
-      clients: 'packstore pull --trust'.
+      The secret key's file can be read by its owner alone. The public key goes to clients: 'packstore pull --trust'. A root \
+      key delegates to release keys, which sign sites and archives, and can sign by itself, for any product and without end.
 
         packstore keygen
-        packstore keygen release.key
+        packstore keygen root.key
       """
   )
 

@@ -72,7 +72,7 @@ import Testing
     #expect(older.status == 4 && older.errors.contains("a higher version of 'P' was taken before: "))
     #expect(try playground.packstore("import", "client", "old.pack", "--downgrade", "-q").status == 0)
     #expect(try playground.packstore("import", "client", "P.pack", "-q").status == 0)
-    _ = try playground.shell("mv site.key first.key")
+    _ = try playground.shell("mv site.key first.key && mv site-root.key first-root.key")
     _ = try export("P@2")
     let other = try playground.packstore("import", "client", "P.pack")
     #expect(other.status == 4 && other.errors.contains("'P' is of another origin: "))

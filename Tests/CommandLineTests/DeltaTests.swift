@@ -16,6 +16,7 @@ import Testing
     try playground.write(Array("header".utf8) + noise(300_000).dropFirst(6), to: "folder/large")
     try playground.write("version 2", to: "folder/small")
     try #require(try playground.packstore("add", "store", "folder", "--pack", "P", "--quiet").status == 0)
+    try playground.packstore("keygen", "key", "-q")
   }
 
   private func makeDelta(_ options: String...) throws -> Run {
@@ -26,7 +27,7 @@ import Testing
   @Test func thereAndApplied() throws {
     let made = try makeDelta("--level", "fast")
     #expect(made.status == 0)
-    #expect(made.errors.contains("made a secret key in 'key'"))
+    #expect(made.errors.isEmpty)
     #expect(made.lines.first == "'file.delta' turns P@1 to 2")
     #expect(try playground.read("file.delta").count < 2_000)
     let key = try playground.packstore("keygen", "key").lines[0]

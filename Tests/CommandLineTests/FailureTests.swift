@@ -333,9 +333,11 @@ import Testing
     }
     #expect(!playground.exists("key") && !playground.exists("P.delta"))
     for command in [["publish", "store", "another"], ["export", "store", "P", "-o", "P.pack"]] {
-      let run = try playground.packstore(command + ["--key", "\(command[0]).key"])
-      #expect(run.status == 0 && run.errors.contains("'\(command[0]).key'"), "\(run.errors)")
+      let run = try playground.packstore(command + ["--key", "keys/\(command[0]).key"])
+      #expect(run.status == 0 && run.errors.contains("'keys/\(command[0]).key' and its root key in"), "\(run.errors)")
     }
+    #expect(
+      playground.tree("keys") == ["export-root.key", "export.key", "publish-root.key", "publish.key"])
   }
 
   /// What a server may cost is an option: the remedy names it, and to run the same command again is no remedy.
@@ -405,7 +407,7 @@ import Testing
     let warning = try #require(
       JSONSerialization.jsonObject(with: Data(run.errors.utf8)) as? NSDictionary, "\(run.errors)")
     #expect(warning["level"] as? String == "warning")
-    #expect((warning["message"] as? String)?.hasPrefix("made a secret key in 'key'") == true)
+    #expect((warning["message"] as? String)?.hasPrefix("made a release key in 'key' and its") == true)
   }
 
   @Test func documentsListEveryStatusAndCode() throws {

@@ -17,9 +17,14 @@ import Testing
   @Test func theFirstTime() throws {
     let run = try publish()
     #expect(run.status == 0)
-    #expect(run.errors.hasPrefix("packstore: warning: made a secret key in 'site.key'"))
-    let key = try playground.packstore("keygen", "site.key")
+    let key = try playground.packstore("keygen", "site-root.key")
     #expect(key.lines.count == 1 && key.lines.first?.count == 44 && key.errors.isEmpty)
+    #expect(
+      run.errors.masked == """
+        packstore: warning: made a release key in 'site.key' and its root key in 'site-root.key': move the root key to a safe \
+        place off this machine; clients trust \(key.lines.first ?? ""), and the release key signs until <date>
+
+        """)
     #expect(
       run.output.masked.maskedSizes.replacing(/root \d+/, with: "root <number>") == """
         P@1, new on the site: <size> of assets, <size> stored
@@ -91,10 +96,57 @@ import Testing
     )
   }
 
+  /// A release key signs for one product; what to do for another is said, and works.
+  @Test func eachProductHasAReleaseKey() throws {
+    _ = try publish()
+    let commands = [
+      ["publish", "store", "levels"], ["export", "store", "P", "-o", "P.pack"],
+      ["delta", "store", "P@1", "@2", "-o", "P.delta"],
+    ]
+    try playground.write("two", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    let remedy = "packstore delegate site-root.key levels.key --product levels"
+    for command in commands {
+      let run = try playground.packstore(command + ["--key", "site.key", "--product", "levels"])
+      #expect(run.status == 4 && run.errors.contains("'site.key' is for the product 'default'"), "\(run.errors)")
+      #expect(run.errors.contains("'\(remedy)'"), "\(run.errors)")
+    }
+    #expect(!playground.exists("levels") && !playground.exists("P.pack") && !playground.exists("P.delta"))
+    #expect(try playground.shell(remedy).status == 0)
+    for command in commands {
+      let run = try playground.packstore(command + ["--key", "levels.key", "--product", "levels"])
+      #expect(run.status == 0, "\(run.errors)")
+    }
+    // One root key, whose products do not mix.
+    let keys = try ["site-root.key", "levels.key"].map { try playground.packstore("keygen", $0).lines }
+    #expect(keys[0] == keys[1])
+    #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
+    #expect(try playground.packstore("pull", "client", "levels", "-q").status == 4)
+  }
+
+  /// The root key that was moved away is not missed; one that lies there makes the next release key.
+  @Test func theRootKeyIsMovedAway() throws {
+    _ = try publish()
+    _ = try playground.shell("mkdir safe && mv site-root.key safe/root.key")
+    try playground.write("two", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    let run = try publish()
+    #expect(run.status == 0 && run.errors.isEmpty && !playground.exists("site-root.key"), "\(run.errors)")
+    // A lost release key: another by the same root key, which clients take.
+    #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
+    try playground.remove("site.key")
+    #expect(try playground.packstore("delegate", "safe/root.key", "site.key", "-q").status == 0)
+    try playground.write("three", to: "folder/text")
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    #expect(try publish().status == 0 && playground.packstore("pull", "client", "site", "-q").status == 0)
+    #expect(try playground.packstore("cat", "client", "text").output == "three")
+  }
+
   @Test func theKeyHasAPlaceOfItsOwn() throws {
     let run = try playground.shell("HOME=$PWD/home XDG_CONFIG_HOME= packstore publish store site --quiet")
     #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
-    #expect(try playground.shell("stat -c %a home/.config/packstore/site.key").output == "600\n")
+    #expect(try playground.shell("stat -c %a home/.config/packstore/*").output == "600\n600\n")
+    #expect(playground.tree("home/.config/packstore") == ["site-root.key", "site.key"])
     let printed = try playground.shell("XDG_CONFIG_HOME=$PWD/xdg packstore keygen --json").json
     #expect(printed["is_new"] as? Bool == true && playground.exists("xdg/packstore/site.key"))
   }

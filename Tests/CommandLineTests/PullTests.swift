@@ -203,7 +203,7 @@ import Testing
 
     // Another publisher's site takes its place.
     try playground.remove("web/site")
-    try playground.remove("key")
+    for key in ["key", "key-root"] { try playground.remove(key) }
     try publish()
     try refuses("web/site", saying: "another", status: 4)
     try refuses("web/site", "--trust", String(key), saying: "another key", status: 4)

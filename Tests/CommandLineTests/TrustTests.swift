@@ -128,10 +128,10 @@ import Testing
 
   /// One publisher's other site, with the same key, is no substitute for this one.
   @Test func anotherProductOfTheSamePublisher() throws {
+    let key = try playground.packstore("keygen", "key").lines[0]
     try add("one", to: "author")
     try publish("author", "site", "--product", "game")
     #expect(try pull("site", "-q").status == 0)
-    let key = try playground.packstore("keygen", "key").lines[0]
     _ = try playground.shell("mv site old")
     try add("other", to: "author")
     try publish("author", "site", "--product", "editor")

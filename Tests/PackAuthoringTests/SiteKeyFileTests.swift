@@ -23,6 +23,31 @@ import Testing
     #expect(folder.files("").keys.sorted() == ["deep/er/site.key"], "nothing else is left")
   }
 
+  @Test func aReleaseKeyIsMadeWithItsRootKey() throws {
+    let (key, made) = try SiteKey.readOrMakeRelease(file, options: .init(product: Store.Product("levels")))
+    let root = try SiteKey(contentsOf: FilePath(folder.path("deep/er/site-root.key")))
+    #expect(made?.isNew == true && made?.rootKey == root.publicKey && made?.product.name == "levels")
+    #expect(key.rootKey == root.publicKey && key.publicKey != root.publicKey && root.delegation == nil)
+    #expect(made?.channels == [] && key.endsAt == made?.endsAt)
+    #expect(try #require(key.endsAt).timeIntervalSinceNow > 399 * 86_400)
+    for name in ["site", "site-root"] { #expect(try mode(folder.path("deep/er/\(name).key")) == 0o600) }
+    let again = try SiteKey.readOrMakeRelease(file)
+    #expect(again.made == nil && again.key.publicKey == key.publicKey)
+    // A root key that is there makes the next one.
+    try folder.remove("deep/er/site.key")
+    let next = try SiteKey.readOrMakeRelease(file)
+    #expect(next.key.rootKey == root.publicKey && next.key.publicKey != key.publicKey)
+    #expect(folder.files("").keys.sorted() == ["deep/er/site-root.key", "deep/er/site.key"])
+  }
+
+  @Test(arguments: [
+    ("site.key", "site-root.key"), ("a/b.c/site", "a/b.c/site-root"), ("x.y.key", "x.y-root.key"),
+    (".key", ".key-root"), ("/k", "/k-root"),
+  ])
+  func theRootKeyLiesBeside(_ file: String, _ root: String) {
+    #expect(SiteKey.rootFile(beside: FilePath(file)).string == root)
+  }
+
   /// What clients would refuse is not signed, and leaves no trace.
   @Test func keysThatEndedSignNothing() async throws {
     let root = SiteKey(), now = nanosecondsSince1970()
