@@ -31,6 +31,12 @@ package protocol SiteSource: Sendable {
   /// - Throws: `noSite` when there is no such file; `badResponse` when it is longer.
   func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8]
 
+  /// The same, and how the server names the state of the file.
+  ///
+  /// - Parameter known: of what was read before; nil: nothing was.
+  /// - Returns: nil when the file is what it was then. Never without `known`.
+  func readWhole(_ path: String, upTo limit: Int, unless known: FileValidators?) async throws -> WholeFile?
+
   /// Fills `buffer` with the bytes of `file` from `offset` on. A whole file can always be read, whatever ``hasRanges``.
   ///
   /// - Parameter isFresh: nothing that answered before is asked: a connection of its own, no cache between.
@@ -53,6 +59,10 @@ package protocol SiteSource: Sendable {
 
 extension SiteSource {
   package var isArchive: Bool { false }
+
+  package func readWhole(_ path: String, upTo limit: Int, unless known: FileValidators?) async throws -> WholeFile? {
+    WholeFile(bytes: try await readWhole(path, upTo: limit))
+  }
 
   package func place(of path: String) -> String { location.hasSuffix("/") ? location + path : location + "/" + path }
 }

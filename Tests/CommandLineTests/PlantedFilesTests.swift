@@ -93,6 +93,45 @@ import Testing
     }
   }
 
+  /// A version that some devices are offered makes a client draw an id; a copy of its store draws again.
+  @Test(arguments: ["link", "pipe", "folder"]) func filesOfAPullersDevice(_ kind: String) throws {
+    #expect(try publish().status == 0)
+    #expect(try run("pull client site -q").status == 0)
+    try playground.write("more", to: "folder/text")
+    #expect(try run("add store folder --pack P -q").status == 0)
+    #expect(try run("publish store site --key key --no-offer -q").status == 0)
+    #expect(try run("promote site P@2 --share 50% --key key -q").status == 0)
+    for file in ["device", "device.lock", "tmp/device"] {
+      let result = try plant(kind, at: file, in: "client", then: "pull copy site -q")
+      if file == "tmp/device", kind != "folder" {
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try playground.shell("test -f copy/device -a ! -L copy/device").status == 0)
+      } else {
+        #expect(result.status == 1, "\(file) as \(kind)")
+        #expect(result.errors.contains("copy/\(file)"), "\(file) as \(kind): \(result.errors)")
+      }
+    }
+  }
+
+  /// What a client remembers of a site on a web server.
+  @Test(arguments: ["link", "pipe", "folder"]) func filesOfAPullersMemory(_ kind: String) throws {
+    #expect(try publish().status == 0)
+    let server = try WebServer.nginx(playground, serving: "")
+    #expect(try run("pull client \(server.url)/site -q").status == 0)
+    let memory = try #require(files("client/sites").first)
+    try #require(playground.shell("cp -R client forgetful && rm -r forgetful/sites").status == 0)
+    for (file, original) in [("sites/\(memory)", "client"), ("sites", "client"), ("tmp/site", "forgetful")] {
+      let result = try plant(kind, at: file, in: original, then: "pull copy \(server.url)/site -q")
+      if (file == "tmp/site" && kind != "folder") || (file == "sites" && kind == "folder") {
+        #expect(result.status == 0, "\(file) as \(kind): \(result.errors)")
+        #expect(try files("copy/sites") == [memory])
+      } else {
+        #expect(result.status == 1, "\(file) as \(kind)")
+        #expect(result.errors.contains("copy/\(file)"), "\(file) as \(kind): \(result.errors)")
+      }
+    }
+  }
+
   /// Inputs that a person names may be links; pipes, folders and devices are refused.
   @Test(arguments: ["link", "pipe", "folder"]) func inputs(_ kind: String) throws {
     try playground.write("another", to: "folder/text")

@@ -2,6 +2,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOPosix
+  import PackStore
   import Synchronization
 
   #if canImport(Darwin)
@@ -147,8 +148,14 @@
         reply.status = 404
         return reply
       }
-      let tag = state.tags[name] ?? "\"\(name)-1\""
+      // Roots change; other files have the same bytes as long as they have their names.
+      let version = name.hasPrefix("root") ? Digest256(hashing: file).hex : "1"
+      let tag = state.tags[name] ?? "\"\(name)-\(version)\""
       reply.headers = [("ETag", tag)]
+      if request.header("If-None-Match") == tag {
+        reply.status = 304
+        return reply
+      }
       reply.body = file
       guard state.hasRanges, let range = request.range else { return reply }
       if let condition = request.header("If-Range"), condition != tag { return reply }

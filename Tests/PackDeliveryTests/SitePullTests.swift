@@ -16,13 +16,15 @@
 
     /// Writes a folder whose files differ by `seed`, publishes it, and returns all that clients may fetch.
     func publish(
-      _ files: [String: [UInt8]], pack: PackID = "Game", deltas: Int = 0
+      _ files: [String: [UInt8]], pack: PackID = "Game", deltas: Int = 0, attributes: Attributes? = nil
     ) async throws -> [String: [UInt8]] {
       let source = "\(folder.path)/source"
       try? FileManager.default.removeItem(atPath: source)
       for (name, bytes) in files { try folder.write(bytes, to: "source/\(name)") }
       let origin = try Store(at: FilePath("\(folder.path)/origin"))
-      try await origin.install(folder: FilePath(source), as: pack)
+      var install = Store.InstallOptions()
+      install.attributes = attributes
+      try await origin.install(folder: FilePath(source), as: pack, options: install)
       let site = try Site(at: FilePath("\(folder.path)/site"))
       var options = Site.PublishOptions()
       options.keptVersionCount = 1 + deltas
@@ -37,8 +39,8 @@
     func served() throws -> [String: [UInt8]] {
       let root = "\(folder.path)/site"
       var files = ["root": Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/root")))]
-      for part in ["versions", "frames", "segments", "deltas"] {
-        for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(part)") {
+      for part in ["versions", "frames", "segments", "deltas", "attributes"] {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(part)")) ?? [] {
           files["\(part)/\(name)"] = Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(part)/\(name)")))
         }
       }

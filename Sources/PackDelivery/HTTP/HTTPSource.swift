@@ -87,8 +87,17 @@
   // MARK: - Whole small files
 
   extension HTTPSource {
-    /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
     package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
+      guard let file = try await readWhole(path, upTo: limit, unless: nil) else {
+        preconditionFailure("unreachable: nothing is unchanged without a condition")
+      }
+      return file.bytes
+    }
+
+    /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
+    package func readWhole(
+      _ path: String, upTo limit: Int, unless known: FileValidators?
+    ) async throws -> WholeFile? {
       var policy = options.retry
       // No server seems to be there: say so soon.
       if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
@@ -96,7 +105,9 @@
       let budget = TimeBudget(options.limits.rootLimit)
       while true {
         do {
-          return try await watch.run(budget) { [self] pulse in try await readWholeOnce(path, upTo: limit, pulse) }
+          return try await watch.run(budget) { [self] pulse in
+            try await readWholeOnce(path, upTo: limit, unless: known, pulse)
+          }
         } catch {
           let fault = try transient(error, path)
           try await pause(before: &retry, after: fault, path, budget)
@@ -104,9 +115,25 @@
       }
     }
 
-    private func readWholeOnce(_ path: String, upTo limit: Int, _ pulse: Pulse) async throws -> [UInt8] {
-      let response = try await get(
-        path, fields: [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")], pulse)
+    private func readWholeOnce(
+      _ path: String, upTo limit: Int, unless known: FileValidators?, _ pulse: Pulse
+    ) async throws -> WholeFile? {
+      let fields = [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")] + (known?.requestFields ?? [])
+      let response = try await get(path, fields: fields, pulse)
+      if response.status == .notModified, known != nil {
+        // To its end, which is here, so that the connection is used again.
+        for try await _ in response.body {}
+        return nil
+      }
+      let expected = try wholeByteCount(response, path, upTo: limit)
+      let bytes = try await receiveWhole(response, path, expected, upTo: limit, pulse)
+      return WholeFile(bytes: bytes, validators: FileValidators(response.headers))
+    }
+
+    /// How many bytes an answer to a request for a whole file is to bring; nil: it does not say.
+    private func wholeByteCount(
+      _ response: HTTPClientResponse, _ path: String, upTo limit: Int
+    ) throws -> UInt64? {
       var expected = response.headers.contentLength
       switch response.status {
       case .ok:
@@ -125,6 +152,12 @@
       default: throw refusal(response, path)
       }
       if let expected, expected > UInt64(limit) { throw tooLong(path, limit) }
+      return expected
+    }
+
+    private func receiveWhole(
+      _ response: HTTPClientResponse, _ path: String, _ expected: UInt64?, upTo limit: Int, _ pulse: Pulse
+    ) async throws -> [UInt8] {
       var bytes: [UInt8] = []
       for try await buffer in response.body {
         pulse.beat(buffer.readableBytes)
@@ -310,7 +343,7 @@
         }
         guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
         else {
-          if redirections > 0, [.ok, .partialContent].contains(response.status) {
+          if redirections > 0, [.ok, .partialContent, .notModified].contains(response.status) {
             adopt(url, path, mayBePrivate: mayBePrivate)
           }
           guard response.headers.isIdentity else {

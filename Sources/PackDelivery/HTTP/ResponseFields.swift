@@ -45,6 +45,28 @@
     }
   }
 
+  extension FileValidators {
+    /// How long ago, by the server's clock, a file must have changed so that its state is told from the next one: many
+    /// servers make tags of the time in seconds, and the clock of their file system may be another.
+    private static let settlingSeconds = 60
+
+    /// Nil: the answer names no state of the file, or none that can be told from the next.
+    init?(_ headers: HTTPHeaders) {
+      let changedAt = headers.first(name: "Last-Modified")
+      if let changedAt {
+        guard let then = httpSeconds(changedAt), let now = headers.first(name: "Date").flatMap(httpSeconds),
+          now - then >= Self.settlingSeconds
+        else { return nil }
+      }
+      self.init(tag: headers.first(name: "ETag").flatMap { Self.isTag($0) ? $0 : nil }, changedAt: changedAt)
+    }
+
+    /// Of a request for what is not in this state any more.
+    var requestFields: [(String, String)] {
+      (tag.map { [("If-None-Match", $0)] } ?? []) + (changedAt.map { [("If-Modified-Since", $0)] } ?? [])
+    }
+  }
+
   extension HTTPHeaders {
     /// The length that the body is said to have, below 10^18.
     var contentLength: UInt64? { first(name: "Content-Length").flatMap(byteCount) }

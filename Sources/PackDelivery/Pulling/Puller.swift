@@ -11,8 +11,7 @@ final class Puller {
   private let options: Store.PullOptions
   private let isPlan: Bool
   private let report: (@Sendable (Store.PullProgress) -> Void)?
-  /// The root's bytes, where they were read before; taken for the first reading.
-  private var readBytes: [UInt8]?
+  private let reader: SiteReader
 
   /// By whose word packs are changed, once the root is known.
   private var provenance = Provenance(.unknown, .root, serial: 0, sequence: 0)
@@ -22,10 +21,6 @@ final class Puller {
   private var rate = RateMeter()
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
-  private var manifests: [Digest256: VersionManifest] = [:]
-  /// The attributes of what is offered, as far as they count here.
-  private var attributes: [Digest256: Attributes] = [:]
-  private var sheets: [Digest256: AttributeSheet] = [:]
 
   /// The channel of the site that is followed.
   private var channel = SiteChannel.live
@@ -38,10 +33,10 @@ final class Puller {
   private var hasReadRootAgain = false
 
   init(
-    into store: Store, from source: any SiteSource, root: [UInt8]? = nil, packs: [PackID]?,
+    into store: Store, from source: any SiteSource, root: WholeFile? = nil, packs: [PackID]?,
     options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
-    readBytes = root
+    reader = SiteReader(source, root: root, memory: RememberedSites(inStore: store.path))
     self.store = store
     self.source = source
     self.packs = packs
@@ -58,7 +53,9 @@ final class Puller {
         .isSite, "the store is a site's, and only publications change it", file: store.path.string)
     }
     try chooseChannel()
-    let result = try await pullFromRoot()
+    var result = try await pullFromRoot()
+    result.wireByteCount += reader.wireByteCount
+    result.requestCount += reader.requestCount
     if !isPlan, !result.isStale, !source.isArchive { try noteChannel() }
     return result
   }
@@ -110,11 +107,7 @@ final class Puller {
 
   private func readRoot() async throws -> SignedSiteRoot {
     show(.connect)
-    let bytes = try await rootBytes()
-    result.wireByteCount += bytes.count
-    result.requestCount += 1
-    let root = try source.decodeRoot(bytes, of: channel)
-    let verdict = try admit(RootClaims(root))
+    let (root, verdict) = try await reader.readRoot(of: channel, admit: admit)
     if verdict == .pinned, !isPlan {
       pinnedKey = root.rootKey
       show(.connect)  // whatever comes of the pull
@@ -127,12 +120,6 @@ final class Puller {
     result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
     result.expiresAt = root.root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
     return root
-  }
-
-  private func rootBytes() async throws -> [UInt8] {
-    defer { readBytes = nil }
-    if let readBytes { return readBytes }
-    return try await source.readRoot(of: channel)
   }
 
   /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
@@ -169,6 +156,7 @@ final class Puller {
       sequence: root.root.sequence, adopts: isNamed && options.adopts,
       allowsDowngrade: isNamed && options.allowsDowngrade, restarts: changesChannel)
     try await readAttributes(of: chosen, in: root.root)
+    if !isPlan { try reader.remember(root, waits: options.waitsForWriters) }
     var conflictCount = 0
     var waiting = Wait(options.clock)
     while true {
@@ -216,26 +204,15 @@ final class Puller {
 
   /// Reads what tells for which platforms versions are, where that counts.
   private func readAttributes(of chosen: [ChosenPack], in root: SiteRoot) async throws {
-    let wanted = Set(chosen.flatMap { $0.entry?.offers ?? [] }.compactMap(\.attributes)).subtracting(attributes.keys)
-    guard options.platform != nil, !wanted.isEmpty else { return }
-    for sheet in root.sheets where sheets[sheet.digest] == nil {
-      sheets[sheet.digest] = try await read(
-        .sheet(sheet.digest), byteCount: Int(sheet.byteCount), digest: sheet.digest, sheet.open)
-    }
-    for digest in wanted {
-      let found = try sheets.values.lazy.compactMap { try $0.attributes(digest) }.first
-      guard let found else {
-        throw DeliveryError(.corrupt, "the attributes of a version are on no sheet of the site", at: source.location)
-      }
-      attributes[digest] = found
-    }
+    guard options.platform != nil else { return }
+    try await reader.readAttributes(chosen.flatMap { $0.entry?.offers ?? [] }.compactMap(\.attributes), in: root)
   }
 
   /// The version that the site offers to this client; nil: none.
   private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
     let client = SiteClient(appVersion: options.appVersion, platform: options.platform, device: options.device)
     return try chosen.entry?.offers.first { offer in
-      let platforms = offer.attributes.flatMap { attributes[$0] }?.platforms ?? []
+      let platforms = reader.attributes(of: offer)?.platforms ?? []
       let terms = OfferTerms(platforms: platforms, appVersions: offer.appVersions, share: offer.share)
       let version = OfferedVersion(
         pack: chosen.pack, number: offer.number, product: chosen.product, firstKey: chosen.firstKey)
@@ -302,7 +279,7 @@ final class Puller {
       return pulled
     }
     let kept = options.usesDeltas ? transaction.versions(of: pack) : []
-    let manifest = try await manifest(of: version, pack)
+    let manifest = try await reader.readManifest(of: version, pack)
     while true {
       let opened: Delivery?
       do {
@@ -344,44 +321,6 @@ final class Puller {
     let isThere = now?.number == version.number && now?.catalog == version.catalog
     deliveries.removeLast().close(discarding: isThere)
     throw PackStoreError(.conflict, "another process brought a version of '\(pack)' meanwhile", file: pack.name)
-  }
-
-  private func manifest(of version: SiteRoot.Offer, _ pack: PackID) async throws -> VersionManifest {
-    if let known = manifests[version.manifest] { return known }
-    let manifest = try await read(
-      .version(version.manifest), byteCount: Int(version.manifestByteCount), digest: version.manifest
-    ) { try version.openManifest($0, of: pack) }
-    manifests[version.manifest] = manifest
-    return manifest
-  }
-
-  /// Reads a whole file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
-  private func read<Value>(
-    _ path: SitePath, byteCount: Int, digest: Digest256, _ open: ([UInt8]) throws -> Value
-  ) async throws -> Value {
-    let file = SiteFile(path.description, byteCount: UInt64(byteCount))
-    let memory = OwnedMemory(byteCount)
-    let buffer = TransferBuffer(memory.bytes)
-    var isFresh = false
-    while true {
-      try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
-      count(buffer)
-      do {
-        return try open(Array(memory.bytes))
-      } catch let error as PackStoreError {
-        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != digest else {
-          throw DeliveryError(error, at: source.place(of: file.path))
-        }
-        isFresh = true
-      }
-    }
-  }
-
-  private func count(_ buffer: TransferBuffer) {
-    result.wireByteCount += buffer.wireByteCount
-    result.requestCount += buffer.requestCount
-    buffer.wireByteCount = 0
-    buffer.requestCount = 0
   }
 
   private func open(

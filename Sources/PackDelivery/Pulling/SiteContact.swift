@@ -6,10 +6,9 @@ package import PackStore
 /// knows.
 package final class SiteContact: Sendable {
   let source: any SiteSource
-  /// The bytes of the root.
-  let root: [UInt8]
+  let root: WholeFile
 
-  private init(_ source: any SiteSource, root: [UInt8]) {
+  private init(_ source: any SiteSource, root: WholeFile) {
     self.source = source
     self.root = root
   }
@@ -23,19 +22,19 @@ package final class SiteContact: Sendable {
   ) async throws -> SiteContact {
     let source = try makeSource(site, options)
     do {
-      let bytes = try await BlockingExecutor.runAsync {
+      let file = try await BlockingExecutor.runAsync {
         let channel = options.channel ?? .live
-        let bytes = try await source.readRoot(of: channel)
-        let root = try source.decodeRoot(bytes, of: channel)
+        let file = try await source.readRoot(of: channel)
+        let root = try source.decodeRoot(file.bytes, of: channel)
         var book = TrustBook()
         _ = try book.admit(RootClaims(root), at: source.rootPlace(of: channel), TrustPolicy(options), now: wallClock())
         try source.requireOpen(root.root)
         for pack in packs ?? [] where !root.root.packs.contains(where: { $0.id == pack }) {
           throw DeliveryError(noPack: pack, in: root.root, at: source.location)
         }
-        return bytes
+        return file
       }
-      return SiteContact(source, root: bytes)
+      return SiteContact(source, root: file)
     } catch {
       await source.close()
       throw error
@@ -81,10 +80,18 @@ extension SiteSource {
     SitePath.root(isArchive ? .live : channel).description
   }
 
-  /// The bytes of the root of a channel.
-  func readRoot(of channel: SiteChannel) async throws -> [UInt8] {
+  /// Reads the root of a channel.
+  func readRoot(of channel: SiteChannel) async throws -> WholeFile {
+    guard let file = try await readRoot(of: channel, unless: nil) else {
+      preconditionFailure("unreachable: nothing is unchanged without a condition")
+    }
+    return file
+  }
+
+  /// Reads the root of a channel; nil when it is in the state that is known.
+  func readRoot(of channel: SiteChannel, unless known: FileValidators?) async throws -> WholeFile? {
     do {
-      return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit)
+      return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit, unless: known)
     } catch var error as DeliveryError where error.code == .noSite && channel != .live && !isArchive {
       error.reason = "there is no channel '\(channel)' (\(error.reason))"
       throw error

@@ -39,16 +39,22 @@ package struct TrustFile: Sendable {
   ///
   /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
   package func update<Result>(waits: Bool = true, _ body: (inout TrustBook) throws -> Result) throws -> Result {
+    try withLock(waits: waits) { old in
+      var new = old
+      let result = try body(&new)
+      guard new != old else { return result }
+      try replaceFile(Self.name, in: store, by: Array(new.text.utf8), draft: "tmp/\(Self.name)")
+      if new.places.count < old.places.count { try RememberedSites(inStore: store).removeForgotten(of: new) }
+      return result
+    }
+  }
+
+  /// Lends the book, while no other process changes it.
+  func withLock<Result>(waits: Bool, _ body: (TrustBook) throws -> Result) throws -> Result {
     let lock = try FileLock(
       lockOfStore: store, Self.lockName, waits: waits,
       reason: "another process is changing what the store '\(store)' trusts")
     defer { withExtendedLifetime(lock) {} }
-    let old = try read()
-    var new = old
-    let result = try body(&new)
-    if new != old {
-      try replaceFile(Self.name, in: store, by: Array(new.text.utf8), draft: "tmp/\(Self.name)")
-    }
-    return result
+    return try body(try read())
   }
 }

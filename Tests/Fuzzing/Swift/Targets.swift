@@ -9,6 +9,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
+  "site": decodeSite,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -63,6 +64,9 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   if let delay = headers.retryAfter { precondition(delay >= .zero) }
   _ = headers.isIdentity
   _ = Validator(headers)
+  for field in FileValidators(headers)?.requestFields ?? [] {
+    precondition(field.1.utf8.allSatisfy { (0x20...0x7e).contains($0) })
+  }
 }
 
 /// A site and a redirection; the environment's proxies.
@@ -93,6 +97,17 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   guard let sheet = try? AttributeSheet(decoding: bytes, file: "sheet") else { return }
   let attributes = sheet.digests.compactMap { try? sheet.attributes($0) }
   precondition(attributes.count < sheet.digests.count || (try! AttributeSheet(attributes).encode()) == bytes)
+}
+
+/// What a store remembers of a site. The digest at its end is put right: without that nothing would get past it.
+@Sendable private func decodeSite(_ bytes: [UInt8]) {
+  let content = Array(bytes.dropLast(Digest256.byteCount))
+  let file = content + Digest256(hashing: content).bytes
+  guard let site = try? RememberedSite(decoding: file, file: "site") else { return }
+  precondition(site.encode() == file)
+  for text in [site.validators?.tag, site.validators?.changedAt].compactMap({ $0 }) {
+    precondition(text.utf8.allSatisfy { (0x20...0x7e).contains($0) })
+  }
 }
 
 @Sendable private func decodeManifest(_ bytes: [UInt8]) {
@@ -332,6 +347,13 @@ private let seeds: [String: [[UInt8]]] = {
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
     "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],
+    "site": [
+      RememberedSite(
+        root: rootBytes,
+        validators: FileValidators(tag: "W/\"a-1\"", changedAt: "Sun, 06 Nov 1994 08:49:37 GMT"),
+        sheets: [try! AttributeSheet([] as [Attributes]).encode()]
+      ).encode(), RememberedSite(root: [0], validators: nil, sheets: []).encode(),
+    ],
     "trust": [Array(trust.utf8)], "device": [Array(device.text.utf8)],
   ]
 }()

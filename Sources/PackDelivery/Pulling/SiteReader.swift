@@ -1,0 +1,179 @@
+import PackStore
+
+/// Reads what a site says of its packs: the root of a channel, sheets of attributes, manifests. It reads each once, and
+/// counts what that costs. What is named by its SHA-256 is what it is named, or an error.
+final class SiteReader {
+  let source: any SiteSource
+  private let memory: RememberedSites?
+  /// A root that was read before; taken for the first reading.
+  private var given: WholeFile?
+  /// As of the last reading.
+  private var root: WholeFile?
+  private var remembered: RememberedSite?
+  private var hasRecalled = false
+  private var sheets: [Digest256: Sheet] = [:]
+  /// Of what is offered, as far as they were asked for.
+  private var attributes: [Digest256: Attributes] = [:]
+  private var manifests: [Digest256: VersionManifest] = [:]
+
+  /// What came over the wire, in bytes.
+  private(set) var wireByteCount = 0
+  private(set) var requestCount = 0
+
+  private struct Sheet {
+    let bytes: [UInt8]
+    let sheet: AttributeSheet
+  }
+
+  /// - Parameters:
+  ///   - root: where it was read before.
+  ///   - memory: of the store, for which the site is read; nil: nothing is remembered. Folders and archives need none.
+  init(_ source: any SiteSource, root: WholeFile? = nil, memory: RememberedSites? = nil) {
+    self.source = source
+    self.memory = source.isLocal || source.isArchive ? nil : memory
+    given = root
+  }
+
+  // MARK: - Root
+
+  /// Reads the root of a channel; the first time only if it is not the one that is remembered, which is judged as if it had
+  /// come. One that does not pass is read from the site all the same.
+  ///
+  /// - Parameter admit: judges the root.
+  func readRoot(
+    of channel: SiteChannel, admit: (RootClaims) throws -> TrustBook.Verdict
+  ) async throws -> (SignedSiteRoot, TrustBook.Verdict) {
+    if let root = try await unchangedRoot(of: channel, admit) { return root }
+    let file = if let given = takeGiven() { given } else { try await source.readRoot(of: channel) }
+    count(file.bytes.count)
+    let root = try source.decodeRoot(file.bytes, of: channel)
+    let verdict = try admit(RootClaims(root))
+    self.root = file
+    return (root, verdict)
+  }
+
+  /// The remembered root, if the site says that it has no other; what comes in its place is kept for ``readRoot(of:admit:)``.
+  private func unchangedRoot(
+    of channel: SiteChannel, _ admit: (RootClaims) throws -> TrustBook.Verdict
+  ) async throws -> (SignedSiteRoot, TrustBook.Verdict)? {
+    guard !hasRecalled, let memory else { return nil }
+    hasRecalled = true
+    remembered = try memory.read(place(of: channel))
+    guard given == nil, let remembered, let known = remembered.validators else { return nil }
+    if let file = try await source.readRoot(of: channel, unless: known) {
+      given = file
+      return nil
+    }
+    count(0)
+    do {
+      let root = try source.decodeRoot(remembered.root, of: channel)
+      let verdict = try admit(RootClaims(root))
+      if case .stale = verdict { return nil }
+      self.root = WholeFile(bytes: remembered.root, validators: known)
+      return (root, verdict)
+    } catch is DeliveryError {
+      return nil
+    }
+  }
+
+  private func takeGiven() -> WholeFile? {
+    defer { given = nil }
+    return given
+  }
+
+  private func place(of channel: SiteChannel) -> TrustBook.PlaceKey {
+    TrustBook.PlaceKey(location: source.location, channel: channel)
+  }
+
+  /// Remembers the root that was read last, and the sheets that it names, as far as they were read.
+  ///
+  /// - Parameter waits: whether to wait for another process that changes what the store trusts, or to fail with `busy`.
+  func remember(_ signed: SignedSiteRoot, waits: Bool) throws {
+    guard let memory, let root else { return }
+    let new = RememberedSite(
+      root: root.bytes, validators: root.validators, sheets: signed.root.sheets.compactMap(readBefore))
+    guard new != remembered else { return }
+    try memory.write(new, of: place(of: signed.root.channel), waits: waits)
+    remembered = new
+  }
+
+  /// The bytes of a sheet that were read in this pull, or in one before.
+  private func readBefore(_ sheet: SiteRoot.Sheet) -> [UInt8]? {
+    sheets[sheet.digest]?.bytes
+      ?? remembered?.sheets.first { $0.count == Int(sheet.byteCount) && Digest256(hashing: $0) == sheet.digest }
+  }
+
+  // MARK: - Attributes
+
+  /// Reads the attributes of offers.
+  func readAttributes(_ digests: some Sequence<Digest256>, in root: SiteRoot) async throws {
+    let wanted = Set(digests).subtracting(attributes.keys)
+    guard !wanted.isEmpty else { return }
+    for sheet in root.sheets where sheets[sheet.digest] == nil { sheets[sheet.digest] = try await read(sheet) }
+    for digest in wanted {
+      let found = try root.sheets.lazy.compactMap { try self.sheets[$0.digest]?.sheet.attributes(digest) }.first
+      guard let found else {
+        throw DeliveryError(.corrupt, "the attributes of a version are on no sheet of the site", at: source.location)
+      }
+      attributes[digest] = found
+    }
+  }
+
+  private func read(_ sheet: SiteRoot.Sheet) async throws -> Sheet {
+    if let bytes = readBefore(sheet), let known = try? sheet.open(bytes) { return Sheet(bytes: bytes, sheet: known) }
+    return try await read(.sheet(sheet.digest), byteCount: Int(sheet.byteCount), digest: sheet.digest) { bytes in
+      Sheet(bytes: bytes, sheet: try sheet.open(bytes))
+    }
+  }
+
+  /// Those of an offer, if they were read.
+  func attributes(of offer: SiteRoot.Offer) -> Attributes? { offer.attributes.flatMap { attributes[$0] } }
+
+  // MARK: - Manifests
+
+  func readManifest(of offer: SiteRoot.Offer, _ pack: PackID) async throws -> VersionManifest {
+    if let known = manifests[offer.manifest] { return known }
+    let manifest = try await read(
+      .version(offer.manifest), byteCount: Int(offer.manifestByteCount), digest: offer.manifest
+    ) { try offer.openManifest($0, of: pack) }
+    manifests[offer.manifest] = manifest
+    return manifest
+  }
+
+  /// Reads a whole file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
+  private func read<Value>(
+    _ path: SitePath, byteCount: Int, digest: Digest256, _ open: ([UInt8]) throws -> Value
+  ) async throws -> Value {
+    let file = SiteFile(path.description, byteCount: UInt64(byteCount))
+    let memory = OwnedMemory(byteCount)
+    let buffer = TransferBuffer(memory.bytes)
+    var isFresh = false
+    while true {
+      try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
+      count(buffer)
+      do {
+        return try open(Array(memory.bytes))
+      } catch let error as PackStoreError {
+        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != digest else {
+          throw DeliveryError(error, at: source.place(of: file.path))
+        }
+        isFresh = true
+      }
+    }
+  }
+
+  // MARK: - Costs
+
+  private func count(_ buffer: TransferBuffer) {
+    wireByteCount += buffer.wireByteCount
+    requestCount += buffer.requestCount
+    buffer.wireByteCount = 0
+    buffer.requestCount = 0
+  }
+
+  /// One request, and the bytes of its answer.
+  private func count(_ byteCount: Int) {
+    wireByteCount += byteCount
+    requestCount += 1
+  }
+}
