@@ -34,6 +34,17 @@ struct ChannelPlan: Hashable {
 
   func offers(_ number: UInt64, of pack: PackID) -> Bool { offers(of: pack).contains { $0.number == number } }
 
+  /// Whether both offer the same versions to the same devices, of whatever content.
+  func saysTheSame(as other: ChannelPlan) -> Bool { withoutContent == other.withoutContent }
+
+  private var withoutContent: ChannelPlan {
+    var plan = self
+    plan.packs = packs.mapValues { offers in
+      offers.map { Offer(number: $0.number, share: $0.share, appVersions: $0.appVersions) }
+    }
+    return plan
+  }
+
   // MARK: - Changes
 
   /// Offers a version.

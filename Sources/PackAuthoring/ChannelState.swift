@@ -45,6 +45,9 @@ struct ChannelState {
     countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil
   }
 
+  /// Whether it is to be as a root says.
+  func says(_ root: SiteRoot) -> Bool { isClosed == root.isClosed && plan.saysTheSame(as: ChannelPlan(root)) }
+
   /// There is no root yet, and nothing to offer.
   var isNew: Bool { root == nil && plan.packs.isEmpty }
 

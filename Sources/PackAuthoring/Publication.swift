@@ -154,11 +154,12 @@ struct Publication {
     return (copied, restored)
   }
 
-  /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name.
+  /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name. What it offers
+  /// already stays as it is: a publication of other packs ends no release in phases.
   private func offer(_ versions: [PackVersion], in change: inout SiteChange) throws {
     guard let channel else { return }
     let snapshot = try site.store.makeSnapshot()
-    for version in versions {
+    for version in versions where change[channel]?.plan.offers(version.number, of: version.pack) != true {
       let attributes = try snapshot.attributes(of: version)
       try change.edit(channel) { plan in
         try plan.offer(.init(number: version.number, appVersions: attributes.appVersions), of: version.pack) {

@@ -53,8 +53,9 @@ extension Site.ChannelResult {
     }
     self.init(
       channel: channel, sequence: root?.sequence ?? 0,
-      isUnchanged: isDryRun ? before.map { state?.plan == ChannelPlan($0) } ?? false : root == before,
-      isNew: before?.isClosed ?? true, expiresAt: root?.expiresAt.map(Date.init(nanosecondsSince1970:)), offers: offers,
+      isUnchanged: isDryRun ? before.map { state?.says($0) ?? false } ?? false : root == before,
+      isNew: before.map { $0.isClosed && state?.isClosed == false } ?? true,
+      expiresAt: root?.expiresAt.map(Date.init(nanosecondsSince1970:)), offers: offers,
       newByteCount: isDryRun ? 0 : Int(clamping: change.newByteCount))
   }
 }

@@ -126,8 +126,8 @@ struct SiteChange {
       files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
   }
 
-  /// Adds the channel that is meant, and sees to it that there is one. A site that lost its roots offers on `live` what is
-  /// current in its store.
+  /// Adds the channel that is meant, and sees to it that there is one. A site that lost its only root offers on `live` what is
+  /// current in its store; where there are other channels, that may be theirs, and `live` offers nothing until it is promoted.
   private mutating func addChannels() throws {
     let snapshot = try store.makeSnapshot()
     // A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
@@ -138,8 +138,10 @@ struct SiteChange {
     where channels[channel] == nil {
       channels[channel] = try ChannelState(channel, nil, byteCount: 0, files: [:], key: key)
     }
-    for pack in isLost ? snapshot.packs : [] {
-      edit(.live) { $0.offer(.init(number: pack.version.number), of: pack.id) { _ in [] } }
+    guard isLost, channels.keys.allSatisfy({ $0 == .live }) else { return }
+    for pack in snapshot.packs {
+      let appVersions = try snapshot.attributes(of: pack.version).appVersions
+      edit(.live) { $0.offer(.init(number: pack.version.number, appVersions: appVersions), of: pack.id) { _ in [] } }
     }
   }
 
@@ -221,10 +223,13 @@ struct SiteChange {
     return missing
   }
 
+  /// What a new channel has of the site: that of `live`, or of any other.
+  private var model: SiteRoot? { channels[.live]?.root ?? channelStates.compactMap(\.root).first }
+
   /// How long each root of the channel counts from now on, in nanoseconds; nil: for ever.
   private func expiresAfter(_ state: ChannelState) -> Int64? {
     switch options.expiry {
-    case .asBefore: state.root?.expiresAfter
+    case .asBefore: (state.root ?? model)?.expiresAfter
     case .never: nil
     case .after(let duration): max(1, duration.nanoseconds)
     }
@@ -283,7 +288,7 @@ struct SiteChange {
       sequence: state.nextSequence(at: madeAt), madeAt: madeAt,
       expiresAfter: renews || root == nil ? expiresAfter(state) : root?.expiresAfter, site: siteID, product: product,
       channel: channel, isClosed: state.isClosed,
-      primaryLanguage: (renews || root == nil ? options.primaryLanguage : nil) ?? root?.primaryLanguage,
+      primaryLanguage: (renews || root == nil ? options.primaryLanguage : nil) ?? (root ?? model)?.primaryLanguage,
       sheets: contents.sheets, packs: contents.packs)
     let isDue = renews && next.expiresAfter != nil && root?.madeAt != madeAt
     let isAhead = (root?.madeAt ?? 0) > madeAt
@@ -437,7 +442,8 @@ extension SiteFolder {
     return signed
   }
 
-  /// Whether a key may sign the root of a channel. Where a key for that channel was delegated later, clients refuse it.
+  /// Whether a key may sign the root of a channel. Where another key was delegated later, clients refuse this one; and a
+  /// channel that has a key of its own is left to that by a key for all channels, which would lock it out.
   ///
   /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
@@ -445,7 +451,9 @@ extension SiteFolder {
     guard !isMeant, let before = try readRoot(of: channel, acceptsDamage: true)?.authority,
       before.firstKey == key.firstKey
     else { return true }
-    return try key.authority(for: before.delegation.product).delegation.serial >= before.delegation.serial
+    let own = try key.authority(for: before.delegation.product).delegation
+    let hasKeyOfItsOwn = own.channels.isEmpty && !before.delegation.channels.isEmpty
+    return own.serial >= before.delegation.serial && !hasKeyOfItsOwn
   }
 
   /// Clients of the site must take what the key signs.

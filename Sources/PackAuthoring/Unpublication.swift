@@ -52,7 +52,7 @@ struct Unpublication {
     for pack in packs where !present.contains(pack) {
       throw PackStoreError.noPack(pack, among: present, of: "the site")
     }
-    guard isOfAll else { return try options.channel.map(folder.require) ?? () }
+    guard isOfAll else { return try checkChannel(packs, change) }
     for state in change.channelStates where !state.isOwn {
       guard let pack = packs.first(where: { !state.plan.offers(of: $0).isEmpty }) else { continue }
       var error = PackStoreError(
@@ -60,6 +60,20 @@ struct Unpublication {
         file: site.path.string)
       error.specificRemedy = "use a key that may, or take the pack off the other channels one by one"
       throw error
+    }
+  }
+
+  /// A pack that no channel offers may be there since a publisher died, or because it was never promoted.
+  private func checkChannel(_ packs: [PackID], _ change: SiteChange) throws {
+    guard let channel = options.channel else { return }
+    try folder.require(channel)
+    for pack in packs {
+      let channels = change.channelStates.filter { !$0.plan.offers(of: pack).isEmpty }.map(\.channel)
+      guard !channels.isEmpty, !channels.contains(channel) else { continue }
+      throw PackStoreError(
+        .notFound,
+        "the channel '\(channel)' does not offer '\(pack)'; channels that do: \(listed(channels.map(\.name)))",
+        file: pack.name)
     }
   }
 

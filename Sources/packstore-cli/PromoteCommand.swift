@@ -11,7 +11,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject {
 
       Without '--share' the version is for all devices, and takes the place of those that the channel offers to the same \
       apps: an older version that is promoted takes a newer one back. With '--share' other devices keep what they are \
-      offered until now. A share that rises only adds devices; 0% halts a release: those that have the version keep it.
+      offered until now. A share that rises only adds devices; 0% halts a release: those that have the version keep it. \
+      What a version for all devices took the place of is not offered again by itself: promote it first.
 
         packstore promote public/packs Tutorial@4 --to beta
         packstore promote public/packs Tutorial@4 --share 5%

@@ -8,8 +8,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     discussion: """
       Makes the site when there is none. Copies the current versions of all packs, or of those that are named, encodes \
       what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
-      that is current in the store becomes current on the site: clients go back to it. When there is nothing new, nothing \
-      is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted.
+      that is current in the store becomes current on the site: clients go back to it. A version that the \
+      channel offers already keeps its share of devices and its app versions: 'promote' changes these. When there is nothing \
+      new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted.
 
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19

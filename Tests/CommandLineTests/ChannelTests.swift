@@ -116,6 +116,36 @@ import Testing
     #expect(!playground.exists("d0/device"), "what the app says is not drawn")
   }
 
+  /// A publication of other packs ends no release in phases; and a new channel has the site's expiry.
+  @Test func whatIsOfferedStays() throws {
+    try publish(1, "--expires", "9")
+    try publish(2, "--no-offer")
+    try change("promote", 2, "--share", "5%")
+    try publish(2)
+    #expect(try offers() == ["2 5%", "1 100%"])
+    for (share, isSame) in [("5%", true), ("6%", false)] {
+      let dry = try run(["promote", "site", "P@2", "--share", share, "--key", "site.key", "--dry-run", "--json"]).json
+      #expect(dry["unchanged"] as? Bool == isSame)
+    }
+    #expect(try offers() == ["2 5%", "1 100%"])
+    let made = try run(["promote", "site", "P@2", "--to", "beta", "--key", "site.key", "--json"]).json
+    #expect(made["expires"] is String && made["is_new"] as? Bool == true)
+    try run(["unpublish", "site", "P", "--key", "site.key"])
+    let gone = try playground.packstore("unpublish", "site", "P", "--key", "site.key")
+    #expect(gone.status == 1 && gone.errors.contains("channels that do: beta"), "\(gone.errors)")
+  }
+
+  /// What was published to testers is not released by a repair.
+  @Test func aLostRootReleasesNothing() throws {
+    try publish(1)
+    try publish(3, "--channel", "internal")
+    try playground.write("lost", to: "site/root")
+    try run(["repair", "site", "--key", "site.key", "--product", "default", "--no-expires"])
+    #expect(try offers() == [] && offers("internal") == ["3 100%"])
+    try change("promote", 1)
+    #expect(try offers() == ["1 100%"] && pull("a") == 1)
+  }
+
   /// An older version that is promoted takes the newer one back from those that have it.
   @Test func aWithdrawal() throws {
     try publish(1)

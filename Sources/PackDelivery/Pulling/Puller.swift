@@ -100,7 +100,8 @@ final class Puller {
   private func noteChannel() throws {
     let file = TrustFile(inStore: store.path)
     guard try file.read().channel(at: source.location) != channel else { return }
-    try file.update(waits: options.waitsForWriters) { $0.follow(channel, at: source.location) }
+    // What was committed is of this channel: that must not be lost.
+    try file.update { $0.follow(channel, at: source.location) }
   }
 
   // MARK: - Root and trust
@@ -112,10 +113,10 @@ final class Puller {
       pinnedKey = root.rootKey
       show(.connect)  // whatever comes of the pull
     }
-    try source.requireOpen(root.root)
     result.key = root.rootKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
+    if !result.isStale { try source.requireOpen(root.root) }
     result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
     result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
     result.expiresAt = root.root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }

@@ -229,8 +229,9 @@ package struct TrustBook: Hashable, Sendable {
       try checkChannel(root, at: place)
       try checkTime(root, at: place, policy, now: now)
       guard let key = place.key else { return .known }
+      let isTrusted = policy.key != nil || knows(key.location)
       places[key] = Place(root, signer, madeAt: root.madeAt)
-      return policy.key == nil ? .pinned : .known
+      return isTrusted ? .known : .pinned
     }
     // What lags behind a rotation does not know the present key, and is no alarm.
     let isReplaced = known.origin == .signed(signer.firstKey, root.product) && signer.serial < known.serial

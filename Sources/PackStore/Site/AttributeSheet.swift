@@ -7,6 +7,9 @@ package struct AttributeSheet: Sendable {
   /// How many bytes a sheet may have.
   package static let byteCounts = 16...64 << 20
 
+  /// The most attributes on it: as many offers as a root has room for.
+  package static let countLimit = SiteRoot.byteCountLimit / 128
+
   private static let magic: StaticString = "PKSATTR0"
 
   package init(_ attributes: some Sequence<Attributes>) {
@@ -35,7 +38,7 @@ package struct AttributeSheet: Sendable {
       writer.append(UInt32(text.count))
       writer.append(text)
     }
-    guard Self.byteCounts ~= writer.bytes.count else {
+    guard Self.byteCounts ~= writer.bytes.count, texts.count <= Self.countLimit else {
       throw PackStoreError(.invalidArgument, "a site has no room for the attributes of so many versions")
     }
     return writer.bytes
@@ -49,7 +52,7 @@ package struct AttributeSheet: Sendable {
     var reader = ByteReader(bytes[...], file: file)
     guard bytes.count <= Self.byteCounts.upperBound else { throw reader.corrupt("the sheet of attributes is too long") }
     try reader.header(Self.magic)
-    let count = try reader.count(limit: .max, byteCount: 6, "too many attributes")
+    let count = try reader.count(limit: Self.countLimit, byteCount: 6, "too many attributes")
     var texts: [Digest256: ArraySlice<UInt8>] = [:]
     var last: Digest256?
     for _ in 0..<count {
