@@ -343,7 +343,7 @@ private let seeds: [String: [[UInt8]]] = {
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: release), try! root.encode(signedBy: nil)],
-    "sheet": [try! AttributeSheet(attributes.map { try! Attributes(json: $0.utf8) }).encode()],
+    "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
     "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],
