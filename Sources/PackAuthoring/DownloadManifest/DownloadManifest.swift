@@ -86,6 +86,7 @@ public struct DownloadManifest: Sendable {
   /// Devices update when the number rises. An archive that does not know its own gets 1, or one more than there was.
   ///
   /// - Parameters:
+  ///   - pack: what is to be downloaded.
   ///   - platforms: those that the manifest is for; empty: all.
   ///   - baseURL: the folder of the archives on the server; nil: where the pack was.
   /// - Throws: `invalidArgument` for a new pack without a URL, and when the number does not rise though the size changed.

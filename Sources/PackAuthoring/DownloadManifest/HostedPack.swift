@@ -15,7 +15,9 @@ public struct HostedPack: Sendable {
 
   /// Reads an archive that `package` or `export` made, or an asset pack of Apple's.
   ///
-  /// - Parameter temporaryFolder: where there is room for what an asset pack of Apple's holds.
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - temporaryFolder: where there is room for what an asset pack of Apple's holds.
   /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` for what is no such archive.
   public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
     byteCount = try InputFile(path).byteCount
