@@ -283,15 +283,10 @@ struct SiteChange {
   ) throws {
     guard let state = channels[channel] else { return }
     let renews = renews && channel == target
-    let root = state.root, madeAt = madeAt(state)
-    let next = SiteRoot(
-      sequence: state.nextSequence(at: madeAt), madeAt: madeAt,
-      expiresAfter: renews || root == nil ? expiresAfter(state) : root?.expiresAfter, site: siteID, product: product,
-      channel: channel, isClosed: state.isClosed,
-      primaryLanguage: (renews || root == nil ? options.primaryLanguage : nil) ?? (root ?? model)?.primaryLanguage,
-      sheets: contents.sheets, packs: contents.packs)
-    let isDue = renews && next.expiresAfter != nil && root?.madeAt != madeAt
-    let isAhead = (root?.madeAt ?? 0) > madeAt
+    let root = state.root
+    let next = makeRoot(of: state, contents, renews: renews || root == nil)
+    let isDue = renews && next.expiresAfter != nil && root?.madeAt != next.madeAt
+    let isAhead = (root?.madeAt ?? 0) > next.madeAt
     // A new word of the root key is news to clients, though nothing else is.
     let isReplaced = renews && state.hasNewAuthority
     let saysTheSame = root.map(next.saysTheSame(as:)) ?? false
@@ -300,6 +295,19 @@ struct SiteChange {
     try retire(for: files)
     guard !saysTheSame || isDue || isAhead || isReplaced else { return }
     try write(next, files: contents.files)
+  }
+
+  /// - Parameter renews: with the expiry and the language of the options.
+  private func makeRoot(
+    of state: ChannelState, _ contents: SiteDescription.Contents, renews: Bool
+  ) -> SiteRoot {
+    let madeAt = madeAt(state)
+    return SiteRoot(
+      sequence: state.nextSequence(at: madeAt), madeAt: madeAt,
+      expiresAfter: renews ? expiresAfter(state) : state.root?.expiresAfter, site: siteID, product: product,
+      channel: state.channel, isClosed: state.isClosed,
+      primaryLanguage: (renews ? options.primaryLanguage : nil) ?? (state.root ?? model)?.primaryLanguage,
+      sheets: contents.sheets, packs: contents.packs)
   }
 
   private var product: Store.Product {
@@ -371,12 +379,7 @@ struct SiteChange {
   /// A root without packs: from then on the site knows what it is of.
   private mutating func writeFirstRoot() throws {
     for state in channelStates where state.isOwn && (target == nil || state.channel == target) {
-      let madeAt = madeAt(state)
-      try write(
-        SiteRoot(
-          sequence: state.nextSequence(at: madeAt), madeAt: madeAt, expiresAfter: expiresAfter(state), site: siteID,
-          product: product, channel: state.channel, primaryLanguage: options.primaryLanguage, packs: []),
-        files: [:])
+      try write(makeRoot(of: state, .init(), renews: true), files: [:])
     }
   }
 
@@ -411,101 +414,5 @@ extension SiteRoot {
     var other = other
     (other.sequence, other.madeAt, other.site) = (sequence, madeAt, site)
     return self == other
-  }
-}
-
-extension SiteFolder {
-  /// The root of a channel, which this key must follow. Nil when there is none.
-  ///
-  /// - Parameters:
-  ///   - key: nil: any key may have signed it.
-  ///   - product: what the site must be of, if that is known.
-  ///   - acceptsDamage: one that is damaged counts as none, if the key that it names is this one.
-  func readRoot(
-    of channel: SiteChannel, signedBy key: SiteKey?, of product: Store.Product?, acceptsDamage: Bool
-  ) throws -> SignedSiteRoot? {
-    guard let signed = try readRoot(of: channel, acceptsDamage: acceptsDamage) else {
-      guard !acceptsDamage || !(key.map { namesAnotherKey(of: channel, than: $0) } ?? false) else {
-        var error = PackStoreError(.untrusted, "the site's root is damaged, and names another key", file: path.string)
-        error.specificRemedy = "use the key that signed the site; if that is this one, remove the root first"
-        throw error
-      }
-      return nil
-    }
-    if let key { try require(key, toFollow: signed) }
-    guard product == nil || product == signed.root.product else {
-      var error = PackStoreError(
-        .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
-      error.specificRemedy = "publish other products to sites of their own: clients would refuse this one"
-      throw error
-    }
-    return signed
-  }
-
-  /// Whether a key may sign the root of a channel. Where another key was delegated later, clients refuse this one; and a
-  /// channel that has a key of its own is left to that by a key for all channels, which would lock it out.
-  ///
-  /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
-  func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
-    guard key.maySign(channel) else { return false }
-    guard !isMeant, let before = try readRoot(of: channel, acceptsDamage: true)?.authority,
-      before.firstKey == key.firstKey
-    else { return true }
-    let own = try key.authority(for: before.delegation.product).delegation
-    let hasKeyOfItsOwn = own.channels.isEmpty && !before.delegation.channels.isEmpty
-    return own.serial >= before.delegation.serial && !hasKeyOfItsOwn
-  }
-
-  /// Clients of the site must take what the key signs.
-  private func require(_ key: SiteKey, toFollow signed: SignedSiteRoot) throws {
-    guard let before = signed.authority else { throw otherKey("the site is not signed") }
-    let next = try key.authority(for: signed.root.product)
-    guard next.firstKey == before.firstKey, next.rootKeys.contains(before.rootKey) else {
-      throw otherKey("the site is signed by another key, \(before.rootKey)")
-    }
-    guard next.delegation.serial >= before.delegation.serial else {
-      throw otherKey("the key was replaced: a later one has signed the site")
-    }
-  }
-
-  private func otherKey(_ reason: String) -> PackStoreError {
-    var error = PackStoreError(.untrusted, reason, file: path.string)
-    error.specificRemedy = "use the key that signed it: its clients would refuse any other"
-    return error
-  }
-
-  /// The root of a channel, signed by any key. Nil when there is none.
-  ///
-  /// - Parameter acceptsDamage: one that is damaged counts as none.
-  func readRoot(of channel: SiteChannel = .live, acceptsDamage: Bool) throws -> SignedSiteRoot? {
-    do {
-      return try readRoot(of: channel)
-    } catch var error as PackStoreError where [.corrupt, .untrusted, .wrongKind].contains(error.code) {
-      if acceptsDamage { return nil }
-      error.specificRemedy = "repair the site by Site.repair"
-      error.topic = .damagedRoot
-      throw error
-    }
-  }
-
-  /// Whether a damaged root names another key than this: in so many bytes that no damage explains it.
-  private func namesAnotherKey(of channel: SiteChannel, than key: SiteKey) -> Bool {
-    guard let bytes = try? read(.root(channel), limit: SiteRoot.byteCountLimit),
-      let named = SignedSiteRoot.namedKey(in: bytes)
-    else { return false }
-    return zip(named, key.firstKey.bytes).count { $0 != $1 } > 4
-  }
-
-  /// What only the lost root of a site said has to be said again: a guess would turn clients away, or drop a promise.
-  ///
-  /// - Throws: `invalidArgument`.
-  func requireNewRoot(_ options: Site.PublishOptions) throws {
-    guard options.product == nil || options.expiry == .asBefore else { return }
-    var error = PackStoreError(
-      .invalidArgument, "the site has lost its root, and with it what product it is of and when it expires",
-      file: path.string)
-    error.specificRemedy = "set the options product and expiry to what they were"
-    error.topic = .lostRoot
-    throw error
   }
 }

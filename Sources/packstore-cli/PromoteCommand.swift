@@ -41,12 +41,11 @@ struct Promote: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
   func run() async throws {
-    let (site, key) = try edit.open(target.site, quiet: report.quiet)
-    let number = try target.number(in: site)
-    let result = try await site.promote(
-      target.version.pack, version: number, to: to, appVersions: appVersions ?? .asBefore, share: share, signedBy: key,
-      options: edit.options, isDryRun: edit.dryRun)
-    try ChannelReport(result, isDryRun: edit.dryRun).show(report, of: target.version.pack)
+    try await edit.run(on: target, report) { site, number, key in
+      try await site.promote(
+        target.version.pack, version: number, to: to, appVersions: appVersions ?? .asBefore, share: share,
+        signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+    }
   }
 }
 
@@ -73,11 +72,10 @@ struct Demote: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
   func run() async throws {
-    let (site, key) = try edit.open(target.site, quiet: report.quiet)
-    let number = try target.number(in: site)
-    let result = try await site.demote(
-      target.version.pack, version: number, from: from, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
-    try ChannelReport(result, isDryRun: edit.dryRun).show(report, of: target.version.pack)
+    try await edit.run(on: target, report) { site, number, key in
+      try await site.demote(
+        target.version.pack, version: number, from: from, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+    }
   }
 }
 
@@ -93,8 +91,6 @@ struct ChannelTarget: ParsableArguments {
   func validate() throws {
     guard version.which != nil else { throw ValidationError("name a version: \(version.pack)@3") }
   }
-
-  func number(in site: Site) throws -> UInt64 { try version.find(in: site.store.makeSnapshot()).number }
 }
 
 /// How the edit of a channel is made.
@@ -112,6 +108,17 @@ struct ChannelEditOptions: ParsableArguments {
   func open(_ path: String, quiet: Bool) throws -> (Site, SiteKey) {
     let site = try Site(existingAt: FilePath(path))
     return (site, try key.open(quiet: quiet, missing: .refuse(signed: "the site")))
+  }
+
+  /// Makes an edit of what a channel offers of a version, and reports it.
+  func run(
+    on target: ChannelTarget, _ report: ReportOptions,
+    _ edit: (_ site: Site, _ number: UInt64, _ key: SiteKey) async throws -> Site.ChannelResult
+  ) async throws {
+    let (site, key) = try open(target.site, quiet: report.quiet)
+    let number = try target.version.find(in: site.store.makeSnapshot()).number
+    let result = try await edit(site, number, key)
+    try ChannelReport(result, isDryRun: dryRun).show(report, of: target.version.pack)
   }
 
   var options: Site.PublishOptions {

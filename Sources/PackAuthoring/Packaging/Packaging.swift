@@ -59,7 +59,7 @@ struct Packaging {
     try key.requireValid(at: nanosecondsSince1970())
     let pack = manifest.assetPackID
     previous = try options.previous.map { try PreviousVersion(at: $0, of: pack, signedBy: key) }
-    number = try options.version ?? Self.next(after: previous?.version.number)
+    number = options.version ?? (previous?.version.number ?? 0).addingClamped(1)
     product = options.product ?? previous?.product ?? .standard
     try Self.check(number, product, after: previous)
     present = try PresentFile(at: file, signedBy: key)
@@ -81,8 +81,6 @@ struct Packaging {
       throw PackStoreError(.invalidArgument, "the level is \(options.level ?? 0), but goes from 1 to 22")
     }
   }
-
-  private static func next(after number: UInt64?) throws -> UInt64 { (number ?? 0).addingClamped(1) }
 
   private static func check(_ number: UInt64, _ product: Store.Product, after previous: PreviousVersion?) throws {
     guard 1...PackVersion.lastNumber ~= number else {
