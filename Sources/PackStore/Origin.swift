@@ -107,12 +107,10 @@ package struct Provenance: Hashable, Sendable {
   package var adopts = false
   /// Takes a version that is lower than the one that was accepted last.
   package var allowsDowngrade = false
-  /// Forgets what was accepted before: another channel of the origin is followed from now on.
-  package var restarts = false
 
   package init(
     _ origin: Store.Origin, _ statement: Statement, serial: UInt64, sequence: UInt64, adopts: Bool = false,
-    allowsDowngrade: Bool = false, restarts: Bool = false
+    allowsDowngrade: Bool = false
   ) {
     self.origin = origin
     self.statement = statement
@@ -120,7 +118,6 @@ package struct Provenance: Hashable, Sendable {
     self.sequence = sequence
     self.adopts = adopts
     self.allowsDowngrade = allowsDowngrade
-    self.restarts = restarts
   }
 
   var core: pks_provenance {
@@ -136,7 +133,6 @@ package struct Provenance: Hashable, Sendable {
     provenance.sequence = sequence
     provenance.adopt = adopts
     provenance.downgrade = allowsDowngrade
-    provenance.restart = restarts
     return provenance
   }
 }

@@ -25,6 +25,15 @@ extension Transaction {
     }
   }
 
+  /// Stages that what was accepted from an origin counts no more: the next word on each of its packs is taken, whatever its
+  /// numbers are.
+  ///
+  /// - Throws: `notFound` for an origin that the store does not know.
+  package mutating func restart(_ origin: Store.Origin) throws {
+    var core = origin.core
+    try check { pks_txn_restart_origin(pointer, &core, $0) }
+  }
+
   /// Stages that an origin is forgotten, with the versions that were accepted last from it.
   ///
   /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one,

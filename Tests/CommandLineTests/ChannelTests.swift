@@ -178,6 +178,26 @@ import Testing
     #expect(try pull("a") == 2)
   }
 
+  /// A pack that is held, and one that the other channel does not offer yet, go on with that channel's numbers.
+  @Test func packsThatStayFollowToo() throws {
+    try run(["add", "author", "folder", "--pack", "Q", "--keep", "9"])
+    try run(["publish", "author", "site", "P@1", "--channel", "beta", "--key", "site.key", "-q"])
+    try publish(1)
+    try publish(2)
+    try run(["publish", "author", "site", "Q", "--key", "site.key", "-q"])
+    #expect(try pull("a") == 2)
+    try publish(3)
+    #expect(try pull("a") == 3)
+    try run(["rollback", "a", "P"])
+    #expect(try pull("a", "--channel", "beta") == 2, "held, and beta is older than live")
+    try run(["unpin", "a", "P"])
+    #expect(try pull("a") == 1)
+    try run(["promote", "site", "Q@1", "--to", "beta", "--key", "site.key", "-q"])
+    let json = try run(["pull", "a", "site", "--json"]).json
+    #expect(
+      (json["packs"] as? [NSDictionary] ?? []).compactMap { $0["outcome"] as? String } == ["unchanged", "unchanged"])
+  }
+
   @Test func channelsThatAreNotThere() throws {
     try publish(1)
     let missing = try playground.packstore("pull", "a", "site", "--channel", "beta")

@@ -45,7 +45,7 @@ static pks_status check_floor(
   const pks_provenance *by, const pks__floor *floor, const char *pack, uint64_t version, pks__verdict *out,
   pks_error *error
 ) {
-  if (by->serial > floor->serial || by->restart) {
+  if (by->serial > floor->serial) {
     set_floor(by, pack, version, out);
     return PKS_OK;
   }

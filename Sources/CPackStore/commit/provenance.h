@@ -16,7 +16,6 @@
 ///       v < f otherwise                refused.
 ///     What is refused is STALE for a root with S < F, or q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the
 ///     floor stays.
-///     `restart` makes the floor (S, v, q) whatever it was.
 ///   - Adoption begins the floor again, and the pack: kept versions and taken numbers were another origin's.
 /// The local origin has no floors: its numbers are chosen here.
 ///

@@ -145,6 +145,13 @@ static pks_status apply_order(const pks__staged_op *change, pks__generation *to,
   return status;
 }
 
+static pks_status apply_restart(const pks__staged_op *change, pks__generation *to, pks_error *error) {
+  uint32_t number;
+  pks_status status = find_origin(change, to, &number, error);
+  if (!status) { pks__origins_remove_floors(&to->origins, number); }
+  return status;
+}
+
 static pks_status apply_forget(const pks__staged_op *change, pks__generation *to, pks_error *error) {
   uint32_t number;
   pks_status status = find_origin(change, to, &number, error);
@@ -173,6 +180,7 @@ pks_status pks__staged_op_apply(const pks__staged_op *change, pks__generation *t
     case PKS__CHANGE_TRIM: return apply_trim(change, to, error);
     case PKS__CHANGE_ADOPT: status = apply_adopt(change, to, error); break;
     case PKS__CHANGE_ORDER: return apply_order(change, to, error);
+    case PKS__CHANGE_RESTART_ORIGIN: return apply_restart(change, to, error);
     case PKS__CHANGE_FORGET_ORIGIN: return apply_forget(change, to, error);
     case PKS__CHANGE_PRIORITY: return apply_priority(change, to, error);
     case PKS__CHANGE_HOLD:

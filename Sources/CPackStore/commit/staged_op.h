@@ -13,12 +13,13 @@ typedef enum pks__staged_op_kind {
   PKS__CHANGE_LAYOUT,    ///< the pack's current version lies elsewhere; its content and its number stay
   PKS__CHANGE_REMOVE,
   PKS__CHANGE_PRIORITY,
-  PKS__CHANGE_HOLD,   ///< at the current version
-  PKS__CHANGE_PIN,    ///< a version is kept
-  PKS__CHANGE_UNPIN,  ///< none is, and the pack is not held
-  PKS__CHANGE_TRIM,   ///< only the versions that were current last are kept, and pinned ones
-  PKS__CHANGE_ADOPT,  ///< the pack's current version stays, as another origin's
-  PKS__CHANGE_ORDER,  ///< an origin gets a place in the order
+  PKS__CHANGE_HOLD,            ///< at the current version
+  PKS__CHANGE_PIN,             ///< a version is kept
+  PKS__CHANGE_UNPIN,           ///< none is, and the pack is not held
+  PKS__CHANGE_TRIM,            ///< only the versions that were current last are kept, and pinned ones
+  PKS__CHANGE_ADOPT,           ///< the pack's current version stays, as another origin's
+  PKS__CHANGE_ORDER,           ///< an origin gets a place in the order
+  PKS__CHANGE_RESTART_ORIGIN,  ///< it has no floors any more
   PKS__CHANGE_FORGET_ORIGIN,
 } pks__staged_op_kind;
 
@@ -32,7 +33,8 @@ typedef struct pks__staged_op {
   bool has_shadows;      ///< likewise
   bool keep_history;     ///< PKS__CHANGE_REMOVE
   uint32_t count;        ///< PKS__CHANGE_TRIM: of versions, >= 1
-  /// by whose word: PKS__CHANGE_ADD, _RETURN and _ADOPT. Of _ORDER and _FORGET_ORIGIN its origin is the one meant
+  /// by whose word: PKS__CHANGE_ADD, _RETURN and _ADOPT. Of _ORDER, _RESTART_ORIGIN and _FORGET_ORIGIN its
+  /// origin is the one meant
   pks_provenance provenance;
   uint32_t place;  ///< PKS__CHANGE_ORDER: from 0 on
 } pks__staged_op;
@@ -46,7 +48,7 @@ static inline bool pks__staged_op_has_layout(const pks__staged_op *change) {
 static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
   return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
     || change->kind == PKS__CHANGE_TRIM || change->kind == PKS__CHANGE_ORDER
-    || change->kind == PKS__CHANGE_FORGET_ORIGIN;
+    || change->kind == PKS__CHANGE_RESTART_ORIGIN || change->kind == PKS__CHANGE_FORGET_ORIGIN;
 }
 
 /// Applies a staged change to a generation. NOT_FOUND when pack, version or origin are not there to be changed;

@@ -189,10 +189,18 @@ pks_status pks_txn_order_origins(pks_txn *txn, const pks_origin *origins, uint32
   return status;
 }
 
-pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error) {
+static pks_status stage_origin(pks_txn *txn, pks__staged_op_kind kind, const pks_origin *origin, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
-  pks__staged_op change = {.kind = PKS__CHANGE_FORGET_ORIGIN, .provenance = {.origin = *origin}};
+  pks__staged_op change = {.kind = kind, .provenance = {.origin = *origin}};
   return status ? status : pks__txn_stage(txn, &change, error);
+}
+
+pks_status pks_txn_restart_origin(pks_txn *txn, const pks_origin *origin, pks_error *error) {
+  return stage_origin(txn, PKS__CHANGE_RESTART_ORIGIN, origin, error);
+}
+
+pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *error) {
+  return stage_origin(txn, PKS__CHANGE_FORGET_ORIGIN, origin, error);
 }
 
 pks_status pks__txn_check_provenance(
@@ -207,7 +215,7 @@ pks_status pks__txn_check_provenance(
 pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_provenance *by, pks_error *error) {
   bool adopts;
   pks_status status = pks__txn_check_provenance(txn, by, pack, 0, &adopts, error);
-  if (status || !(adopts || by->restart)) { return status; }
+  if (status || !adopts) { return status; }
   pks__staged_op change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
   return stage_named(txn, &change, pack, error);
 }

@@ -102,7 +102,6 @@ typedef struct pks_provenance {
   uint64_t sequence;  ///< of the statement: its publisher only raises it under one serial
   bool adopt;         ///< takes the pack over if it is of another origin; its history and its numbers begin again then
   bool downgrade;     ///< takes a lower version too; what was accepted stays on record, so that an update goes up again
-  bool restart;       ///< what was accepted from the origin before is forgotten: the user follows another channel of it
 } pks_provenance;
 
 // MARK: - Snapshots and packs

@@ -253,6 +253,10 @@ PKS_MUST_CHECK pks_status pks_txn_order_origins(
   pks_txn *txn, const pks_origin *PKS_NULLABLE origins, uint32_t count, pks_error *PKS_NULLABLE error
 );
 
+/// Stages that what was accepted from an origin counts no more, of any pack: the next statement of each is taken whatever
+/// its numbers are. The packs stay. For a user who follows another channel of the origin. NOT_FOUND when it is not listed.
+PKS_MUST_CHECK pks_status pks_txn_restart_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);
+
 /// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
 /// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
 PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);

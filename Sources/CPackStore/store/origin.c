@@ -149,18 +149,23 @@ pks_status pks__origins_move(pks__origin_table *table, uint32_t from, uint32_t t
 }
 
 void pks__origins_remove(pks__origin_table *table, uint32_t number) {
-  uint32_t rank = pks__origins_rank(table, number), kept = 0;
+  uint32_t rank = pks__origins_rank(table, number);
   PKS_ASSERT(number != PKS__ORIGIN_LOCAL);
   if (rank == UINT32_MAX) { return; }
   memmove(&table->origins[rank], &table->origins[rank + 1], (size_t)(table->count - rank - 1) * sizeof *table->origins);
   table->count--;
+  pks__origins_remove_floors(table, number);
+}
+
+// MARK: - Floors
+
+void pks__origins_remove_floors(pks__origin_table *table, uint32_t number) {
+  uint32_t kept = 0;
   for (uint32_t i = 0; i < table->floor_count; i++) {
     if (table->floors[i].origin != number) { table->floors[kept++] = table->floors[i]; }
   }
   table->floor_count = kept;
 }
-
-// MARK: - Floors
 
 static int compare_floor(const pks__floor *floor, uint32_t origin, const char *pack) {
   if (floor->origin != origin) { return floor->origin < origin ? -1 : 1; }

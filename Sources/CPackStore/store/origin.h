@@ -77,6 +77,8 @@ void pks__origins_remove(pks__origin_table *table, uint32_t number);
 const pks__floor *pks__origins_floor(const pks__origin_table *table, uint32_t origin, const char *pack);
 /// Notes a floor in the place of the one that there is. INVALID_ARGUMENT when there are too many.
 pks_status pks__origins_set_floor(pks__origin_table *table, const pks__floor *floor, pks_error *error);
+/// Drops all floors of an origin.
+void pks__origins_remove_floors(pks__origin_table *table, uint32_t number);
 
 /// Writes the table: le32 the next number, the origins with their count, the floors with theirs.
 void pks__origins_write(pks__byte_writer *pen, const pks__origin_table *table);

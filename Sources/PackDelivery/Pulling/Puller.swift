@@ -155,7 +155,7 @@ final class Puller {
     provenance = Provenance(
       origin, source.isArchive ? .archive : .root, serial: root.authority?.delegation.serial ?? 0,
       sequence: root.root.sequence, adopts: isNamed && options.adopts,
-      allowsDowngrade: isNamed && options.allowsDowngrade, restarts: changesChannel)
+      allowsDowngrade: isNamed && options.allowsDowngrade)
     try await readAttributes(of: chosen, in: root.root)
     if !isPlan { try reader.remember(root, waits: options.waitsForWriters) }
     var conflictCount = 0
@@ -229,10 +229,12 @@ final class Puller {
 
   /// One transaction: all packs or none.
   private func pullOnce(_ chosen: [ChosenPack]) async throws -> Store.PullResult {
-    let transaction = try store.makeTransaction(
+    var transaction = try store.makeTransaction(
       options: .init(
         durability: options.durability, waitsForWriters: options.waitsForWriters,
         keptVersionCount: options.keptVersionCount))
+    // Channels count apart, also of packs that this one does not offer now.
+    if changesChannel, transaction.origins.contains(provenance.origin) { try transaction.restart(provenance.origin) }
     var deliveries: [Delivery] = []
     // Before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
@@ -265,7 +267,7 @@ final class Puller {
       return Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
     }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
-    if version.describes(current), isOwn, !provenance.restarts { return pulled }
+    if version.describes(current), isOwn { return pulled }
     // The core would say so as well, after the manifest has come.
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
@@ -319,8 +321,7 @@ final class Puller {
   ) throws {
     let now = try self.version(of: pack)
     guard now?.number != current?.number || now?.catalog != current?.catalog else { return }
-    let isThere = now?.number == version.number && now?.catalog == version.catalog
-    deliveries.removeLast().close(discarding: isThere)
+    deliveries.removeLast().close(discarding: version.describes(now))
     throw PackStoreError(.conflict, "another process brought a version of '\(pack)' meanwhile", file: pack.name)
   }
 

@@ -229,6 +229,30 @@ import Testing
     #expect(try world.apply(&forget, "") == PKS_INVALID_ARGUMENT, "the local one stays")
   }
 
+  /// Who follows another channel of an origin: what was accepted counts no more, of packs that are here, held or gone.
+  @Test func anOriginBeginsAgain() throws {
+    let world = World()
+    try world.say(Self.by(1, serial: 7, q: 30), 3)
+    try world.say(Self.by(1, serial: 7, q: 30), 3, of: "gone")
+    try world.say(Self.by(2, q: 30), 3, of: "other")
+    try world.remove("gone")
+    var restart = pks__staged_op()
+    restart.kind = PKS__CHANGE_RESTART_ORIGIN
+    restart.provenance = Self.by(3)
+    #expect(try world.apply(&restart, "") == PKS_NOT_FOUND)
+    restart.provenance = Self.by(1)
+    for pack in ["p", "gone"] {
+      #expect(try world.say(Self.by(1, serial: 6, q: 20), 2, of: pack) == PKS_STALE, "\(pack)")
+    }
+    #expect(try world.apply(&restart, "") == PKS_OK && world.version() == 3)
+    for pack in ["p", "gone"] {
+      #expect(try world.say(Self.by(1, serial: 6, q: 20), 2, of: pack) == PKS_OK, "\(pack)")
+      #expect(try world.say(Self.by(1, serial: 6, q: 19), 1, of: pack) == PKS_STALE, "and counts from there")
+    }
+    #expect(try world.say(Self.by(2, q: 20), 2, of: "other") == PKS_STALE, "of that origin alone")
+    #expect(try world.say(Self.by(2, q: 40), 4) == PKS_OTHER_ORIGIN)
+  }
+
   @Test func originsThatMakeNoSense() throws {
     var wrong: [pks_provenance] = [Self.by(1, ""), Self.by(1, "Upper"), Self.by(1, "-x"), Self.by(1, "a/b")]
     wrong += [Self.by(1, "default", PKS_STATEMENT_ROOT)].map { by in
