@@ -66,7 +66,7 @@ compare: release
 
 bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
-	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 2 --counts 20000,1000000 --json $(RAW)/reads.json \
+	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 3 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
 	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
 	$(COMPARE) swaps --rounds 2 --repetitions 4 --json $(RAW)/swap.json \
