@@ -225,14 +225,15 @@ import Testing
         "publish", "author", "web/site", "--key", "release.key", "--deltas", "0", "--keep", "9", "-q")
     }
     var exchangeCount = 0, refusedKinds: [String] = []
-    for kind in ["versions", "frames", "segments"] {
+    // Clients of a platform read sheets of attributes, to know what is for it.
+    for kind in ["versions", "frames", "segments", "attributes"] {
       let names = playground.tree("web/site/\(kind)")
       try #require(names.count >= 2)
       for (one, other) in zip(names, names.dropFirst()) {
         let exchange = "cd web/site/\(kind) && mv \(one) kept && mv \(other) \(one) && mv kept \(other)"
         #expect(try playground.shell(exchange).status == 0)
         exchangeCount += 1
-        let device = "device-\(exchangeCount)", run = try pull(device)
+        let device = "device-\(exchangeCount)", run = try pull(device, from: "site", "--platform", "iOS")
         // Not every file is needed to have the current version.
         if run.status == 0 {
           #expect(try file(device) == "two, which is longer")
@@ -248,7 +249,7 @@ import Testing
         #expect(try pull(device).status == 0 && file(device) == "two, which is longer" && attributes(device) == "en")
       }
     }
-    #expect(Set(refusedKinds).count == 3, "of \(exchangeCount) exchanges: \(refusedKinds)")
+    #expect(Set(refusedKinds).count == 4, "of \(exchangeCount) exchanges: \(refusedKinds)")
     #expect(try pull().status == 0)
     try expectGoesOn(after: "two, which is longer")
   }
@@ -259,13 +260,17 @@ import Testing
 
   /// Files that are as good as endless are not read to their end: neither the root, whose size nothing says, nor what it
   /// names, whose size it says.
-  @Test(arguments: ["root", "versions", "frames", "segments"]) func endlessData(_ kind: String) throws {
+  @Test(arguments: ["root", "versions", "frames", "segments", "attributes"])
+  func endlessData(_ kind: String) throws {
     try publish("two")
+    try playground.write(#"{ "language": "de" }"#, to: "de.json")
+    try playground.succeed("attributes", "author", "P", "--set", "de.json", "-q")
+    try playground.succeed("publish", "author", "web/site", "--key", "release.key", "--deltas", "0", "-q")
     let honest = try playground.shell("cp -R web/site web/good")
     #expect(honest.status == 0)
     let files = "web/site/\(kind)" + (kind == "root" ? "" : "/*")
     #expect(try playground.shell("for file in \(files); do truncate -s 100G $file; done").status == 0)
-    let run = try pull()
+    let run = try pull("device", from: "site", "--platform", "iOS")
     if run.status != 0 { #expect([3, 7].contains(run.status), "\(run.errors)") }
     #expect(try run.status == 0 || file() == "one")
     #expect(server.requests.reduce(0) { $0 + $1.byteCount } < 64 << 20, "it was not read")

@@ -22,8 +22,9 @@ final class Puller {
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
 
-  /// The channel of the site that is followed.
+  /// The channel of the site that is followed from now on, and the one until now.
   private var channel = SiteChannel.live
+  private var followed = SiteChannel.live
   /// It is another one than before.
   private var changesChannel = false
   /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
@@ -83,9 +84,23 @@ final class Puller {
   private func chooseChannel() throws {
     guard !source.isArchive else { return }
     let book = try TrustFile(inStore: store.path).read()
-    let followed = book.channel(at: source.location)
+    followed = book.channel(at: source.location)
     channel = options.channel ?? followed
     changesChannel = channel != followed && book.knows(source.location)
+    try requireAllPacks()
+    result.channel = channel
+  }
+
+  /// A site that is not signed is not in the book of trusted places: that it was pulled from, its origin tells.
+  private func recognizeUnsigned(_ root: SignedSiteRoot) throws {
+    guard root.authority == nil, channel != followed, !changesChannel else { return }
+    let origin = Store.Origin(of: root)
+    changesChannel = try store.read { snapshot in snapshot.origins.contains(origin) }
+    try requireAllPacks()
+  }
+
+  /// Another channel is followed as a whole.
+  private func requireAllPacks() throws {
     guard !changesChannel || packs == nil else {
       var error = DeliveryError(
         .invalidLocation, "the channel '\(followed)' of the site is followed, and not '\(channel)'", at: source.location
@@ -93,7 +108,6 @@ final class Puller {
       error.specificRemedy = "name no packs to follow another channel: it changes for all of them"
       throw error
     }
-    result.channel = channel
   }
 
   /// From now on this channel is followed.
@@ -149,6 +163,7 @@ final class Puller {
   private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
     let chosen = try choose(root)
     if result.isStale { return try leaveAlone(chosen) }
+    try recognizeUnsigned(root)
     let origin = Store.Origin(of: root)
     result.origin = origin
     let isNamed = packs != nil || source.isArchive
@@ -462,7 +477,7 @@ private struct ChosenPack {
 extension SiteRoot.Offer {
   /// Whether it is of this version.
   fileprivate func describes(_ version: PackVersion?) -> Bool {
-    number == version?.number && catalog == version?.catalog
+    number == version?.number && catalog == version?.catalog && attributes == version?.attributesDigest
   }
 }
 

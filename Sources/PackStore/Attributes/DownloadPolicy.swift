@@ -71,7 +71,10 @@ public struct Platform: RawRepresentable, Hashable, Comparable, Sendable {
   public static let tvOS = Self(known: "tvOS")
   public static let visionOS = Self(known: "visionOS")
 
-  /// The one that this program was built for; nil where it is none of these, as on Linux.
+  /// The one that this program was built for; nil where it is none of these, as on Linux, for no manifest can name another.
+  ///
+  /// A client without a platform takes versions for any: a program on Linux that wants what, say, iOS is offered passes `.iOS`
+  /// as the platform of its pulls.
   public static var current: Self? {
     #if os(iOS)
       iOS
