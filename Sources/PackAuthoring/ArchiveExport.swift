@@ -22,16 +22,19 @@ extension Store {
   /// - Parameters:
   ///   - options: the number of versions to keep means nothing here.
   ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
+  ///   - isDryRun: everything is made, and nothing is kept.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`,
   ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   public func export(
     _ pack: Site.PublishedPack, to file: FilePath, signedBy key: SiteKey, options: Site.PublishOptions = .init(),
-    replacing: Bool = false,
+    replacing: Bool = false, isDryRun: Bool = false,
     progress: (@Sendable (Site.PublishProgress) -> Void)? = nil
   ) async throws -> ArchiveResult {
     try await BlockingExecutor.run {
-      try ArchiveExport(of: pack, from: self, file: file, isReplacing: replacing).make(key, options, progress)
+      var export = ArchiveExport(of: pack, from: self, file: file, isReplacing: replacing)
+      export.isDryRun = isDryRun
+      return try export.make(key, options, progress)
     }
   }
 }
@@ -49,6 +52,9 @@ struct ArchiveExport {
   private let isReplacing: Bool
   private let workFolder: FilePath
 
+  /// Nothing is kept.
+  var isDryRun = false
+
   init(of pack: Site.PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
     self.pack = pack
     self.source = source
@@ -64,7 +70,7 @@ struct ArchiveExport {
     try makeFolder(workFolder)
     defer { removeTree(workFolder) }
     let site = try Site(at: workFolder.appending("site"))
-    var publication = Publication(site: site, source: source, key: key, options: options, progress: progress)
+    var publication = Publication(site: site, source: .store(source), key: key, options: options, progress: progress)
     publication.siteID = source.archiveID(of: pack.pack)
     publication.channel = key.archiveChannel
     let result = try publication.run([pack])
@@ -72,9 +78,12 @@ struct ArchiveExport {
     guard let root = try site.folder.readRoot(of: key.archiveChannel)?.root else {
       preconditionFailure("a site to which something was published has a root")
     }
-    let byteCount = try ArchiveWriter(of: site.folder, root).write(to: draft)
-    try place(draft, at: FilePlace(file), replacing: isReplacing)
-    try syncFolder(file.removingLastComponent())
+    let archive = try ArchiveWriter(of: site.folder, root)
+    let byteCount = try isDryRun ? archive.countBytes() : archive.write(to: draft)
+    if !isDryRun {
+      try place(draft, at: FilePlace(file), replacing: isReplacing)
+      try syncFolder(file.removingLastComponent())
+    }
     return Store.ArchiveResult(
       version: result.packs[0].version, publicKey: key.rootKey, byteCount: Int(clamping: byteCount))
   }

@@ -84,7 +84,7 @@ struct ChannelEdit {
   private func run(
     makesChannel: Bool = false, _ edit: (inout SiteChange, Snapshot) throws -> Void
   ) throws -> Site.ChannelResult {
-    let lock = try folder.lock(waits: options.waitsForOthers)
+    let lock = try isDryRun ? nil : folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     if !makesChannel { try folder.require(channel) }
     var change = try SiteChange(

@@ -14,6 +14,8 @@ struct ChannelPlan: Hashable {
 
     /// Nil: all.
     var appVersions: AppVersionRange?
+
+    fileprivate var withoutContent: Offer { Offer(number: number, share: share, appVersions: appVersions) }
   }
 
   /// None is empty.
@@ -35,14 +37,13 @@ struct ChannelPlan: Hashable {
   func offers(_ number: UInt64, of pack: PackID) -> Bool { offers(of: pack).contains { $0.number == number } }
 
   /// Whether both offer the same versions to the same devices, of whatever content.
-  func saysTheSame(as other: ChannelPlan) -> Bool { withoutContent == other.withoutContent }
+  func saysTheSame(as other: ChannelPlan) -> Bool {
+    Set(packs.keys) == Set(other.packs.keys) && packs.keys.allSatisfy { saysTheSame(as: other, of: $0) }
+  }
 
-  private var withoutContent: ChannelPlan {
-    var plan = self
-    plan.packs = packs.mapValues { offers in
-      offers.map { Offer(number: $0.number, share: $0.share, appVersions: $0.appVersions) }
-    }
-    return plan
+  /// The same of one pack.
+  func saysTheSame(as other: ChannelPlan, of pack: PackID) -> Bool {
+    offers(of: pack).map(\.withoutContent) == other.offers(of: pack).map(\.withoutContent)
   }
 
   // MARK: - Changes

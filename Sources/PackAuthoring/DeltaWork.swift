@@ -52,7 +52,7 @@ struct DeltaWork {
 
   /// The pairs of versions between which a delta is missing: of each wanted version the one that most clients have, then the
   /// next one of each.
-  private func pairs(
+  func pairs(
     _ wanted: [(version: PackVersion, sources: [PackVersion])], _ known: KnownDeltas
   ) -> [(from: PackVersion, to: PackVersion)] {
     let sources = wanted.map { self.sources(of: $0.version, $0.sources) }

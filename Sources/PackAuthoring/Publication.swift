@@ -4,17 +4,20 @@ import PackStore
 /// ``SiteChange``.
 ///
 /// 1. The roots are brought up to date with the store, if need be, and what is due goes from the list of what is retired.
-/// 2. Versions are copied to the site's store: one durable commit.
+/// 2. Versions are brought to the site's store: one durable commit.
 /// 3. Frame tables and manifests that are missing are made, then the root of the channel that offers them.
 /// 4. Versions that no channel offers, beyond the number to keep, are dropped, and what is due goes: files of the site at
 ///    once, segments with commits that change nothing else.
 /// 5. Deltas that are missing are made, then roots that name them too. Clients have the version meanwhile.
 struct Publication {
   let site: Site
-  let source: Store
+  let source: Site.Source
   let key: SiteKey
   let options: Site.PublishOptions
   let progress: (@Sendable (Site.PublishProgress) -> Void)?
+
+  /// Says what would be, and leaves the site as it is. What is staged for that is dropped.
+  var isDryRun = false
 
   /// The site's, in which tests end a publication where they want.
   var folder: SiteFolder
@@ -29,7 +32,7 @@ struct Publication {
   var now = nanosecondsSince1970()
 
   init(
-    site: Site, source: Store, key: SiteKey, options: Site.PublishOptions,
+    site: Site, source: Site.Source, key: SiteKey, options: Site.PublishOptions,
     progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) {
     self.site = site
@@ -42,11 +45,18 @@ struct Publication {
     channel = options.channel
   }
 
-  /// Publishes what is wanted; nil: the current version of each pack of the source.
+  /// Publishes what is wanted; nil: one version of each pack of the source.
   func run(_ wanted: [Site.PublishedPack]?) throws -> Site.PublishResult {
-    guard source.id != site.store.id else {
-      throw PackStoreError(.invalidArgument, "the store cannot be published to itself", file: source.path.string)
-    }
+    try checkOptions()
+    let source = try source.open(wanted, for: self)
+    defer { source.close() }
+    guard !isDryRun else { return try plan(source) }
+    let lock = try folder.lock(waits: options.waitsForOthers)
+    defer { withExtendedLifetime(lock) {} }
+    return try publish(source)
+  }
+
+  private func checkOptions() throws {
     guard options.keptVersionCount >= 1 else {
       throw PackStoreError(
         .invalidArgument,
@@ -55,68 +65,92 @@ struct Publication {
     guard options.deltaCount >= 0 else {
       throw PackStoreError(.invalidArgument, "deltaCount is \(options.deltaCount), and cannot be negative")
     }
+    guard (1...22).contains(options.encodingLevel) else {
+      throw PackStoreError(.invalidArgument, "level is \(options.encodingLevel), but goes from 1 to 22")
+    }
     guard (1...22).contains(options.deltaOptions.level) else {
       throw PackStoreError(
         .invalidArgument, "deltaOptions.level is \(options.deltaOptions.level), but goes from 1 to 22")
-    }
-    let snapshot = try source.makeSnapshot()
-    let wanted = wanted ?? snapshot.packs.map { Site.PublishedPack($0.id) }
-    try Self.check(wanted, in: snapshot)
-    let lock = try folder.lock(waits: options.waitsForOthers)
-    defer { withExtendedLifetime(lock) {} }
-    return try publish(wanted, from: snapshot)
-  }
-
-  private static func check(_ wanted: [Site.PublishedPack], in snapshot: Snapshot) throws {
-    for pack in wanted {
-      guard let current = snapshot.pack(pack.pack) else {
-        throw PackStoreError.noPack(pack.pack, among: snapshot.packs.map(\.id))
-      }
-      let number = pack.version ?? current.version.number
-      guard snapshot.version(number, of: pack.pack) != nil else {
-        throw PackStoreError.notKept(number, of: pack.pack, among: snapshot.versions(of: pack.pack))
-      }
     }
   }
 
   // MARK: - Steps
 
-  private func publish(
-    _ wanted: [Site.PublishedPack], from snapshot: Snapshot
-  ) throws -> Site.PublishResult {
-    var change = try SiteChange(
-      of: site.store, named: siteID, channel: channel, in: folder, signedBy: key, options: options, now: now,
-      progress: progress)
+  private func publish(_ source: any PublicationSource) throws -> Site.PublishResult {
+    var change = try makeChange(for: source)
     let before = change.roots, offered = offers(in: change), previous = shownVersions(before)
     try change.settle()
     let filesBefore = change.files
-    let (copied, restored) = try stage(wanted, from: snapshot, in: &change)
-    try offer(copied.map(\.version), in: &change)
-    let surplus = try surplus(of: copied.map(\.version.pack), in: change)
+    let staged = try stage(source, in: &change)
+    let kept = try KeptVersions(of: staged.packs, in: site.store.makeSnapshot())
+    try offer(staged.published.map(\.version), among: kept, in: &change)
+    let surplus = surplus(of: staged.packs, among: kept, in: change)
     change.leaving = Set(surplus)
     try change.finish()
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
     try drop(surplus, in: &change)
     try change.collect()
-    let results = copied.map { result in
-      let pack = result.version.pack
-      return Site.PublishResult.Pack(
-        result, previous: previous[pack],
-        isUnchanged: result.isUnchanged
-          && before[channel ?? .live].flatMap { $0.offers(of: pack) } == change.root?.offers(of: pack))
-    }
+    let results = results(of: staged, previous, before, change)
     let snapshot = try site.store.makeSnapshot()
     let work = DeltaWork(
       snapshot, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount, level: options.deltaOptions.level,
       progress: progress)
     let (deltas, missingDeltas) = try work.run(
-      copied.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }, in: &change)
+      staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }, in: &change)
     let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
+    let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
     return Site.PublishResult(
-      change, isUnchanged: change.roots == before && copied.allSatisfy(\.isUnchanged) && surplus.isEmpty,
-      packs: results,
-      droppedVersions: surplus, restoredVersions: restored,
+      change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
+      changedChannels: changed, packs: results,
+      droppedVersions: surplus, restoredVersions: staged.restored,
       deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
+  }
+
+  /// What ``publish(_:)`` would do, but for deltas.
+  private func plan(_ source: any PublicationSource) throws -> Site.PublishResult {
+    var change = try makeChange(for: source)
+    try change.findMissing()
+    let previous = shownVersions(change.roots)
+    var transaction = try change.makeTransaction()
+    let staged = try source.stage(restoring: change.missing, in: &transaction)
+    let kept = try KeptVersions(of: staged.packs, in: transaction)
+    try offer(staged.published.map(\.version), among: kept, in: &change)
+    let surplus = surplus(of: staged.packs, among: kept, in: change)
+    change.leaving = Set(surplus)
+    let changed = change.channelsToReplace(after: transaction)
+    let newByteCount = staged.published.map { UInt64(clamping: $0.newStoredByteCount) }.clampedSum()
+    return Site.PublishResult(
+      change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
+      changedChannels: changed, packs: results(of: staged, previous, change.roots, change), droppedVersions: surplus,
+      restoredVersions: staged.restored, newByteCount: newByteCount)
+  }
+
+  private func makeChange(for source: any PublicationSource) throws -> SiteChange {
+    var options = options
+    if let product = source.product {
+      guard options.product == nil || options.product == product else {
+        throw PackStoreError(.invalidArgument, "what is to be published is of the product '\(product)'")
+      }
+      // A site that has lost its root is not what the source is, but what its publisher says that it was.
+      let snapshot = try site.store.makeSnapshot()
+      if try !folder.channels().isEmpty || !(snapshot.isSite || !snapshot.packs.isEmpty) { options.product = product }
+    }
+    return try SiteChange(
+      of: site.store, named: siteID, channel: channel, in: folder, signedBy: key, options: options, now: now,
+      progress: progress)
+  }
+
+  /// - Parameter before: the roots until now.
+  private func results(
+    of staged: StagedVersions, _ previous: [PackID: PackVersion], _ before: [SiteChannel: SiteRoot],
+    _ change: SiteChange
+  ) -> [Site.PublishResult.Pack] {
+    let shown = before[channel ?? .live].map { ChannelPlan($0) }, next = channel.flatMap { change[$0]?.plan }
+    return staged.published.map { result in
+      let pack = result.version.pack
+      let isOffered = channel == nil || next.map { shown?.saysTheSame(as: $0, of: pack) ?? false } ?? false
+      return Site.PublishResult.Pack(result, previous: previous[pack], isUnchanged: result.isUnchanged && isOffered)
+    }
   }
 
   /// The versions that the channel offers first.
@@ -142,38 +176,32 @@ struct Publication {
     return offered
   }
 
-  /// Copies what is wanted to the site's store. What the store has lost is copied first, from the oldest version on, so that
-  /// versions are current in the order in which they were.
-  private func stage(
-    _ wanted: [Site.PublishedPack], from snapshot: Snapshot, in change: inout SiteChange
-  ) throws -> ([Store.InstallResult], [PackVersion]) {
+  /// Brings what is wanted to the site's store, and before it what the store has lost.
+  private func stage(_ source: any PublicationSource, in change: inout SiteChange) throws -> StagedVersions {
     var transaction = try change.makeTransaction()
-    let restored = try restore(change.missing, from: snapshot, to: &transaction)
-    let copied = try wanted.map { try copy($0.pack, $0.version, from: snapshot, to: &transaction) }
+    let staged = try source.stage(restoring: change.missing, in: &transaction)
     try change.commit(transaction)
-    return (copied, restored)
+    return staged
   }
 
   /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name. What it offers
   /// already stays as it is: a publication of other packs ends no release in phases.
-  private func offer(_ versions: [PackVersion], in change: inout SiteChange) throws {
+  private func offer(_ versions: [PackVersion], among kept: KeptVersions, in change: inout SiteChange) throws {
     guard let channel else { return }
-    let snapshot = try site.store.makeSnapshot()
     for version in versions where change[channel]?.plan.offers(version.number, of: version.pack) != true {
-      let attributes = try snapshot.attributes(of: version)
-      try change.edit(channel) { plan in
-        try plan.offer(.init(number: version.number, appVersions: attributes.appVersions), of: version.pack) {
-          try snapshot.platforms(of: version.pack, $0)
+      let appVersions = kept.attributes(version.number, of: version.pack)?.appVersions
+      change.edit(channel) { plan in
+        plan.offer(.init(number: version.number, appVersions: appVersions), of: version.pack) {
+          kept.attributes($0, of: version.pack)?.platforms ?? []
         }
       }
     }
   }
 
   /// Versions that no channel offers, beyond the number to keep, of which the current one is one.
-  private func surplus(of packs: [PackID], in change: SiteChange) throws -> [PackVersion] {
-    let snapshot = try site.store.makeSnapshot()
-    return packs.flatMap { pack in
-      snapshot.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
+  private func surplus(of packs: [PackID], among kept: KeptVersions, in change: SiteChange) -> [PackVersion] {
+    packs.flatMap { pack in
+      kept.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
         .dropFirst(options.keptVersionCount - 1)
     }
   }
@@ -191,34 +219,45 @@ struct Publication {
     }
     try change.commit(transaction)
   }
+}
 
-  /// Copies versions that the root named and the site's store lacks, where the source keeps them.
-  private func restore(
-    _ missing: [SiteChange.MissingVersion], from snapshot: Snapshot, to transaction: inout Transaction
-  ) throws -> [PackVersion] {
-    var restored: [PackVersion] = []
-    for lost in missing.reversed() {
-      guard snapshot.version(lost.number, of: lost.pack)?.catalog == lost.catalog else { continue }
-      restored.append(try copy(lost.pack, lost.number, from: snapshot, to: &transaction).version)
-    }
-    // What the store still had stays current.
-    let own = try site.store.makeSnapshot()
-    for pack in Set(restored.map(\.pack)).sorted() where own.pack(pack) != nil {
-      _ = try copy(pack, nil, from: own, to: &transaction)
-    }
-    return restored
+extension StagedVersions {
+  /// What was to be published, in that order.
+  fileprivate var packs: [PackID] { published.map(\.version.pack) }
+}
+
+/// The versions that a site keeps of some packs, or will keep, and what they say besides their content.
+private struct KeptVersions {
+  private var versions: [PackID: [PackVersion]] = [:]
+  private var attributes: [PackID: [UInt64: Attributes]] = [:]
+
+  init(of packs: [PackID], in snapshot: Snapshot) throws {
+    for pack in packs { try add(snapshot.versions(of: pack), of: pack) { try snapshot.attributes(of: $0) } }
   }
 
-  private func copy(
-    _ pack: PackID, _ version: UInt64?, from snapshot: Snapshot, to transaction: inout Transaction
-  ) throws -> Store.InstallResult {
-    var copyOptions = Store.CopyOptions(level: options.level, layout: options.layout)
-    copyOptions.isOwn = true
-    if let priority = snapshot.pack(pack)?.priority { copyOptions.priority = priority }
-    return try transaction.copy(pack, version: version, from: snapshot, options: copyOptions) { [progress] in
-      progress?(.store(pack, $0))
+  init(of packs: [PackID], in transaction: borrowing Transaction) throws {
+    for pack in packs {
+      let kept = transaction.versions(of: pack)
+      let attributes = try kept.map { try transaction.attributes(of: $0) }
+      versions[pack] = kept
+      for (version, attributes) in zip(kept, attributes) {
+        self.attributes[pack, default: [:]][version.number] = attributes
+      }
     }
   }
+
+  private mutating func add(
+    _ kept: [PackVersion], of pack: PackID, attributes: (PackVersion) throws -> Attributes
+  ) throws {
+    versions[pack] = kept
+    for version in kept { self.attributes[pack, default: [:]][version.number] = try attributes(version) }
+  }
+
+  /// The current one first.
+  func versions(of pack: PackID) -> [PackVersion] { versions[pack] ?? [] }
+
+  /// Nil for a version that is not kept.
+  func attributes(_ number: UInt64, of pack: PackID) -> Attributes? { attributes[pack]?[number] }
 }
 
 /// What the clock says: nanoseconds since 1970, wherever it stands.

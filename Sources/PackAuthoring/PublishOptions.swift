@@ -3,11 +3,17 @@ public import PackStore
 extension Site {
   /// How versions are published.
   public struct PublishOptions: Hashable, Sendable {
-    /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download.
-    public var level: Int32 = 12
+    /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download. Nil: what
+    /// a manifest says that is published, or ``standardLevel``. What archives hold is not compressed again.
+    public var level: Int32?
 
-    /// How apps will read the assets.
-    public var layout: Store.InstallOptions.Layout = .random
+    /// How apps will read the assets; nil: as a manifest says that is published, or at random.
+    public var layout: Store.InstallOptions.Layout?
+
+    /// Where nothing says another one.
+    public static let standardLevel: Int32 = 12
+
+    var encodingLevel: Int32 { level ?? Self.standardLevel }
 
     /// How many versions of a pack stay on the site, the current one included.
     public var keptVersionCount = 3
@@ -52,7 +58,7 @@ extension Site {
     public var waitsForOthers = true
 
     public init(
-      level: Int32 = 12, layout: Store.InstallOptions.Layout = .random, keptVersionCount: Int = 3,
+      level: Int32? = nil, layout: Store.InstallOptions.Layout? = nil, keptVersionCount: Int = 3,
       deltaCount: Int = 1, deltaOptions: Store.DeltaOptions = Store.DeltaOptions(), product: Store.Product? = nil,
       channel: SiteChannel? = .live, primaryLanguage: LanguageTag? = nil, expiry: Expiry = Expiry.asBefore,
       gracePeriod: Duration = defaultGracePeriod, waitsForOthers: Bool = true
@@ -92,6 +98,8 @@ extension Site {
   public enum PublishProgress: Store.Progress {
     /// Copying a version to the site.
     case store(PackID, Store.InstallProgress)
+    /// Taking a version of an archive: bytes of it that came, and that are new on the site.
+    case take(PackID, byteCount: Int, totalByteCount: Int)
     /// Describing the frames of new segments: bytes of segments that were read, and of all.
     case describe(byteCount: Int, totalByteCount: Int)
     /// Making a delta; the site shows the version already. Bytes that were worked on, and of how many.
@@ -103,7 +111,8 @@ extension Site {
     public var fraction: Double {
       switch self {
       case .store(_, let progress): progress.fraction
-      case .describe(let done, let total), .delta(_, let done, let total): PackStore.fraction(done, of: total)
+      case .describe(let done, let total), .take(_, let done, let total), .delta(_, let done, let total):
+        PackStore.fraction(done, of: total)
       case .commit: 1
       }
     }

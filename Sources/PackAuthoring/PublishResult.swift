@@ -12,6 +12,9 @@ extension Site {
     /// The site was as it should be, and nothing was written.
     public let isUnchanged: Bool
 
+    /// The channels whose roots were replaced, or would be, in order.
+    public let changedChannels: [SiteChannel]
+
     /// What clients are told to trust.
     public let publicKey: SitePublicKey
 
@@ -92,14 +95,15 @@ extension Site {
 
 extension Site.PublishResult {
   init(
-    _ change: SiteChange, isUnchanged: Bool, packs: [Pack], droppedVersions: [PackVersion],
+    _ change: SiteChange, isUnchanged: Bool, changedChannels: [SiteChannel], packs: [Pack],
+    droppedVersions: [PackVersion],
     restoredVersions: [PackVersion] = [], deltas: [DeltaFile.Info] = [], missingDeltas: [MissingDelta] = [],
     newByteCount: UInt64
   ) {
     let restored = Set(restoredVersions.map { LostVersion(pack: $0.pack, number: $0.number) })
     self.init(
       channel: change.target, sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged,
-      publicKey: change.key.rootKey,
+      changedChannels: changedChannels, publicKey: change.key.rootKey,
       expiresAt: change.root?.expiresAt.map(Date.init(nanosecondsSince1970:)), packs: packs,
       droppedVersions: droppedVersions, restoredVersions: restoredVersions,
       lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.number) }

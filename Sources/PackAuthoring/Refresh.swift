@@ -26,20 +26,23 @@ extension Site {
   /// - Parameters:
   ///   - key: the one that signed the site before.
   ///   - options: of these, expiry, product, and whether to wait.
+  ///   - isDryRun: signs nothing, and says what would be.
   /// - Throws: `untrusted` when the site is signed by another key, or the key may sign none of its channels;
   ///   `invalidArgument` when it is of another product; `busy`; `noSpace`, `ioError`, `corrupt`.
   @discardableResult
   public func refresh(
-    signedBy key: SiteKey, options: PublishOptions = .init()
+    signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
   ) async throws -> RefreshResult {
-    try await refresh(signedBy: key, options: options, now: nanosecondsSince1970())
+    try await refresh(signedBy: key, options: options, isDryRun: isDryRun, now: nanosecondsSince1970())
   }
 
   /// The same at a time of the caller's choice, in nanoseconds since 1970.
   @discardableResult
-  func refresh(signedBy key: SiteKey, options: PublishOptions, now: Int64) async throws -> RefreshResult {
+  func refresh(
+    signedBy key: SiteKey, options: PublishOptions, isDryRun: Bool = false, now: Int64
+  ) async throws -> RefreshResult {
     try await BlockingExecutor.run {
-      let lock = try self.folder.lock(waits: options.waitsForOthers)
+      let lock = try isDryRun ? nil : self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
       guard try !self.folder.channels().isEmpty else {
         throw PackStoreError(.notFound, "the site has no root yet", file: self.path.string)
@@ -51,10 +54,10 @@ extension Site {
       guard others.count < change.channelStates.count else {
         throw PackStoreError(.untrusted, "the key may sign none of the site's channels", file: self.path.string)
       }
-      try change.renew()
-      let channels = change.roots.values.filter { !others.contains($0.channel) }.sorted { $0.channel < $1.channel }
+      let renewed = change.renewedRoots
+      if !isDryRun { try change.renew() }
       return RefreshResult(
-        channels: channels.map {
+        channels: renewed.map {
           .init(
             channel: $0.channel, sequence: $0.sequence, expiresAt: $0.expiresAt.map(Date.init(nanosecondsSince1970:)))
         }, otherChannels: others)

@@ -147,18 +147,49 @@ extension Site {
     try await BlockingExecutor.run {
       let lock = try self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
-      if let channel { try self.folder.require(channel) }
-      var change = try SiteChange(
-        of: self.store, named: self.store.id, channel: channel, in: self.folder, signedBy: key, options: options,
-        now: nanosecondsSince1970(), progress: progress)
+      var change = try self.change(forDeltasTo: channel, key, options, progress)
       try change.settle()
-      let snapshot = try self.store.makeSnapshot()
-      let work = DeltaWork(
-        snapshot, folder: self.folder, deltaCount: options.deltaCount, level: options.deltaOptions.level,
-        progress: progress)
-      let states = change.channelStates.filter { $0.isOwn && (channel == nil || $0.channel == channel) }
-      return try work.run(snapshot.offered(by: states, among: change.channelStates), in: &change)
+      let (work, wanted) = try self.deltaWork(for: channel, change, progress)
+      return try work.run(wanted, in: &change)
     }
+  }
+
+  /// The pairs of versions between which ``makeDeltas(for:signedBy:options:progress:)`` would make deltas, in that order.
+  ///
+  /// - Parameters:
+  ///   - channel: nil: all that the key may sign.
+  ///   - key: one that may sign the channel.
+  ///   - options: how many deltas for each version.
+  /// - Throws: `notFound` when there is no such channel; `untrusted`; `ioError`, `outOfMemory`, `corrupt`.
+  public func planDeltas(
+    for channel: SiteChannel? = nil, signedBy key: SiteKey, options: PublishOptions = .init()
+  ) async throws -> [(from: PackVersion, to: PackVersion)] {
+    try await BlockingExecutor.run {
+      let change = try self.change(forDeltasTo: channel, key, options, nil)
+      let (work, wanted) = try self.deltaWork(for: channel, change, nil)
+      return work.pairs(wanted, change.deltas)
+    }
+  }
+
+  private func change(
+    forDeltasTo channel: SiteChannel?, _ key: SiteKey, _ options: PublishOptions,
+    _ progress: (@Sendable (PublishProgress) -> Void)?
+  ) throws -> SiteChange {
+    if let channel { try folder.require(channel) }
+    return try SiteChange(
+      of: store, named: store.id, channel: channel, in: folder, signedBy: key, options: options,
+      now: nanosecondsSince1970(), progress: progress)
+  }
+
+  private func deltaWork(
+    for channel: SiteChannel?, _ change: SiteChange, _ progress: (@Sendable (PublishProgress) -> Void)?
+  ) throws -> (DeltaWork, [(version: PackVersion, sources: [PackVersion])]) {
+    let snapshot = try store.makeSnapshot()
+    let work = DeltaWork(
+      snapshot, folder: folder, deltaCount: change.options.deltaCount, level: change.options.deltaOptions.level,
+      progress: progress)
+    let states = change.channelStates.filter { $0.isOwn && (channel == nil || $0.channel == channel) }
+    return (work, snapshot.offered(by: states, among: change.channelStates))
   }
 }
 

@@ -49,31 +49,56 @@ public final class Site: Sendable {
     try self.init(at: path)
   }
 
-  /// Publishes versions of a store's packs: they become current on the site.
+  /// Takes back a site that was made for a publication that then failed. One that has a root stays, and so does one to which
+  /// another process is publishing.
+  package static func removeUnused(at path: FilePath) {
+    let folder = SiteFolder(path: path)
+    guard let lock = try? folder.lock(waits: false), (try? folder.channels().isEmpty) == true else { return }
+    for name in [SitePath.rootFolder] + SitePath.folders { try? removeEmptyFolder(FilePlace(name, in: path)) }
+    try? removeFile(folder.lockFile)
+    Store.removeUnused(at: path)
+    withExtendedLifetime(lock) {}
+  }
+
+  /// Publishes versions of packs: they become current on the site.
   ///
   /// Only what the site lacks is encoded and written. A version that is older than the site's current one becomes
   /// current all the same: clients go back to it. Packs that are not meant stay as they are. When there is nothing new,
   /// nothing is written.
   ///
   /// - Parameters:
-  ///   - packs: by default the current versions of all packs of the store.
-  ///   - source: the store that has these versions.
+  ///   - packs: by default the current versions of all packs of a store, the pack of a manifest, and of each pack the version
+  ///     with the highest number among archives.
+  ///   - source: what has these versions.
   ///   - key: the one that signed the site before.
   ///   - options: compression, deltas, expiry and the product.
+  ///   - isDryRun: says what would be, and takes no publisher's lock. What the site lacks is encoded all the same, among the
+  ///     temporary files of the site's store, and dropped. What is said of deltas is nothing.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when the store has no such pack or version; `untrusted` when the site is signed by another
-  ///   key; `exists` when the site has another version of the same number; `held`; `busy`; `CancellationError`;
-  ///   `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before;
-  ///   but when `CancellationError` came while deltas were made, it shows what was published. A delta that cannot be
-  ///   made is no error.
+  /// - Throws: `notFound` when the source has no such pack or version; `untrusted` when the site is signed by another
+  ///   key, or an archive by one that was replaced; `refused` for a manifest with errors; `exists` when the site has another
+  ///   version of the same number; `held`; `busy`; `CancellationError`; `invalidArgument`; `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `CancellationError` came while deltas
+  ///   were made, it shows what was published. A delta that cannot be made is no error.
   @discardableResult
   public func publish(
-    _ packs: [PublishedPack]? = nil, from source: Store, signedBy key: SiteKey, options: PublishOptions = .init(),
-    progress: (@Sendable (PublishProgress) -> Void)? = nil
+    _ packs: [PublishedPack]? = nil, from source: Source, signedBy key: SiteKey, options: PublishOptions = .init(),
+    isDryRun: Bool = false, progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws -> PublishResult {
     try await BlockingExecutor.run {
-      let publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
+      var publication = Publication(site: self, source: source, key: key, options: options, progress: progress)
+      publication.isDryRun = isDryRun
       return try publication.run(packs)
     }
+  }
+
+  /// The same from a store.
+  @discardableResult
+  public func publish(
+    _ packs: [PublishedPack]? = nil, from store: Store, signedBy key: SiteKey, options: PublishOptions = .init(),
+    isDryRun: Bool = false, progress: (@Sendable (PublishProgress) -> Void)? = nil
+  ) async throws -> PublishResult {
+    try await publish(
+      packs, from: .store(store), signedBy: key, options: options, isDryRun: isDryRun, progress: progress)
   }
 }

@@ -41,6 +41,9 @@ struct SiteChange {
   /// A root that is damaged counts as none.
   private let rebuildsRoot: Bool
 
+  /// There was a root of `live`, and the next ones are to be true again.
+  private var hasLostLive = false
+
   private var channels: [SiteChannel: ChannelState] = [:]
 
   /// The files of the versions that the store keeps, and their lengths: as far as they are described.
@@ -76,7 +79,7 @@ struct SiteChange {
     let catalog: CatalogID
   }
 
-  /// Reads what the site is. Writes nothing but folders that are missing.
+  /// Reads what the site is, and writes nothing.
   ///
   /// - Parameter rebuildsRoot: this is a repair: a root that is damaged counts as none.
   /// - Throws: `invalidArgument` when the site has lost its root, and the options do not say what it said.
@@ -94,7 +97,6 @@ struct SiteChange {
     self.progress = progress
     self.rebuildsRoot = rebuildsRoot
     try key.requireValid(at: now)
-    try folder.makeFolders()
     let present = try folder.channels()
     for channel in present {
       channels[channel] = try Self.read(
@@ -121,9 +123,17 @@ struct SiteChange {
     let isOwn = try folder.maySign(channel, key, isMeant: isMeant)
     let signed = try folder.readRoot(
       of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: rebuildsRoot && isOwn)
-    return try ChannelState(
+    var state = try ChannelState(
       channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
       files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
+    // What a damaged root offered is not known. Open and empty it would say that its packs are withdrawn.
+    if signed == nil, channel != .live { state.isClosed = true }
+    return state
+  }
+
+  /// Damaged roots that this repair replaces by those of closed channels.
+  var closedByRepair: [SiteChannel] {
+    channelStates.filter { $0.root == nil && $0.isClosed }.map(\.channel)
   }
 
   /// Adds the channel that is meant, and sees to it that there is one. A site that lost its only root offers on `live` what is
@@ -132,8 +142,10 @@ struct SiteChange {
     let snapshot = try store.makeSnapshot()
     // A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
     let hadRoot = rebuildsRoot || snapshot.isSite || !snapshot.packs.isEmpty
-    let isLost = hadRoot && (channels[.live].map { $0.root == nil } ?? channels.isEmpty)
+    let isLost =
+      try hadRoot && (channels[.live].map { $0.root == nil } ?? folder.hasLostLive(among: Array(channels.keys), key))
     if isLost { try folder.requireNewRoot(options) }
+    hasLostLive = isLost
     for channel in [target, isLost || channels.isEmpty ? key.archiveChannel : nil].compactMap({ $0 })
     where channels[channel] == nil {
       channels[channel] = try ChannelState(channel, nil, byteCount: 0, files: [:], key: key)
@@ -198,8 +210,7 @@ struct SiteChange {
   ///
   /// - Parameter checksFiles: reads all that the roots name, and makes what is damaged again.
   mutating func settle(checksFiles: Bool = false) throws {
-    let snapshot = try store.makeSnapshot()
-    missing = findMissing(in: snapshot)
+    let snapshot = try findMissing()
     guard channels.values.contains(where: { $0.root != nil }) || !snapshot.packs.isEmpty else { return }
     try describe(snapshot, renews: false, checksFiles: checksFiles)
   }
@@ -212,16 +223,79 @@ struct SiteChange {
 
   private func removeUnneeded() throws { try folder.removeAll(but: Set(files.keys).union(retired.entries.keys)) }
 
-  private func findMissing(in snapshot: Snapshot) -> [MissingVersion] {
-    var missing: [MissingVersion] = []
+  /// Finds the versions that roots name and the store lacks.
+  ///
+  /// - Returns: the store, as it was looked at.
+  @discardableResult
+  mutating func findMissing() throws -> Snapshot {
+    let snapshot = try store.makeSnapshot()
+    missing = []
     for pack in channelStates.compactMap(\.root).flatMap(\.packs) {
       for offer in pack.offers where snapshot.version(offer.number, of: pack.id)?.catalog != offer.catalog {
         let version = MissingVersion(pack: pack.id, number: offer.number, catalog: offer.catalog)
         if !missing.contains(version) { missing.append(version) }
       }
     }
-    return missing
+    return snapshot
   }
+
+  // MARK: - Dry runs
+
+  /// A pack of the site's store, with the versions that are kept of it.
+  private typealias KeptPack = (priority: Int32, versions: [PackVersion])
+
+  /// The channels whose roots ``finish()`` would replace, by what they are to offer, once a transaction were committed and what
+  /// is ``leaving`` were dropped.
+  func channelsToReplace(after transaction: borrowing Transaction) -> [SiteChannel] {
+    var kept: [PackID: KeptPack] = [:]
+    for pack in transaction.packs { kept[pack.id] = (pack.priority, transaction.versions(of: pack.id)) }
+    return channelsToReplace(kept)
+  }
+
+  /// The same without a transaction.
+  func channelsToReplace() throws -> [SiteChannel] {
+    let snapshot = try store.makeSnapshot()
+    var kept: [PackID: KeptPack] = [:]
+    for pack in snapshot.packs { kept[pack.id] = (pack.priority, snapshot.versions(of: pack.id)) }
+    return channelsToReplace(kept)
+  }
+
+  private func channelsToReplace(_ packs: [PackID: KeptPack]) -> [SiteChannel] {
+    let kept = packs.mapValues { ($0.priority, $0.versions.filter { !leaving.contains($0) }) }
+    return channelStates.filter { state in
+      guard state.isOwn else { return false }
+      guard let root = state.root else {
+        return !state.plan.packs.isEmpty || roots.isEmpty || isMadeAgain(state)
+      }
+      return !says(root, state, kept) || renewsByItself(state, root)
+    }.map(\.channel)
+  }
+
+  /// Whether a root says of packs what the channel is to say.
+  private func says(
+    _ root: SiteRoot, _ state: ChannelState, _ kept: [PackID: KeptPack]
+  ) -> Bool {
+    let plan = ChannelPlan(root)
+    guard state.isClosed == root.isClosed, state.plan.saysTheSame(as: plan) else { return false }
+    return root.packs.allSatisfy { pack in
+      guard let now = kept[pack.id], now.priority == pack.priority else { return false }
+      let areKept = pack.offers.allSatisfy { offer in
+        now.versions.contains { $0.number == offer.number && $0.catalog == offer.catalog }
+      }
+      let leadFromKept = pack.deltas.allSatisfy { delta in now.versions.contains { $0.catalog == delta.from } }
+      return areKept && leadFromKept
+    }
+  }
+
+  /// Whether a publication to the channel signs another root in any case.
+  private func renewsByItself(_ state: ChannelState, _ root: SiteRoot) -> Bool {
+    guard state.channel == target else { return false }
+    let after = expiresAfter(state)
+    let language = options.primaryLanguage ?? root.primaryLanguage
+    return after != nil || after != root.expiresAfter || language != root.primaryLanguage || state.hasNewAuthority
+  }
+
+  // MARK: - What new roots say
 
   /// What a new channel has of the site: that of `live`, or of any other.
   private var model: SiteRoot? { channels[.live]?.root ?? channelStates.compactMap(\.root).first }
@@ -242,15 +316,20 @@ struct SiteChange {
     return last > now.addingClamped(SiteRoot.clockTolerance) ? now : max(now, last)
   }
 
-  /// Signs the roots of all channels that the key may sign again, with new dates and numbers, and puts off their ends.
-  mutating func renew() throws {
-    for state in channelStates where state.isOwn {
-      guard var next = state.root else { continue }
+  /// The roots of all channels that the key may sign, with new dates and numbers, and their ends put off.
+  var renewedRoots: [SiteRoot] {
+    channelStates.filter(\.isOwn).compactMap { state in
+      guard var next = state.root else { return nil }
       next.sequence = state.nextSequence(at: madeAt(state))
       next.expiresAfter = expiresAfter(state)
       next.madeAt = madeAt(state)
-      try write(next, files: state.files)
+      return next
     }
+  }
+
+  /// Signs them.
+  mutating func renew() throws {
+    for next in renewedRoots { try write(next, files: channels[next.channel]?.files ?? [:]) }
   }
 
   /// Writes roots that describe a generation of the store, unless there are such, and retires what they lead to no more.
@@ -266,7 +345,7 @@ struct SiteChange {
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
     var contents: [(channel: SiteChannel, contents: SiteDescription.Contents)] = []
-    for state in channelStates where state.isOwn && !(state.isNew && !rebuildsRoot) {
+    for state in channelStates where state.isOwn && (!state.isNew || isMadeAgain(state)) {
       let plan = state.plan.restricted(to: snapshot)
       contents.append((state.channel, try description.contents(of: plan, current: state.root, deltas: deltas)))
     }
@@ -276,6 +355,9 @@ struct SiteChange {
     for (channel, contents) in contents { try update(channel, contents, description.files, renews: renews) }
     try keep(description.files)
   }
+
+  /// A root that offers nothing is made all the same where there was one.
+  private func isMadeAgain(_ state: ChannelState) -> Bool { rebuildsRoot || (hasLostLive && state.channel == .live) }
 
   /// Replaces the root of a channel, unless it says this already.
   private mutating func update(
@@ -376,9 +458,10 @@ struct SiteChange {
     try folder.checkpoint("committed")
   }
 
-  /// A root without packs: from then on the site knows what it is of.
+  /// Roots without packs: from then on the site knows what it is of. A key that may sign `live` makes that as well, so that a
+  /// site which has none has lost it.
   private mutating func writeFirstRoot() throws {
-    for state in channelStates where state.isOwn && (target == nil || state.channel == target) {
+    for state in channelStates where state.isOwn {
       try write(makeRoot(of: state, .init(), renews: true), files: [:])
     }
   }

@@ -33,15 +33,42 @@ extension SiteFolder {
   /// Whether a key may sign the root of a channel. Where another key was delegated later, clients refuse this one; and a
   /// channel that has a key of its own is left to that by a key for all channels, which would lock it out.
   ///
+  /// A root that is so damaged that it does not say by whose word it was signed is for `live`, or for a key that was made for
+  /// its channel: to another key it may be closed.
+  ///
   /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
     guard key.maySign(channel) else { return false }
-    guard !isMeant, let before = try readRoot(of: channel, acceptsDamage: true)?.authority,
-      before.firstKey == key.firstKey
-    else { return true }
+    guard !isMeant else { return true }
+    let before: SigningAuthority?
+    do { before = try authority(of: channel) } catch let error as PackStoreError where error.saysDamage {
+      return channel == .live || key.delegation?.channels.contains(channel) == true
+    }
+    guard let before, before.firstKey == key.firstKey else { return true }
     let own = try key.authority(for: before.delegation.product).delegation
     let hasKeyOfItsOwn = own.channels.isEmpty && !before.delegation.channels.isEmpty
     return own.serial >= before.delegation.serial && !hasKeyOfItsOwn
+  }
+
+  /// By whose word the root of a channel is signed, be the root itself damaged. Nil when it is not signed, or there is none.
+  ///
+  /// - Throws: `corrupt`, `untrusted`, `wrongKind` when what is damaged is the word.
+  private func authority(of channel: SiteChannel) throws -> SigningAuthority? {
+    do {
+      let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
+      return try SignedSiteRoot.authority(in: bytes[...], file: SitePath.root(channel).description)
+    } catch let error as PackStoreError where error.code == .notFound { return nil }
+  }
+
+  /// Whether the site had a root of `live` that is gone: a key that may sign it makes it with the site's first commit.
+  ///
+  /// - Parameter key: nil: any that made one of the roots that are there.
+  func hasLostLive(among channels: [SiteChannel], _ key: SiteKey?) throws -> Bool {
+    guard !channels.contains(.live), !channels.isEmpty else { return channels.isEmpty }
+    if let key { return key.maySign(.live) }
+    return try channels.contains { channel in
+      try readRoot(of: channel, acceptsDamage: true)?.authority?.delegation.allows(.live) ?? false
+    }
   }
 
   /// Clients of the site must take what the key signs.
@@ -68,9 +95,11 @@ extension SiteFolder {
   func readRoot(of channel: SiteChannel = .live, acceptsDamage: Bool) throws -> SignedSiteRoot? {
     do {
       return try readRoot(of: channel)
-    } catch var error as PackStoreError where [.corrupt, .untrusted, .wrongKind].contains(error.code) {
+    } catch var error as PackStoreError where error.saysDamage {
       if acceptsDamage { return nil }
-      error.specificRemedy = "repair the site by Site.repair, with a key that may sign the channel"
+      error.specificRemedy =
+        "repair the site by Site.repair, with a key that was made for the channel; or remove the file, and promote again what the"
+        + " channel is to offer"
       error.topic = .damagedRoot
       throw error
     }
@@ -96,4 +125,9 @@ extension SiteFolder {
     error.topic = .lostRoot
     throw error
   }
+}
+
+extension PackStoreError {
+  /// Whether a root is damaged, as far as that can be seen.
+  fileprivate var saysDamage: Bool { [.corrupt, .untrusted, .wrongKind].contains(code) }
 }

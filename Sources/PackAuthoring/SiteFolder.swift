@@ -19,9 +19,10 @@ struct SiteFolder: Sendable {
   /// Whose lock the one publisher holds that may be at work.
   var lockFile: FilePlace { place("root.lock") }
 
-  /// The lock that one publisher of the site holds at a time.
+  /// The lock that one publisher of the site holds at a time. With it, the folders of the site are there.
   func lock(waits: Bool) throws -> FileLock {
-    try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
+    try makeFolders()
+    return try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
   }
 
   private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }

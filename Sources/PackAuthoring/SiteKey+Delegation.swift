@@ -52,17 +52,18 @@ extension SiteKey {
   ///   - file: the release key's file, which is made where there is none.
   ///   - root: the root key's file.
   ///   - options: product, channels, and until when.
+  ///   - isDryRun: writes nothing, and says what would be. Of a release key that would be made, the public half is another one.
   /// - Throws: `notFound` when there is no root key; `invalidArgument` when it is a release key, or the other file holds a
   ///   root key; what reading and writing key files throw.
   public static func delegate(
-    to file: FilePath, by root: FilePath, options: DelegationOptions = .init()
+    to file: FilePath, by root: FilePath, options: DelegationOptions = .init(), isDryRun: Bool = false
   ) throws -> DelegationResult {
-    try delegate(to: file, by: SiteKey(contentsOf: root), options, now: nanosecondsSince1970())
+    try delegate(to: file, by: SiteKey(contentsOf: root), options, isDryRun: isDryRun, now: nanosecondsSince1970())
   }
 
   /// The same at a time of the caller's choice, in nanoseconds since 1970.
   static func delegate(
-    to file: FilePath, by root: SiteKey, _ options: DelegationOptions, now: Int64
+    to file: FilePath, by root: SiteKey, _ options: DelegationOptions, isDryRun: Bool = false, now: Int64
   ) throws -> DelegationResult {
     let isNew = !pathExists(file)
     let key = isNew ? SiteKey() : try SiteKey(contentsOf: file)
@@ -77,7 +78,7 @@ extension SiteKey {
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
       product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
     // A file that came meanwhile is another's.
-    if isNew { try next.write(to: file) } else { try next.replace(file) }
+    if !isDryRun { try isNew ? next.write(to: file) : next.replace(file) }
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
     return DelegationResult(
       rootKey: delegation.rootKey, releaseKey: delegation.releaseKey, isNew: isNew, serial: delegation.serial,
@@ -116,11 +117,17 @@ extension SiteKey {
   /// - Parameters:
   ///   - old: the file of the root key until now, which stays as it is.
   ///   - file: a new file for the new root key.
-  /// - Returns: the new root key.
+  ///   - isDryRun: makes no key, and finds out whether one could be made.
+  /// - Returns: the new root key; nil after a dry run.
   /// - Throws: `exists` when there is such a file; `invalidArgument` when the old one is a release key, or root keys followed
   ///   each other too often; what reading and writing key files throw.
-  public static func rotate(_ old: FilePath, to file: FilePath) throws -> SitePublicKey {
+  @discardableResult
+  public static func rotate(_ old: FilePath, to file: FilePath, isDryRun: Bool = false) throws -> SitePublicKey? {
     let next = try SiteKey().following(SiteKey(contentsOf: old))
+    guard !isDryRun else {
+      guard !pathExists(file) else { throw fileExists(file) }
+      return nil
+    }
     try next.write(to: file)
     return next.rootKey
   }

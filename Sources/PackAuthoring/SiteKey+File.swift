@@ -35,9 +35,13 @@ extension SiteKey {
       do {
         try linkFile(draft, to: FilePlace(file))
       } catch let error as PackStoreError where error.code == .exists {
-        throw PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
+        throw Self.fileExists(file)
       }
     }
+  }
+
+  static func fileExists(_ file: FilePath) -> PackStoreError {
+    PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
   }
 
   /// Writes the key in place of a key file.

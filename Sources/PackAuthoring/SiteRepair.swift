@@ -10,6 +10,10 @@ extension Site {
     /// in the site, in order; and roots themselves.
     public let damagedFiles: [String]
 
+    /// Channels whose roots were damaged, and that are closed now: their clients keep what they have, until something is
+    /// promoted there again. After a dry run none.
+    public let closedChannels: [SiteChannel]
+
     /// The numbers of the site's roots now; none after a dry run.
     public let sequences: [SiteChannel: UInt64]
 
@@ -49,7 +53,7 @@ struct SiteRepair {
   func plan() throws -> Site.RepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
-    return Site.RepairResult(store: store, damagedFiles: try findDamage(), sequences: [:])
+    return Site.RepairResult(store: store, damagedFiles: try findDamage(nil), closedChannels: [], sequences: [:])
   }
 
   func run(signedBy key: SiteKey) throws -> Site.RepairResult {
@@ -59,7 +63,7 @@ struct SiteRepair {
     // First: with another key nothing is touched.
     let channels = try folder.channels()
     let isLost =
-      try channels.isEmpty
+      try folder.hasLostLive(among: channels, key)
       || channels.contains(where: { channel in
         let isOwn = try folder.maySign(channel, key, isMeant: false)
         let root = try folder.readRoot(
@@ -67,7 +71,7 @@ struct SiteRepair {
         return root == nil && channel == .live
       })
     if isLost { try folder.requireNewRoot(options) }
-    let damagedFiles = try findDamage()
+    let damagedFiles = try findDamage(key)
     try folder.checkpoint("repair the store")
     let result = try repairStore(isDryRun: false)
     try folder.checkpoint("repaired")
@@ -75,11 +79,14 @@ struct SiteRepair {
     var change = try SiteChange(
       of: store, named: store.id, channel: nil, in: folder, signedBy: key, options: options, now: now,
       rebuildsRoot: true, progress: nil)
+    let closed = change.closedByRepair
     try change.settle(checksFiles: true)
     // A store that was rebuilt without its index, and one that has its mark already: the commit is none then.
     try change.commit(try change.makeTransaction())
     try change.finish()
-    return Site.RepairResult(store: result, damagedFiles: damagedFiles, sequences: change.roots.mapValues(\.sequence))
+    return Site.RepairResult(
+      store: result, damagedFiles: damagedFiles, closedChannels: closed,
+      sequences: change.roots.mapValues(\.sequence))
   }
 
   private func checkSite() throws {
@@ -94,10 +101,12 @@ struct SiteRepair {
   }
 
   /// Reads all files beside the store that the root leads to.
-  private func findDamage() throws -> [String] {
+  ///
+  /// - Parameter key: nil: any.
+  private func findDamage(_ key: SiteKey?) throws -> [String] {
     var damaged: Set<SitePath> = []
     let channels = try folder.channels()
-    if channels.isEmpty { damaged.insert(.root(.live)) }
+    if try folder.hasLostLive(among: channels, key) { damaged.insert(.root(.live)) }
     for channel in channels {
       guard let root = try folder.readRoot(of: channel, acceptsDamage: true)?.root else {
         damaged.insert(.root(channel))

@@ -9,6 +9,9 @@ struct Unpublication {
   /// Off all channels, rather than the one of the options.
   let isOfAll: Bool
 
+  /// Changes nothing, and says what would be.
+  var isDryRun = false
+
   /// The site's, in which tests end it where they want.
   var folder: SiteFolder
 
@@ -24,7 +27,7 @@ struct Unpublication {
   }
 
   func run(_ packs: [PackID]) throws -> Site.PublishResult {
-    let lock = try folder.lock(waits: options.waitsForOthers)
+    let lock = try isDryRun ? nil : folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
     var change = try SiteChange(
       of: site.store, named: site.store.id, channel: isOfAll ? nil : options.channel, in: folder, signedBy: key,
@@ -32,19 +35,29 @@ struct Unpublication {
       progress: nil)
     let before = change.roots
     try check(packs, change)
-    try change.settle()
+    if !isDryRun { try change.settle() }
     for state in change.channelStates where isOfAll || state.channel == options.channel {
       for pack in packs { change.edit(state.channel) { $0.withdraw(pack) } }
     }
     let leaving = try withoutOffers(packs, change)
     change.leaving = Set(leaving.flatMap(\.versions))
+    guard !isDryRun else { return try plan(change, leaving.flatMap(\.versions)) }
     try change.finish()
     try remove(leaving.map(\.pack), in: &change)
     try change.collect()
     let dropped = leaving.flatMap(\.versions)
+    let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
     return Site.PublishResult(
-      change, isUnchanged: change.roots == before && dropped.isEmpty, packs: [], droppedVersions: dropped,
+      change, isUnchanged: changed.isEmpty && dropped.isEmpty, changedChannels: changed, packs: [],
+      droppedVersions: dropped,
       newByteCount: change.newByteCount)
+  }
+
+  private func plan(_ change: SiteChange, _ dropped: [PackVersion]) throws -> Site.PublishResult {
+    let changed = try change.channelsToReplace()
+    return Site.PublishResult(
+      change, isUnchanged: changed.isEmpty && dropped.isEmpty, changedChannels: changed, packs: [],
+      droppedVersions: dropped, newByteCount: 0)
   }
 
   private func check(_ packs: [PackID], _ change: SiteChange) throws {
@@ -107,14 +120,18 @@ extension Site {
   ///   - key: the one that signed the site before.
   ///   - fromAllChannels: takes them off all channels, all of which the key must be able to sign.
   ///   - options: the channel, grace period, expiry, and whether to wait.
+  ///   - isDryRun: changes nothing, and says what would be.
   /// - Throws: `notFound` when the site has no such pack; `untrusted` when the site is signed by another key; `busy`;
   ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
   @discardableResult
   public func unpublish(
-    _ packs: [PackID], signedBy key: SiteKey, fromAllChannels: Bool = false, options: PublishOptions = .init()
+    _ packs: [PackID], signedBy key: SiteKey, fromAllChannels: Bool = false, options: PublishOptions = .init(),
+    isDryRun: Bool = false
   ) async throws -> PublishResult {
     try await BlockingExecutor.run {
-      try Unpublication(site: self, key: key, isOfAll: fromAllChannels, options: options).run(packs)
+      var change = Unpublication(site: self, key: key, isOfAll: fromAllChannels, options: options)
+      change.isDryRun = isDryRun
+      return try change.run(packs)
     }
   }
 }

@@ -95,7 +95,11 @@ extension Store.Origin: Codable {
 
 /// By whose word a pack is brought to a version. Signatures were checked.
 package struct Provenance: Hashable, Sendable {
-  package enum Statement: Hashable, Sendable { case root, archive, delta }
+  package enum Statement: Hashable, Sendable {
+    case root, archive, delta
+    /// That of the machine itself, which is not numbered.
+    case own
+  }
 
   package var origin: Store.Origin
   package var statement: Statement
@@ -120,6 +124,9 @@ package struct Provenance: Hashable, Sendable {
     self.allowsDowngrade = allowsDowngrade
   }
 
+  /// The pack becomes the machine's own, wherever it comes from: what a publisher publishes.
+  package static let ownWord = Provenance(.local, .own, serial: 0, sequence: 0, adopts: true)
+
   var core: pks_provenance {
     var provenance = pks_provenance()
     provenance.origin = origin.core
@@ -128,6 +135,7 @@ package struct Provenance: Hashable, Sendable {
       case .root: PKS_STATEMENT_ROOT
       case .archive: PKS_STATEMENT_ARCHIVE
       case .delta: PKS_STATEMENT_DELTA
+      case .own: PKS_STATEMENT_NONE
       }
     provenance.serial = serial
     provenance.sequence = sequence

@@ -256,6 +256,19 @@ public struct Transaction: ~Copyable {
     }
   }
 
+  /// What a version says that is kept so far.
+  ///
+  /// - Throws: `notFound` when it is not kept; `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  package func attributes(of version: PackVersion) throws -> Attributes {
+    let kept = versions(of: version.pack)
+    guard let pack = index(of: version.pack, amongFirst: pks_txn_pack_count(pointer)),
+      let place = kept.firstIndex(where: { $0.number == version.number })
+    else { throw PackStoreError.notKept(version.number, of: version.pack, among: kept) }
+    return try Attributes(of: version) { out, capacity, length, error in
+      pks_txn_attributes(out, capacity, &length, pointer, pack, UInt32(clamping: place), error)
+    }
+  }
+
   private func index(of id: PackID, amongFirst packCount: UInt32) -> UInt32? {
     (0..<packCount).first { Store.Pack(pks_txn_pack(pointer, $0)).id == id }
   }

@@ -20,7 +20,9 @@ extension PackStoreError {
   /// - Parameter subject: what the command is about.
   func advice(about subject: Failure.Facts) -> String? {
     switch topic {
-    case .damagedRoot: "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it"
+    case .damagedRoot:
+      "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it; without it, remove the file and"
+        + " promote again what the channel is to offer"
     case .lostRoot:
       "say again what it said, with '--product NAME', and '--expires DAYS' or '--no-expires': 'packstore publish' and"
         + " 'packstore repair' take these options"

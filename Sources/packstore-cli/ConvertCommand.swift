@@ -64,10 +64,10 @@ struct Convert: ParsableCommand {
     if let manifest = result.manifest { try file.write(manifest, madeOf: script) }
     let output = Output()
     if report.json {
-      try output.json(ConversionReport(result, path: file.output))
-    } else if file.output == nil {
+      try output.json(ConversionReport(result, path: file.written))
+    } else if file.written == nil {
       try output.write((result.manifest ?? "").utf8)
-    } else if let name = file.output, result.manifest != nil, report.isTalkative {
+    } else if let name = file.written, result.manifest != nil, report.isTalkative {
       try output.line("'\(escaped(name))' is written: \(formatCount(result.selectorCount, "selector"))")
     }
     try output.flush()

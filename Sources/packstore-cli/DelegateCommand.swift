@@ -43,6 +43,9 @@ struct Delegate: ParsableCommand {
   @Flag(help: "The key may sign without end.")
   var noEnd = false
 
+  @Flag(help: "Say what the key could sign, and write nothing.")
+  var dryRun = false
+
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -56,10 +59,11 @@ struct Delegate: ParsableCommand {
     let options = SiteKey.DelegationOptions(
       product: product.product, channels: allChannels ? [] : channels.isEmpty ? nil : channels,
       validity: noEnd ? nil : .seconds(days * 86_400))
-    let result = try SiteKey.delegate(to: FilePath(releaseKey), by: FilePath(rootKey), options: options)
+    let result = try SiteKey.delegate(
+      to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
     let output = Output()
     if report.json {
-      try output.json(DelegateReport(result, file: releaseKey))
+      try output.json(DelegateReport(result, file: releaseKey, isDryRun: dryRun))
     } else if report.isTalkative {
       try output.lines(lines(result))
     }
@@ -68,8 +72,10 @@ struct Delegate: ParsableCommand {
 
   private func lines(_ result: SiteKey.DelegationResult) -> [String] {
     let channels = result.channels.isEmpty ? "all channels" : result.channels.map(\.name).joined(separator: ", ")
+    let made = dryRun ? "would make a release key" : "made a release key", may = dryRun ? "could sign" : "may sign"
+    let name = "'\(escaped(releaseKey))'"
     return [
-      "\(result.isNew ? "made a release key" : "the release key") in '\(escaped(releaseKey))'\(result.isNew ? "" : " may sign")",
+      result.isNew ? "\(made) in \(name)" : "the release key in \(name) \(may)",
       "  product   \(result.product)",
       "  channels  \(channels)",
       "  until     \(result.endsAt.map(formatDate) ?? "without end")",
@@ -97,33 +103,43 @@ struct Rotate: ParsableCommand {
   @Argument(help: "A new file for the new root key.", completion: .file())
   var newRootKey: String
 
+  @Flag(help: "Find out whether the key could be made, and make none.")
+  var dryRun = false
+
   @OptionGroup var report: ReportOptions
 
   func run() throws {
-    let key = try SiteKey.rotate(FilePath(rootKey), to: FilePath(newRootKey))
+    let key = try SiteKey.rotate(FilePath(rootKey), to: FilePath(newRootKey), isDryRun: dryRun)
     let output = Output()
     if report.json {
-      try output.json(RotateReport(publicKey: key.description, file: newRootKey))
+      try output.json(RotateReport(publicKey: key?.description, file: newRootKey, dryRun: dryRun))
     } else if report.isTalkative {
-      try output.lines([
-        "made a root key in '\(escaped(newRootKey))': keep it, and a copy, in a safe place; delegate to the release keys with it",
-        "  key  \(key)",
-      ])
+      let name = "'\(escaped(newRootKey))'"
+      try output.lines(
+        key.map {
+          [
+            "made a root key in \(name): keep it, and a copy, in a safe place; delegate to the release keys with it",
+            "  key  \($0)",
+          ]
+        } ?? ["would make a root key in \(name)"])
     }
     try output.flush()
   }
 }
 
 private struct DelegateReport: Encodable {
-  let rootKey, releaseKey, file, product: String
-  let isNew: Bool
+  let rootKey, file, product: String
+  /// Left out where the key would be made.
+  let releaseKey: String?
+  let isNew, dryRun: Bool
   let serial: UInt64
   let channels: [String]
   let ends: String?
 
-  init(_ result: SiteKey.DelegationResult, file: String) {
+  init(_ result: SiteKey.DelegationResult, file: String, isDryRun: Bool) {
+    dryRun = isDryRun
     rootKey = result.rootKey.description
-    releaseKey = result.releaseKey.description
+    releaseKey = isDryRun && result.isNew ? nil : result.releaseKey.description
     self.file = file
     product = result.product.name
     isNew = result.isNew
@@ -134,5 +150,7 @@ private struct DelegateReport: Encodable {
 }
 
 private struct RotateReport: Encodable {
-  let publicKey, file: String
+  let publicKey: String?
+  let file: String
+  let dryRun: Bool
 }

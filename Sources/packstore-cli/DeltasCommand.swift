@@ -25,10 +25,12 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("From how many versions there are deltas to each that is offered.", valueName: "n"))
   var deltas = 1
 
-  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
-  var deltaLevel: DeltaLevel?
+  @OptionGroup var deltaLevel: DeltaLevelOption
 
-  @OptionGroup var key: KeyOption
+  @OptionGroup var key: SiteKeyOption
+
+  @Flag(help: "Say which deltas are missing, and make none.")
+  var dryRun = false
 
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
@@ -43,9 +45,10 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
-    var options = Site.PublishOptions(deltaCount: deltas, waitsForOthers: !noWait)
-    if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
+    let key = try key.open(quiet: report.quiet)
+    let options = Site.PublishOptions(
+      deltaCount: deltas, deltaOptions: deltaLevel.options, waitsForOthers: !noWait)
+    guard !dryRun else { return try await plan(site, key, options) }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let (made, missing) = try await site.makeDeltas(for: channel, signedBy: key, options: options) {
@@ -67,10 +70,25 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
     }
     try output.flush()
   }
+
+  private func plan(_ site: Site, _ key: SiteKey, _ options: Site.PublishOptions) async throws {
+    let missing = try await site.planDeltas(for: channel, signedBy: key, options: options)
+    let output = Output()
+    if report.json {
+      try output.json(
+        missing.map { DeltaMade(pack: $0.to.pack.name, from: $0.from.number, to: $0.to.number, bytes: nil) })
+    } else if report.isTalkative {
+      try output.lines(
+        missing.isEmpty
+          ? ["no delta is missing"] : missing.map { "a delta would lead from \($0.from) to \($0.to.number)" })
+    }
+    try output.flush()
+  }
 }
 
 private struct DeltaMade: Encodable {
   let pack: String
   let from, to: UInt64
-  let bytes: Int
+  /// Of one that was made.
+  let bytes: Int?
 }

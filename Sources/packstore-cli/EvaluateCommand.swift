@@ -54,6 +54,27 @@ func show(_ problems: [ManifestProblem], of file: String, quiet: Bool) {
   }
 }
 
+/// Finds what a manifest selects, and shows what is wrong with it.
+///
+/// - Throws: `refused` when it has errors.
+func evaluateManifest(_ manifest: String, _ report: ReportOptions) throws -> ManifestEvaluation {
+  let evaluation = try Manifest.evaluate(contentsOf: FilePath(manifest))
+  guard report.json else {
+    show(evaluation.problems, of: manifest, quiet: report.quiet)
+    try requireNoErrors(evaluation.problems, "the manifest", manifest)
+    return evaluation
+  }
+  if let first = evaluation.problems.first(where: { $0.severity == .error }) {
+    throw Failure(
+      .refused, "\(escaped(manifest)):\(escaped(first.description))",
+      remedy: "'packstore evaluate --json' lists all that is wrong", path: manifest)
+  }
+  for problem in evaluation.problems where !report.quiet {
+    warn("\(escaped(manifest)):\(escaped(problem.description))")
+  }
+  return evaluation
+}
+
 /// Fails if there is an error among the problems.
 func requireNoErrors(_ problems: [ManifestProblem], _ what: String, _ file: String) throws {
   let count = problems.count { $0.severity == .error }

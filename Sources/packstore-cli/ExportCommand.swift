@@ -27,6 +27,9 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Replace the file if it is there.")
   var force = false
 
+  @Flag(help: "Do everything, say what came of it, and keep nothing.")
+  var dryRun = false
+
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
   @OptionGroup var expiry: ExpiryOptions
@@ -39,7 +42,8 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try outputFile(output, force: force)
-    let key = try key.open(for: product.product, quiet: report.quiet)
+    let hasKey = try key.exists || !dryRun
+    let key = try key.open(for: product.product, quiet: report.quiet, isDryRun: dryRun)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
@@ -50,14 +54,14 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
 
     let out = Output()
     if report.json {
-      try out.json(ArchiveReport(result, duration))
+      try out.json(ArchiveReport(result, duration, isDryRun: dryRun, hasKey: hasKey))
     } else if report.isTalkative {
       try out.lines([
-        "'\(escaped(output))' is \(result.version)",
+        "'\(escaped(output))' \(dryRun ? "would be" : "is") \(result.version)",
         "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
-        "  key    \(result.publicKey)",
-        "  time   \(formatDuration(duration))",
       ])
+      if hasKey { try out.line("  key    \(result.publicKey)") }
+      try out.line("  time   \(formatDuration(duration))")
     }
     try out.flush()
   }
@@ -73,7 +77,9 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
     _ pack: Site.PublishedPack, to file: String, of source: Store, _ key: SiteKey, _ bar: ProgressBar
   ) async throws -> Store.ArchiveResult {
     do {
-      return try await source.export(pack, to: FilePath(file), signedBy: key, options: options, replacing: force) {
+      return try await source.export(
+        pack, to: FilePath(file), signedBy: key, options: options, replacing: force, isDryRun: dryRun
+      ) {
         bar.update(Progress($0))
       }
     } catch let error as PackStoreError where error.code == .exists {
@@ -85,15 +91,19 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
 private struct ArchiveReport: Encodable {
   let pack: String
   let version: UInt64
-  let catalog, publicKey: String
+  let dryRun: Bool
+  let catalog: String
+  /// Left out where the key would be made.
+  let publicKey: String?
   let bytes, assetBytes: Int
   let seconds: Double
 
-  init(_ result: Store.ArchiveResult, _ duration: Duration) {
+  init(_ result: Store.ArchiveResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool) {
+    dryRun = isDryRun
     pack = result.version.pack.name
     version = result.version.number
     catalog = result.version.catalog.description
-    publicKey = result.publicKey.description
+    publicKey = hasKey ? result.publicKey.description : nil
     bytes = result.byteCount
     assetBytes = result.version.byteCount
     seconds = duration / .seconds(1)

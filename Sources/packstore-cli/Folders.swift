@@ -122,3 +122,17 @@ struct TemporaryFolder {
 
   func remove() { removeTree(FilePath(path)) }
 }
+
+/// Where a command works that makes a store or a site when there is none. A dry run makes none that is not there: it compares
+/// with an empty one elsewhere.
+struct PlaceForDryRun {
+  let path: String
+  private let temporary: TemporaryFolder?
+
+  init(_ folder: String, dryRun: Bool) throws {
+    temporary = dryRun && isVacant(folder) ? try TemporaryFolder() : nil
+    path = temporary.map { "\($0.path)/store" } ?? folder
+  }
+
+  func end() { temporary?.remove() }
+}

@@ -117,7 +117,7 @@ extension Import {
 
 extension Import {
   private func pull(_ bar: ProgressBar) async throws {
-    let place = try PlaceForPull(store.store, dryRun: dryRun)
+    let place = try PlaceForDryRun(store.store, dryRun: dryRun)
     defer { place.end() }
     let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
     let result: Store.PullResult

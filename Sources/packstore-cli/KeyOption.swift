@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-/// The key that a publisher signs with.
+/// The key that a publisher signs with, which is made if there is none.
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
@@ -11,8 +11,50 @@ struct KeyOption: ParsableArguments {
     completion: .file())
   var key: String?
 
+  /// Reads the key, or makes one and its root key, and says so: who loses the root key cannot publish to the same clients
+  /// again.
+  ///
+  /// - Parameters:
+  ///   - product: for which the key is to sign, where that was said.
+  ///   - isDryRun: where a key would be made, one that is kept nowhere takes its place.
+  func open(
+    for product: Store.Product? = nil, quiet: Bool, missing: KeyFile.Missing = .make, isDryRun: Bool = false
+  ) throws -> SiteKey {
+    let file = try KeyFile(key)
+    guard isDryRun, !file.exists else { return try file.open(for: product, quiet: quiet, missing: missing) }
+    try file.allowMaking(missing)
+    return SiteKey()
+  }
+
+  /// Whether there is a key.
+  var exists: Bool { get throws { try KeyFile(key).exists } }
+}
+
+/// The key that signed a site.
+struct SiteKeyOption: ParsableArguments {
+  @Option(
+    help: .init(
+      "The file with the secret key that signed the site (default: ~/.config/packstore/site.key).", valueName: "file"),
+    completion: .file())
+  var key: String?
+
+  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, missing: .refuse(signed: "the site")) }
+}
+
+/// A file with a secret key.
+struct KeyFile {
+  private let path: FilePath
+
+  /// A person named it.
+  private let isNamed: Bool
+
+  init(_ name: String?) throws {
+    path = try keyFile(name)
+    isNamed = name != nil
+  }
+
   /// What becomes of a key file that is missing.
-  enum MissingFile {
+  enum Missing {
     /// A key is made.
     case make
     /// A key is made where the file was not named: a name that is misspelt makes none.
@@ -21,18 +63,16 @@ struct KeyOption: ParsableArguments {
     case refuse(signed: String)
   }
 
-  /// Reads the key, or makes one and its root key, and says so: who loses the root key cannot publish to the same clients
-  /// again.
-  ///
-  /// - Parameter product: for which the key is to sign, where that was said.
-  func open(for product: Store.Product? = nil, quiet: Bool, missing: MissingFile = .make) throws -> SiteKey {
-    let file = try keyFile(key)
-    if !pathExists(file) { try allowMaking(file, missing) }
-    let (key, made) = try SiteKey.readOrMakeRelease(file, options: .init(product: product))
+  var exists: Bool { pathExists(path) }
+
+  /// Reads the key, or makes one and its root key, and says so.
+  func open(for product: Store.Product? = nil, quiet: Bool, missing: Missing) throws -> SiteKey {
+    if !exists { try allowMaking(missing) }
+    let (key, made) = try SiteKey.readOrMakeRelease(path, options: .init(product: product))
     if let product, let delegation = key.delegation, delegation.product != product {
-      throw otherProduct(product, delegation, file)
+      throw otherProduct(product, delegation)
     }
-    if let made, !quiet { warn(Self.description(of: made, in: file)) }
+    if let made, !quiet { warn(description(of: made)) }
     if let end = key.endsAt, !quiet, end > .now, end.timeIntervalSinceNow < Self.warningTime {
       warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
     }
@@ -40,8 +80,8 @@ struct KeyOption: ParsableArguments {
   }
 
   /// What was made, and what its owner does next.
-  private static func description(of made: SiteKey.DelegationResult, in file: FilePath) -> String {
-    let names = (release: escaped(file.string), root: escaped(SiteKey.rootFile(beside: file).string))
+  private func description(of made: SiteKey.DelegationResult) -> String {
+    let names = (release: escaped(path.string), root: escaped(SiteKey.rootFile(beside: path).string))
     let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without end"
     return
       "made a release key in '\(names.release)' and its root key in '\(names.root)': move the root key to a safe place"
@@ -49,32 +89,33 @@ struct KeyOption: ParsableArguments {
   }
 
   /// A release key is for one product: each has a key of its own, by the same root key.
-  private func otherProduct(_ product: Store.Product, _ delegation: KeyDelegation, _ file: FilePath) -> Failure {
-    let beside = SiteKey.rootFile(beside: file)
+  private func otherProduct(_ product: Store.Product, _ delegation: KeyDelegation) -> Failure {
+    let beside = SiteKey.rootFile(beside: path)
     let root = pathExists(beside) ? beside : "ROOT.key"
-    let new = file.removingLastComponent().appending("\(product).key")
+    let new = path.removingLastComponent().appending("\(product).key")
     return Failure(
       .untrusted,
-      "the key '\(escaped(file.string))' is for the product '\(delegation.product)', and not for '\(product)'",
+      "the key '\(escaped(path.string))' is for the product '\(delegation.product)', and not for '\(product)'",
       remedy:
         "make one for it with 'packstore delegate \(escaped(root.string)) \(escaped(new.string)) --product \(product)',"
-        + " and name that with --key", path: file.string)
+        + " and name that with --key", path: path.string)
   }
 
-  private func allowMaking(_ file: FilePath, _ missing: MissingFile) throws {
-    let name = escaped(file.string)
+  /// Fails unless a key may be made.
+  func allowMaking(_ missing: Missing) throws {
+    let name = escaped(path.string)
     switch missing {
     case .make: break
-    case .makeUnlessNamed where key == nil: break
+    case .makeUnlessNamed where !isNamed: break
     case .makeUnlessNamed:
       throw Failure(
         .noKey, "there is no key '\(name)'",
         remedy: "name one that is there, or make it with 'packstore keygen \(name)'",
-        path: file.string)
+        path: path.string)
     case .refuse(let signed):
       throw Failure(
         .noKey, "there is no key '\(name)', and \(signed) is signed already",
-        remedy: "name the key that signed it with --key", path: file.string)
+        remedy: "name the key that signed it with --key", path: path.string)
     }
   }
 
@@ -128,7 +169,7 @@ struct ExpiryOptions: ParsableArguments {
   }
 }
 
-/// How what is published is encoded.
+/// How what a store has is encoded in an archive.
 struct EncodingOptions: ParsableArguments {
   @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
   var level: Int32 = 12
@@ -145,11 +186,36 @@ struct EncodingOptions: ParsableArguments {
   }
 }
 
+/// How what a manifest may say is encoded.
+struct ManifestEncodingOptions: ParsableArguments {
+  @Option(
+    help: .init("Compression, from 1 (fast) to 22 (small) (default: a manifest's, or 12).", valueName: "n"))
+  var level: Int32?
+
+  @Option(
+    help: "How apps will read the assets: at random, or from front to back (default: a manifest's, or random).")
+  var layout: Store.InstallOptions.Layout?
+
+  func validate() throws {
+    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
+  }
+}
+
+/// How small the deltas of a site are.
+struct DeltaLevelOption: ParsableArguments {
+  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  var deltaLevel: DeltaLevel?
+
+  var options: Store.DeltaOptions { deltaLevel.map { .init(level: $0.level) } ?? .init() }
+}
+
 extension Progress {
   /// - Parameter storing: what is done with a pack's content.
   init(_ progress: Site.PublishProgress, storing: String = "copying") {
     switch progress {
     case .store(let pack, let progress): self.init(activity: "\(storing) \(pack)", progress)
+    case .take(let pack, let byteCount, let total):
+      self.init(activity: "copying \(pack)", bytesDone: byteCount, bytesTotal: total)
     case .describe(let byteCount, let total):
       self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
     case .delta(let pack, let byteCount, let total):

@@ -48,13 +48,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
 
-  @Option(
-    help: .init("Compression, from 1 (fast) to 22 (small) (default: the manifest's, or 12).", valueName: "n"))
-  var level: Int32?
-
-  @Option(
-    help: "How apps will read the assets: at random, or from front to back (default: the manifest's, or random).")
-  var layout: Store.InstallOptions.Layout?
+  @OptionGroup var encoding: ManifestEncodingOptions
 
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
@@ -62,7 +56,6 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
@@ -75,13 +68,13 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let options = try packageOptions()
-    let evaluation = try Manifest.evaluate(contentsOf: FilePath(manifest))
-    try show(evaluation)
-    if let previous { try requireSource(previous) }
+    let evaluation = try evaluateManifest(manifest, report)
+    if let previous { try requirePrevious(previous) }
     let file = try outputFile(output, force: true)  // what is there may be this very archive
+    let hasKey = try key.exists || !dryRun
     let key = try key.open(
       for: product.product, quiet: report.quiet,
-      missing: previous == nil ? .make : .refuse(signed: "the previous archive"))
+      missing: previous == nil ? .make : .refuse(signed: "the previous archive"), isDryRun: dryRun)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
@@ -89,24 +82,17 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     let result = try await write(evaluation, to: file, key, options, bar)
     let duration = clock.now - start
     bar.finish()
-    try say(result, duration)
+    try say(result, duration, hasKey)
   }
 
-  /// Shows what is wrong with the manifest.
-  private func show(_ evaluation: ManifestEvaluation) throws {
-    guard report.json else {
-      packstore_cli.show(evaluation.problems, of: manifest, quiet: report.quiet)
-      return try requireNoErrors(evaluation.problems, "the manifest", manifest)
-    }
-    guard !evaluation.hasErrors else {
-      let first = evaluation.problems.first { $0.severity == .error }
+  /// Packing reads what came before from a disk: segments are taken as they are, which a pull does not do.
+  private func requirePrevious(_ previous: String) throws {
+    guard !previous.contains("://") else {
       throw Failure(
-        .refused, "\(escaped(manifest)):\(escaped(first?.description ?? ""))",
-        remedy: "'packstore evaluate --json' lists all that is wrong", path: manifest)
+        .usage, "--previous is a file or a folder, and not a URL",
+        remedy: "fetch the archive first, or name your copy of the site's folder")
     }
-    for problem in evaluation.problems where !report.quiet {
-      warn("\(escaped(manifest)):\(escaped(problem.description))")
-    }
+    try requireSource(previous)
   }
 
   private func packageOptions() throws -> Manifest.PackageOptions {
@@ -114,8 +100,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     options.version = version
     options.previous = previous.map { FilePath($0) }
     options.product = product.product
-    options.level = level
-    options.layout = layout
+    options.level = encoding.level
+    options.layout = encoding.layout
     options.date = try sourceDate(ProcessInfo.processInfo.environment)
     options.replaces = force
     options.isDryRun = dryRun
@@ -141,13 +127,14 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
 
   // MARK: - Report
 
-  private func say(_ result: Manifest.PackageResult, _ duration: Duration) throws {
+  /// - Parameter hasKey: the key is one that there is, or was made.
+  private func say(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool) throws {
     if !report.quiet { warnAll(result) }
     let out = Output()
     if report.json {
-      try out.json(PackageReport(result, duration))
+      try out.json(PackageReport(result, duration, hasKey: hasKey))
     } else if report.isTalkative {
-      try out.lines(summary(result, duration))
+      try out.lines(summary(result, duration, hasKey))
     }
     try out.flush()
   }
@@ -162,7 +149,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  private func summary(_ result: Manifest.PackageResult, _ duration: Duration) -> [String] {
+  private func summary(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool) -> [String] {
     let name = "'\(escaped(output))'", chosen = version == nil ? standardNumber(result) : ""
     switch result.outcome {
     case .unchanged: return ["nothing changed since \(result.version): no archive is written"]
@@ -185,8 +172,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
       let delta = result.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
       lines.append("  update   by ranges \(formatBytes(ranges))\(delta)")
     }
+    if hasKey { lines.append("  key      \(result.publicKey)") }
     lines += [
-      "  key      \(result.publicKey)", "  libzstd  \(result.zstdVersion)", "  time     \(formatDuration(duration))",
+      "  libzstd  \(result.zstdVersion)", "  time     \(formatDuration(duration))",
       "  largest",
     ]
     return lines + largest(result.largestAssets)
@@ -219,7 +207,9 @@ private struct PackageReport: Encodable {
   let pack: String
   let version: UInt64
   let previous: UInt64?
-  let catalog, publicKey: String
+  let catalog: String
+  /// Left out where the key would be made.
+  let publicKey: String?
   let bytes, assetBytes: Int
   let chunks, newChunks, newBytes, newSegmentBytes: Int
   let updateBytes, deltaBytes: Int?
@@ -233,13 +223,13 @@ private struct PackageReport: Encodable {
     let bytes: UInt64
   }
 
-  init(_ result: Manifest.PackageResult, _ duration: Duration) {
+  init(_ result: Manifest.PackageResult, _ duration: Duration, hasKey: Bool) {
     outcome = result.outcome.rawValue
     pack = result.version.pack.name
     version = result.version.number
     previous = result.previous
     catalog = result.version.catalog.description
-    publicKey = result.publicKey.description
+    publicKey = hasKey ? result.publicKey.description : nil
     bytes = result.byteCount
     assetBytes = result.version.byteCount
     (chunks, newChunks, newBytes) = (result.chunkCount, result.newChunkCount, result.newByteCount)

@@ -95,7 +95,7 @@ struct ChannelTarget: ParsableArguments {
 
 /// How the edit of a channel is made.
 struct ChannelEditOptions: ParsableArguments {
-  @OptionGroup var key: KeyOption
+  @OptionGroup var key: SiteKeyOption
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var grace: GraceOption
 
@@ -107,7 +107,7 @@ struct ChannelEditOptions: ParsableArguments {
 
   func open(_ path: String, quiet: Bool) throws -> (Site, SiteKey) {
     let site = try Site(existingAt: FilePath(path))
-    return (site, try key.open(quiet: quiet, missing: .refuse(signed: "the site")))
+    return (site, try key.open(quiet: quiet))
   }
 
   /// Makes an edit of what a channel offers of a version, and reports it.

@@ -6,8 +6,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Publish packs to a site, a folder that any web server can serve.",
     discussion: """
-      Makes the site when there is none. Copies the current versions of all packs, or of those that are named, encodes \
-      what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
+      Makes the site when there is none. Of a store, copies the current versions of all packs, or of those that are named, \
+      encodes what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
       that is current in the store becomes current on the site: clients go back to it. A version that the \
       channel offers already keeps its share of devices and its app versions: 'promote' changes these. When there is nothing \
       new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted.
@@ -15,8 +15,15 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
         packstore publish Packs public/packs Tutorial --channel beta
+        packstore publish Manifest.json public/packs --dry-run
+        packstore publish Tutorial.pack public/packs
         (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
          rsync -a roots root server:packs/)
+
+      A manifest (.json) is packed as 'packstore package' packs it, as the version after the site's highest, or with the number \
+      that '--version' says. An archive that 'package' or 'export' made is taken as it is, without compressing it again, if \
+      clients of the key would take it; of a folder of archives (*.pack), the highest version of each pack is, or the one that \
+      is named. What the site has already stays; a version that it has with other content is refused.
 
       Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
       prints it. The first publication makes a root key and the release key that signs, for 400 days: move the root \
@@ -27,21 +34,27 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @Argument(help: "A store, a manifest, an archive, or a folder of archives.", completion: .file())
+  var source: String
 
   @Argument(help: "The site's folder.", completion: .directory)
   var site: String
 
   @Argument(
     help: .init(
-      "The packs (default: all), each at its current version or at one that is kept.", valueName: "pack[@version]"),
+      "The packs (default: all), each at its current version or at one that the source has.",
+      valueName: "pack[@version]"),
     transform: parseVersionName)
   var packs: [VersionName] = []
 
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
   @OptionGroup var expiry: ExpiryOptions
-  @OptionGroup var encoding: EncodingOptions
+  @OptionGroup var encoding: ManifestEncodingOptions
+
+  @Option(
+    help: .init("The number of a manifest's version (default: one more than the site's highest).", valueName: "n"))
+  var version: UInt64?
 
   @Option(
     help: .init("The channel that offers the versions, which is made if there is none.", valueName: "name"),
@@ -65,10 +78,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       valueName: "n"))
   var deltas = 1
 
-  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
-  var deltaLevel: DeltaLevel?
+  @OptionGroup var deltaLevel: DeltaLevelOption
 
   @OptionGroup var grace: GraceOption
+
+  @Flag(
+    help: "Say what would be new, and which roots would change, and leave the site as it is; deltas are not counted.")
+  var dryRun = false
 
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
@@ -76,58 +92,83 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
+    guard 1...PackVersion.lastNumber ~= version ?? 1 else {
+      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+    }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
     guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
 
-  var subject: Failure.Facts { .init(store: store.store, site: site) }
+  var subject: Failure.Facts { .init(store: isFolder(FilePath(source)) ? source : nil, site: site) }
 
   func run() async throws {
-    let source = try store.openForReading()  // first: a mistyped store must make neither a key nor a site
-    let snapshot = try source.makeSnapshot()
-    let packs = try packs.map { try $0.publishedPack(in: snapshot) }
+    let named = try PublishSource(source, report)  // first: a mistyped source must make neither a key nor a site
+    try named.check(self)
+    let packs = try packs.map(named.publishedPack)
+    let isMade = !Site.exists(at: FilePath(site))
+    let hasKey = try key.exists
     let key = try key.open(
-      for: product.product, quiet: report.quiet,
-      missing: Site.exists(at: FilePath(site)) ? .refuse(signed: "the site") : .make)
-    let site = try Site(at: FilePath(site))
-    var options = encoding.publishOptions
-    options.product = product.product
-    options.expiry = expiry.expiry
-    options.channel = noOffer ? nil : channel
-    options.primaryLanguage = primaryLanguage
-    options.keptVersionCount = keep
-    options.deltaCount = deltas
-    if let deltaLevel { options.deltaOptions.level = deltaLevel.level }
-    options.gracePeriod = grace.duration
-    options.waitsForOthers = !noWait
+      for: product.product, quiet: report.quiet, missing: isMade ? .make : .refuse(signed: "the site"), isDryRun: dryRun
+    )
+    let source = try named.open(signedBy: key, version: version)
+    let place = try PlaceForDryRun(self.site, dryRun: dryRun)
+    defer { place.end() }
+    let isNew = !pathExists(FilePath(place.path))
+    let site = try dryRun && !isMade ? Site(existingAt: FilePath(place.path)) : Site(at: FilePath(place.path))
 
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await site.publish(packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options) {
-      bar.update(Progress($0))
+    let result: Site.PublishResult
+    do {
+      result = try await site.publish(
+        packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: dryRun
+      ) { bar.update(Progress($0)) }
+    } catch {
+      if isNew { Site.removeUnused(at: FilePath(place.path)) }
+      throw error
     }
     let duration = clock.now - start
     bar.finish()
-    if !report.quiet {
-      for lost in result.lostVersions {
-        warn("the site had lost \(lost), and the store does not keep it: the site does not offer it any more")
-      }
-      for missing in result.missingDeltas {
-        warn("there is no delta to \(missing.version) from \(missing.from): \(missing.reason)")
-      }
-    }
+    if !report.quiet { warnAll(result) }
 
     let output = Output()
     if report.json {
-      try output.json(PublishReport(result, duration))
+      try output.json(PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun))
     } else if report.isTalkative {
-      try output.lines(summary(result, duration))
+      try output.lines(dryRun ? plan(result) : summary(result, duration))
     }
     try output.flush()
+  }
+
+  private var options: Site.PublishOptions {
+    var options = Site.PublishOptions(
+      level: encoding.level, layout: encoding.layout, keptVersionCount: keep, deltaCount: deltas,
+      deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
+      primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
+    options.waitsForOthers = !noWait
+    return options
+  }
+
+  private func warnAll(_ result: Site.PublishResult) {
+    for lost in result.lostVersions {
+      warn("the site had lost \(lost), and the source does not have it: the site does not offer it any more")
+    }
+    for missing in result.missingDeltas {
+      warn("there is no delta to \(missing.version) from \(missing.from): \(missing.reason)")
+    }
+  }
+
+  /// What a dry run found.
+  private func plan(_ result: Site.PublishResult) -> [String] {
+    result.packs.map(line) + result.droppedVersions.map { "\($0) would leave the site" }
+      + result.restoredVersions.map { "the site had lost \($0): it would be copied once more" } + [
+        replacedRoots(result),
+        "  new    \(formatBytes(result.newByteCount)), without deltas",
+      ]
   }
 
   private func summary(_ result: Site.PublishResult, _ duration: Duration) -> [String] {
@@ -161,45 +202,6 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-struct Keygen: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Print the public key that clients are to trust; make a root key if there is none.",
-    discussion: """
-      The secret key's file can be read by its owner alone. The public key goes to clients: 'packstore pull --trust'. A root \
-      key delegates to release keys, which sign sites and archives, and can sign by itself, for any product and without end.
-
-        packstore keygen
-        packstore keygen root.key
-      """
-  )
-
-  @Argument(
-    help: "The file with the secret key (default: ~/.config/packstore/site.key).", completion: .file())
-  var file: String?
-
-  @OptionGroup var report: ReportOptions
-
-  func run() throws {
-    let file = try keyFile(file)
-    let (key, isNew) = try SiteKey.readOrMake(file)
-    if isNew, report.isTalkative {
-      warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
-    }
-    let output = Output()
-    if report.json {
-      try output.json(KeyReport(publicKey: key.rootKey.description, file: file.string, isNew: isNew))
-    } else {
-      try output.line(key.rootKey.description)
-    }
-    try output.flush()
-  }
-}
-
-private struct KeyReport: Encodable {
-  let publicKey, file: String
-  let isNew: Bool
-}
-
 private struct PublishReport: Encodable {
   struct Version: Encodable {
     let pack: String
@@ -223,8 +225,9 @@ private struct PublishReport: Encodable {
 
   let channel: String?
   let sequence: UInt64
-  let unchanged: Bool
-  let publicKey: String
+  let unchanged, dryRun: Bool
+  let changedChannels: [String]
+  let publicKey: String?
   let expires: String?
   let packs: [Version]
   let dropped: [Dropped]
@@ -234,11 +237,14 @@ private struct PublishReport: Encodable {
   let retiredUntil: String?
   let seconds: Double
 
-  init(_ result: Site.PublishResult, _ duration: Duration) {
+  /// - Parameter hasKey: the key is one that there is, or was made.
+  init(_ result: Site.PublishResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool) {
     channel = result.channel?.name
     sequence = result.sequence
     unchanged = result.isUnchanged
-    publicKey = result.publicKey.description
+    dryRun = isDryRun
+    changedChannels = result.changedChannels.map(\.name)
+    publicKey = hasKey ? result.publicKey.description : nil
     expires = result.expiresAt.map(formatDate)
     packs = result.packs.map {
       Version(

@@ -105,7 +105,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if !site.contains("://") { try PackFileKind.require(.archive, at: site, store: store.store, for: "pull") }
-    let place = try PlaceForPull(store.store, dryRun: dryRun)
+    let place = try PlaceForDryRun(store.store, dryRun: dryRun)
     defer { place.end() }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
@@ -130,7 +130,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   }
 
   private func pull(
-    into place: PlaceForPull, _ show: @escaping @Sendable (Store.PullProgress) -> Void
+    into place: PlaceForDryRun, _ show: @escaping @Sendable (Store.PullProgress) -> Void
   ) async throws -> Store.PullResult {
     let packs = packs.isEmpty ? nil : packs
     guard !dryRun else {
@@ -275,19 +275,6 @@ func pullIntoStore(
     throw error
   }
   return try await store.pull(from: contact, packs: packs, options: options, progress: progress)
-}
-
-/// Where to pull to. A dry run makes no store that is not there: it compares with an empty one elsewhere.
-struct PlaceForPull {
-  let path: String
-  private let temporary: TemporaryFolder?
-
-  init(_ store: String, dryRun: Bool) throws {
-    temporary = dryRun && isVacant(store) ? try TemporaryFolder() : nil
-    path = temporary.map { "\($0.path)/store" } ?? store
-  }
-
-  func end() { temporary?.remove() }
 }
 
 extension Store.PullResult.Pack.Outcome {

@@ -17,8 +17,11 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: "The site's folder.", completion: .directory)
   var site: String
 
-  @OptionGroup var key: KeyOption
+  @OptionGroup var key: SiteKeyOption
   @OptionGroup var expiry: ExpiryOptions
+
+  @Flag(help: "Say which roots would be signed, and sign none.")
+  var dryRun = false
 
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
@@ -29,20 +32,20 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
+    let key = try key.open(quiet: report.quiet)
     let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait)
-    let result = try await site.refresh(signedBy: key, options: options)
+    let result = try await site.refresh(signedBy: key, options: options, isDryRun: dryRun)
     if !report.quiet, !result.otherChannels.isEmpty {
       let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")
-      warn("the key may not sign \(names), which stayed as it was")
+      warn("the key may not sign \(names), which \(dryRun ? "would stay as it is" : "stayed as it was")")
     }
     let output = Output()
     if report.json {
-      try output.json(RefreshReport(result))
+      try output.json(RefreshReport(result, isDryRun: dryRun))
     } else if report.isTalkative {
       try output.lines(
         result.channels.flatMap { channel in
-          ["the channel \(channel.channel) is at root \(channel.sequence)"]
+          ["the channel \(channel.channel) \(dryRun ? "would be" : "is") at root \(channel.sequence)"]
             + (channel.expiresAt.map { ["  until  \(formatDate($0))"] } ?? [])
         })
     }
@@ -59,8 +62,10 @@ private struct RefreshReport: Encodable {
 
   let channels: [Channel]
   let otherChannels: [String]
+  let dryRun: Bool
 
-  init(_ result: Site.RefreshResult) {
+  init(_ result: Site.RefreshResult, isDryRun: Bool) {
+    dryRun = isDryRun
     channels = result.channels.map {
       Channel(channel: $0.channel.name, sequence: $0.sequence, expires: $0.expiresAt.map(formatDate))
     }

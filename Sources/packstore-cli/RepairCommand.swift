@@ -113,6 +113,9 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made again, or left out"): \($0)" }
     let isRootLost = dryRun && result.damagedFiles.contains("root")
     return damaged + (isRootLost ? ["the root is lost: a repair needs --product, and --expires or --no-expires"] : [])
+      + result.closedChannels.map {
+        "the channel \($0) is closed, for what it offered is not known: promote to it what it is to offer"
+      }
       + result.sequences.sorted { $0.key < $1.key }.map { "the channel \($0.key) is at root \($0.value)" }
   }
 
@@ -185,10 +188,13 @@ private struct RepairReport: Encodable {
   let healed: [Healing]
   /// Of a site: files beside its store that were missing or damaged, and the numbers of its roots, by channel.
   let damagedFiles: [String]?
+  /// Channels that are closed since their roots were damaged.
+  let closedChannels: [String]?
   let channels: [ChannelRoot]?
 
   init(_ result: Store.RepairResult, _ site: Site.RepairResult?, isDryRun: Bool) {
     damagedFiles = site?.damagedFiles
+    closedChannels = site?.closedChannels.map(\.name)
     channels = site.map { site in
       site.sequences.sorted { $0.key < $1.key }.map { ChannelRoot(channel: $0.key.name, sequence: $0.value) }
     }

@@ -25,10 +25,10 @@ struct Template: ParsableCommand {
     try file.write(text)
     let output = Output()
     if report.json {
-      try output.json(TemplateReport(path: file.output, text: file.output == nil ? text : nil))
-    } else if file.output == nil {
+      try output.json(TemplateReport(path: file.written, text: file.written == nil ? text : nil))
+    } else if file.written == nil {
       try output.write(text.utf8)
-    } else if let name = file.output, report.isTalkative {
+    } else if let name = file.written, report.isTalkative {
       try output.line("'\(escaped(name))' is written")
     }
     try output.flush()

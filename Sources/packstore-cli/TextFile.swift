@@ -11,7 +11,14 @@ struct TextFileOptions: ParsableArguments {
   @Flag(help: "Replace the file if it is there.")
   var force = false
 
+  @Flag(help: "Print the text, and leave the file as it is.")
+  var dryRun = false
+
+  /// The file that is written; nil: the text is printed.
+  var written: String? { dryRun ? nil : output }
+
   func validate() throws {
+    guard output != nil || !dryRun else { throw ValidationError("--dry-run needs '-o': without it nothing is written") }
     guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
   }
 
@@ -25,7 +32,7 @@ struct TextFileOptions: ParsableArguments {
         .usage, "'\(escaped(output))' is the file that is read, and would be lost", remedy: "name another file",
         path: output)
     }
-    try writeTextFile(text, to: output, force: force)
+    if dryRun { _ = try outputFile(output, force: force) } else { try writeTextFile(text, to: output, force: force) }
   }
 }
 

@@ -29,8 +29,11 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Take the packs off all channels.")
   var all = false
 
-  @OptionGroup var key: KeyOption
+  @OptionGroup var key: SiteKeyOption
   @OptionGroup var grace: GraceOption
+
+  @Flag(help: "Say what would leave, and which roots would change, and change nothing.")
+  var dryRun = false
 
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
@@ -45,14 +48,17 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet, missing: .refuse(signed: "the site"))
+    let key = try key.open(quiet: report.quiet)
     let options = Site.PublishOptions(
       channel: channel ?? .live, gracePeriod: grace.duration, waitsForOthers: !noWait)
-    let result = try await site.unpublish(packs, signedBy: key, fromAllChannels: all, options: options)
+    let result = try await site.unpublish(
+      packs, signedBy: key, fromAllChannels: all, options: options, isDryRun: dryRun)
 
     let output = Output()
     if report.json {
-      try output.json(UnpublishReport(result))
+      try output.json(UnpublishReport(result, isDryRun: dryRun))
+    } else if dryRun, report.isTalkative {
+      try output.lines(result.droppedVersions.map { "\($0) would leave the site" } + [replacedRoots(result)])
     } else if report.isTalkative {
       try output.lines(
         result.droppedVersions.map { "\($0) is no longer on the site" }
@@ -85,6 +91,12 @@ struct GraceOption: ParsableArguments {
   return .seconds(count * unit)
 }
 
+/// Which roots a dry run would replace.
+func replacedRoots(_ result: Site.PublishResult) -> String {
+  let roots = result.changedChannels.map(\.name)
+  return roots.isEmpty ? "no root would be replaced" : "roots that would be replaced: \(roots.joined(separator: ", "))"
+}
+
 /// What waits to be removed from a site.
 func retiredLines(_ result: Site.PublishResult) -> [String] {
   result.retiredUntil.map {
@@ -99,13 +111,16 @@ private struct UnpublishReport: Encodable {
   }
 
   let sequence: UInt64
-  let unchanged: Bool
+  let unchanged, dryRun: Bool
+  let changedChannels: [String]
   let dropped: [Version]
   let retiredBytes: Int
   let retiredUntil: String?
   let bytes: Int
 
-  init(_ result: Site.PublishResult) {
+  init(_ result: Site.PublishResult, isDryRun: Bool) {
+    dryRun = isDryRun
+    changedChannels = result.changedChannels.map(\.name)
     sequence = result.sequence
     unchanged = result.isUnchanged
     dropped = result.droppedVersions.map { Version(pack: $0.pack.name, version: $0.number) }

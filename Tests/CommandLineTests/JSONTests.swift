@@ -129,10 +129,14 @@ import Testing
     try run("keygen", "root.key")
     try run("delegate", "root.key", "release.key", "--channel", "live", "--channel", "beta")
     try run("delegate", "root.key", "release.key", "--no-end", "--all-channels")
+    try run("delegate", "root.key", "planned.key", "--dry-run")
+    try run("rotate", "root.key", "next.key", "--dry-run")
     try run("rotate", "root.key", "next.key")
+    try run("publish", "store", "site", "P@1", "--key", "planned.key", "--dry-run")
     try run("publish", "store", "site", "P@1", "Q", "--key", "key", "--expires", "9")
     try run("pull", "device", "site", "--dry-run")
     try run("pull", "device", "site")
+    try run("publish", "store", "site", "P", "--key", "key", "--keep", "1", "--dry-run")
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "2")
     try run("pull", "device", "site")
     try run("add", "device", "other", "--pack", "Local", "--priority", "3")
@@ -149,8 +153,11 @@ import Testing
     try run("promote", "site", "P@3", "--to", "other", "--key", "key")
     try run("demote", "site", "P@2", "--from", "beta", "--key", "key")
     try run("channels", "site", "--remove", "other", "--key", "key")
+    try run("deltas", "site", "--key", "key", "--dry-run")
     try run("deltas", "site", "--key", "key")
+    try run("refresh", "site", "--key", "key", "--dry-run")
     try run("refresh", "site", "--key", "key")
+    try run("unpublish", "site", "Q", "--key", "key", "--dry-run")
     try run("unpublish", "site", "Q", "--key", "key")
     try run("repair", "site", "--key", "key")
     try run("remove", "device", "P", "--keep-history")
@@ -175,6 +182,7 @@ import Testing
   }
 
   private func archivesAndDeltas() throws {
+    try run("export", "store", "P", "-o", "P.pack", "--key", "planned.key", "--dry-run")
     try run("export", "store", "P", "-o", "P.pack", "--key", "key")
     try run("import", "imported", "P.pack")
     try run("delta", "store", "P@previous", "P", "-o", "P.delta", "--key", "key")
@@ -189,10 +197,13 @@ import Testing
 
   private func manifests() throws {
     try run("template")
+    try run("template", "--schema", "-o", "manifest.schema.json", "--dry-run")
     try run("template", "--schema", "-o", "manifest.schema.json")
     let policy = #""assetPackID":"P","downloadPolicy":{"onDemand":{}},"sourceRoot":"folder""#
     try playground.write("{\(policy),\"fileSelectors\":[{\"directory\":\"Videos\"}]}", to: "good.json")
     try run("evaluate", "good.json")
+    try run("publish", "good.json", "published", "--key", "key", "--version", "4")
+    try run("package", "good.json", "-o", "M.pack", "--key", "planned.key", "--dry-run")
     try run("package", "good.json", "-o", "M.pack", "--key", "key")
     try run("package", "good.json", "-o", "M.pack", "--key", "key")
     let moved = #"{"directorySource":"Videos","directoryDestination":"Movies"}"#

@@ -256,4 +256,13 @@ import Testing
     #expect(try playground.packstore("import", "a", "M-5.pack", "-q").status == 4)
     #expect(try playground.packstore("import", "a", "M-5.pack", "--downgrade", "-q").status == 0)
   }
+
+  /// What a URL is to be replaced by is said, and nothing is fetched.
+  @Test func thePreviousVersionIsOnADisk() throws {
+    for url in ["https://example.org/site", "file:///tmp/site"] {
+      let run = try pack("-o", "P.pack", "--previous", url)
+      #expect(run.status == 2 && run.errors.contains("not a URL: fetch the archive first"), "\(run.errors)")
+    }
+    #expect(!playground.exists("P.pack"))
+  }
 }

@@ -58,7 +58,8 @@ private final class Fuse: Sendable {
     options.keptVersionCount = 2
     options.gracePeriod = grace
     var publication = Publication(
-      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key, options: options, progress: nil)
+      site: try Site(at: FilePath(folder.path("site"))), source: .store(store), key: key, options: options,
+      progress: nil)
     if let now { publication.now = now }
     return try Self.end(end, of: publication.folder) { folder in
       var publication = publication
@@ -181,7 +182,9 @@ private final class Fuse: Sendable {
         let site = try Site(existingAt: FilePath(folder.path("site")))
         return try Self.end(end, of: site.folder) { folder in
           guard try folder.readRoot()?.root.packs.contains(where: { $0.id == "Q" }) == true else {
-            _ = try Publication(site: site, source: store, key: key, options: options, progress: nil).run([.init("P")])
+            _ = try Publication(site: site, source: .store(store), key: key, options: options, progress: nil).run([
+              .init("P")
+            ])
             return
           }
           var change = Unpublication(site: site, key: key, options: options)
@@ -311,7 +314,8 @@ private final class Fuse: Sendable {
     func release(to channel: SiteChannel?, _ folder: SiteFolder) throws {
       var options = options
       options.channel = channel
-      var publication = Publication(site: try Site(at: site), source: store, key: key, options: options, progress: nil)
+      var publication = Publication(
+        site: try Site(at: site), source: .store(store), key: key, options: options, progress: nil)
       publication.folder = folder
       _ = try publication.run(nil)
     }

@@ -46,7 +46,7 @@ import Testing
     opening: @escaping @Sendable (SitePath) throws -> Void = { _ in }
   ) throws -> Site.PublishResult {
     var publication = Publication(
-      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key,
+      site: try Site(at: FilePath(folder.path("site"))), source: .store(store), key: key,
       options: Self.options(grace: grace, keep: keep, product: product, expiry: expiry), progress: nil)
     publication.now = day * Self.day
     publication.folder.opening = opening
@@ -305,7 +305,8 @@ import Testing
     let isDead = await isCancelled { _ = try interrupted.run(["Q"]) }
     #expect(isDead)
     var publication = Publication(
-      site: try Site(at: FilePath(folder.path("site"))), source: store, key: key, options: Self.options(grace: 7),
+      site: try Site(at: FilePath(folder.path("site"))), source: .store(store), key: key,
+      options: Self.options(grace: 7),
       progress: nil)
     publication.now = 3 * Self.day
     let result = try publication.run([Site.PublishedPack("P")])
@@ -406,6 +407,90 @@ import Testing
     newer[8] = 200
     try lose(newer)
     #expect(await failure { _ = try await repair(options, key) } == .newerFormat)
+  }
+
+  /// A channel whose root is damaged is not opened and emptied by a repair: clients would be told that its packs are withdrawn.
+  /// It is closed, by a key that the damage leaves no doubt may sign it, or the repair is refused.
+  @Test func aDamagedRootOfAChannel() async throws {
+    try await installLittle()
+    try publish(at: 1)
+    let beta = try SiteChannel("beta"), place = folder.path("site/roots/beta")
+    func edit(_ key: SiteKey) throws -> ChannelEdit {
+      ChannelEdit(
+        of: beta, of: try Site(at: FilePath(folder.path("site"))), signedBy: key, options: Self.options(grace: 7))
+    }
+    func repair(_ key: SiteKey) async throws -> Site.RepairResult {
+      try await Site.repair(at: FilePath(folder.path("site")), signedBy: key)
+    }
+    _ = try edit(key).promote("P", 1)
+    let whole = try #require(folder.files("site")["roots/beta"])
+    var bent = whole
+    bent[whole.count - 100] ^= 1
+    var bentAuthority = whole
+    bentAuthority[100] ^= 1
+    // Whose word it is signed by is known: it is this key's.
+    try bent.write(to: URL(fileURLWithPath: place))
+    let repaired = try await repair(key)
+    #expect(repaired.damagedFiles == ["roots/beta"] && repaired.closedChannels == [beta])
+    let closed = try #require(try SiteFolder(path: FilePath(folder.path("site"))).readRoot(of: beta)).root
+    #expect(closed.isClosed && closed.packs.isEmpty)
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try await repair(key).wasWhole)
+    _ = try edit(key).promote("P", 1)
+    // It is not known, and a key for all channels could lock out the one that the channel has.
+    for bytes in [Data(), whole.prefix(80), bentAuthority] {
+      try bytes.write(to: URL(fileURLWithPath: place))
+      let before = folder.files("site")
+      #expect(await failure { _ = try await repair(key) } == .corrupt || folder.files("site") == before)
+      #expect(folder.files("site") == before)
+    }
+    let own = try SiteKey().delegated(
+      by: key, serial: 7, madeAt: 0, endsAt: nil, product: .standard, channels: [.live, beta])
+    #expect(try await repair(own).closedChannels == [beta])
+    // What a key of its own has signed, however damaged elsewhere, a key for all leaves alone.
+    let betaKey = try SiteKey().delegated(
+      by: key, serial: 9, madeAt: 0, endsAt: nil, product: .standard, channels: [beta])
+    _ = try edit(betaKey).promote("P", 1)
+    var last = try #require(folder.files("site")["roots/beta"])
+    last[last.count - 1] ^= 1
+    try last.write(to: URL(fileURLWithPath: place))
+    let all = try SiteKey().delegated(by: key, serial: 11, madeAt: 0, endsAt: nil, product: .standard, channels: [])
+    #expect(await failure { _ = try await repair(all) } != nil)
+    #expect(folder.files("site")["roots/beta"] == last)
+  }
+
+  /// The root of `live` is lost, and that of another channel is there: that is no site without `live`.
+  @Test func aLostRootBesideAnother() async throws {
+    try await installLittle()
+    try publish(at: 1)
+    let beta = try SiteChannel("beta"), site = try Site(at: FilePath(folder.path("site")))
+    _ = try ChannelEdit(of: beta, of: site, signedBy: key, options: Self.options(grace: 7)).promote("P", 1)
+    try folder.remove("site/root")
+    #expect(await failure { try publish(at: 3) } == .invalidArgument)
+    #expect(await failure { _ = try await site.promote("P", version: 1, to: beta, signedBy: key) } == .invalidArgument)
+    #expect(try await Site.repair(at: site.path, signedBy: nil).damagedFiles == ["root"])
+    #expect(await failure { _ = try await Site.repair(at: site.path, signedBy: key) } == .invalidArgument)
+    let betaKey = try SiteKey().delegated(
+      by: key, serial: 9, madeAt: 0, endsAt: nil, product: .standard, channels: [beta])
+    try await site.refresh(signedBy: betaKey)  // it is none of its business
+    let options = Self.options(grace: 7, product: .standard, expiry: .never)
+    let repaired = try await Site.repair(at: site.path, signedBy: key, options: options)
+    #expect(repaired.damagedFiles == ["root"])
+    #expect(
+      try ServedSite(folder).versions.isEmpty, "what it offered is not guessed: it may be that of the other channel")
+    #expect(try publish(at: 3).packs.map(\.version.number) == [1])
+    #expect(try ServedSite(folder).versions == ["P": [1]])
+  }
+
+  /// A site that begins with another channel has a root of `live`, so that one which is missing later was lost.
+  @Test func aSiteThatBeginsWithAnotherChannel() async throws {
+    try await installLittle()
+    var options = Self.options(grace: 7)
+    options.channel = try SiteChannel("beta")
+    let site = try Site(at: FilePath(folder.path("site")))
+    try await site.publish(from: store, signedBy: key, options: options)
+    #expect(
+      try ServedSite(folder).versions.isEmpty && ServedSite(folder, channel: options.channel!).versions == ["P": [1]])
   }
 
   /// A publication does not guess either what only the root said.

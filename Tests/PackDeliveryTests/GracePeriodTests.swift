@@ -158,7 +158,7 @@
       options.deltaCount = 0
       options.gracePeriod = .seconds(7 * 86_400)
       var publication = Publication(
-        site: try Site(at: FilePath("\(folder.path)/site")), source: stores[Int(version) - 1], key: key,
+        site: try Site(at: FilePath("\(folder.path)/site")), source: .store(stores[Int(version) - 1]), key: key,
         options: options,
         progress: nil)
       publication.now = day * 86_400_000_000_000

@@ -13,6 +13,9 @@ public struct HostedPack: Sendable {
 
   public let attributes: Attributes
 
+  /// The SHA-256 of an archive that says no version: what tells it from another of its length.
+  let archiveDigest: Digest256?
+
   /// Reads an archive that `package` or `export` made, or an asset pack of Apple's.
   ///
   /// - Parameters:
@@ -20,19 +23,27 @@ public struct HostedPack: Sendable {
   ///   - temporaryFolder: where there is room for what an asset pack of Apple's holds.
   /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` for what is no such archive.
   public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
-    byteCount = try InputFile(path).byteCount
+    let file = try InputFile(path)
+    byteCount = try file.byteCount
     if PackFileKind(path) == .archive {
-      let files = try SiteFiles(at: path)
-      let root = try files.readRoot(of: .live).root
-      guard let pack = root.packs.first, let offer = pack.offers.first else {
-        throw PackStoreError(.corrupt, "the archive holds no version of a pack", file: path.string)
-      }
-      (id, version) = (pack.id.name, offer.number)
-      attributes = try files.attributes(of: offer, in: root)
+      let archive = try SignedArchive(at: path)
+      (id, version, archiveDigest) = (archive.pack.id.name, archive.offer.number, nil)
+      attributes = try archive.files.attributes(of: archive.offer, in: archive.signed.root)
     } else {
       let manifest = try Self.readManifest(of: path, temporaryFolder)
-      (id, version) = (manifest.assetPackID, nil)
+      (id, version, archiveDigest) = (manifest.assetPackID, nil, try Self.digest(of: file))
       attributes = try manifest.attributes ?? Attributes()
+    }
+  }
+
+  private static func digest(of file: InputFile) throws -> Digest256 {
+    var digest = DigestBuilder()
+    var offset: UInt64 = 0
+    while true {
+      let bytes = try file.bytes(at: offset, upTo: 1 << 20)
+      guard !bytes.isEmpty else { return digest.finish() }
+      bytes.withUnsafeBytes { digest.update($0) }
+      offset += UInt64(bytes.count)
     }
   }
 

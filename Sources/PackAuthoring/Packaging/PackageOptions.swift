@@ -35,7 +35,7 @@ extension Manifest {
     public var threadCount: Int?
 
     /// It is paid once, and saved with every download.
-    public static let standardLevel: Int32 = 12
+    public static let standardLevel = Site.PublishOptions.standardLevel
 
     public init() {}
   }

@@ -18,14 +18,10 @@ enum PresentFile {
 
   private static func read(_ path: FilePath, _ key: SiteKey) throws -> PresentFile {
     guard !isFolder(path) else { return .other }
-    let files = try SiteFiles(at: path)
-    let signed = try files.readRoot(of: .live)
-    guard signed.authority?.firstKey == key.firstKey, signed.root.packs.count == 1,
-      let pack = signed.root.packs.first, let version = pack.offers.first
-    else { return .other }
-    let manifest = try version.openManifest(
-      try files.read(.version(version.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)
-    return .archive(product: signed.root.product, manifest, byteCount: try InputFile(path).byteCount)
+    let archive = try SignedArchive(at: path)
+    guard archive.signed.authority?.firstKey == key.firstKey else { return .other }
+    return .archive(
+      product: archive.signed.root.product, archive.manifest, byteCount: try InputFile(path).byteCount)
   }
 
   /// Fails before there is any work, unless the file may turn out to be the archive that is to be made.

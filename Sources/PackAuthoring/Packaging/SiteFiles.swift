@@ -42,6 +42,21 @@ enum SiteFiles {
     return try file.bytes(at: offset, upTo: Int(byteCount))
   }
 
+  /// Reads a part of a file.
+  ///
+  /// - Throws: `corrupt` when the file is too short for it.
+  func read(_ path: SitePath, at offset: UInt64, byteCount: Int) throws -> [UInt8] {
+    let (file, begin, found) = try locate(path)
+    guard offset <= found, UInt64(byteCount) <= found - offset else {
+      throw PackStoreError(.corrupt, "the file is shorter than the site says", file: name(of: path))
+    }
+    let bytes = try file.bytes(at: begin.addingClamped(offset), upTo: byteCount)
+    guard bytes.count == byteCount else {
+      throw PackStoreError(.sourceChanged, "the file shrank", file: name(of: path))
+    }
+    return bytes
+  }
+
   /// Copies a file that must have a certain length.
   func copy(_ path: SitePath, byteCount: UInt64, to place: FilePlace) throws {
     let (file, offset, found) = try locate(path)

@@ -161,7 +161,7 @@ private func removeTree(
 /// Removes a folder that holds nothing.
 ///
 /// - Throws: `ioError` when it holds anything.
-func removeEmptyFolder(_ place: FilePlace) throws {
+package func removeEmptyFolder(_ place: FilePlace) throws {
   try place.withParent { folder, name in
     try systemCall("cannot remove", place.text) { unlinkat(folder, name, AT_REMOVEDIR) }
   }

@@ -99,22 +99,33 @@ extension SignedSiteRoot {
     return try? reader.take(SitePublicKey.byteCount)
   }
 
+  /// By whose word the bytes of a root say that they are signed, be the root itself damaged: it is by the signatures of its
+  /// root keys that the word is known.
+  ///
+  /// - Returns: nil for a root that is not signed.
+  /// - Throws: `untrusted`, `corrupt` when it is the word that is damaged.
+  package static func authority(in bytes: ArraySlice<UInt8>, file: String) throws -> SigningAuthority? {
+    var header = ByteReader(bytes, file: file)
+    try header.header(SiteRoot.magic)
+    var reader = ByteReader(bytes, file: file)
+    _ = try reader.take(SiteRoot.authorityOffset)
+    let byteCount = Int(try reader.integer(UInt32.self))
+    guard byteCount > 0 else { return nil }
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the root's authority is too long") }
+    var authorityReader = ByteReader(try reader.take(byteCount), file: file)
+    let authority = try SigningAuthority(from: &authorityReader)
+    try authorityReader.end()
+    return authority
+  }
+
   /// Who signed the root. Before anything of it is believed.
   private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SigningAuthority? {
     let message = bytes.dropLast(SiteKey.signatureByteCount)
     let signature = bytes.suffix(SiteKey.signatureByteCount)
-    var reader = ByteReader(message, file: file)
-    _ = try reader.take(SiteRoot.authorityOffset)
-    let byteCount = Int(try reader.integer(UInt32.self))
-    guard byteCount > 0 else {
+    guard let authority = try authority(in: message, file: file) else {
       guard signature.allSatisfy({ $0 == 0 }) else { throw wrongSignature(file) }
       return nil
     }
-    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the root's authority is too long") }
-    let bytes = try reader.take(byteCount)
-    var authorityReader = ByteReader(bytes, file: file)
-    let authority = try SigningAuthority(from: &authorityReader)
-    try authorityReader.end()
     guard authority.releaseKey.verifies(signature, of: message) else { throw wrongSignature(file) }
     return authority
   }

@@ -1,0 +1,71 @@
+public import PackStore
+
+/// Archives of a publisher, whose signatures were checked: `packstore import` would take them.
+public struct ArchivedPacks: Sendable {
+  /// What was read of an archive. It is opened again when its content is wanted: there may be more than files can be open.
+  struct Entry: Hashable {
+    let path: FilePath
+
+    /// The SHA-256 of its root, by which it is known when it is opened again.
+    let digest: Digest256
+    let product: Store.Product
+    let pack: PackID
+    let number: UInt64
+    let catalog: CatalogID
+    let attributes: Digest256?
+
+    func hasContent(of other: Entry) -> Bool { catalog == other.catalog && attributes == other.attributes }
+  }
+
+  /// Each version once, in order of packs and numbers. Never empty.
+  let entries: [Entry]
+  let key: SiteKey
+
+  /// Opens archives, and checks that clients of a publisher would take them.
+  ///
+  /// - Parameters:
+  ///   - paths: files that `package` or `export` made.
+  ///   - key: one of the publisher.
+  /// - Throws: `untrusted` for an archive that is not signed, or by another publisher, or by a key that was replaced or has
+  ///   ended, and for one that expired; `exists` when two are of the same version, and differ; `invalidArgument` when they are
+  ///   of several products, or there is none; `corrupt`, `notFound`, `ioError`.
+  public init(at paths: [FilePath], signedBy key: SiteKey) throws {
+    let now = nanosecondsSince1970()
+    var entries: [Entry] = []
+    for path in paths {
+      let archive = try SignedArchive(at: path)
+      try archive.requirePublisher(key, at: now)
+      let entry = Entry(archive)
+      if let first = entries.first, first.product != entry.product {
+        throw PackStoreError(
+          .invalidArgument, "'\(first.path)' is of the product '\(first.product)', and '\(path)' of '\(entry.product)'",
+          file: path.string)
+      }
+      guard let same = entries.first(where: { $0.pack == entry.pack && $0.number == entry.number }) else {
+        entries.append(entry)
+        continue
+      }
+      guard entry.hasContent(of: same) else {
+        throw PackStoreError(
+          .exists, "'\(same.path)' and '\(path)' are both \(entry.pack)@\(entry.number), and differ", file: path.string)
+      }
+    }
+    guard !entries.isEmpty else { throw PackStoreError(.invalidArgument, "no archive is named") }
+    self.entries = entries.sorted { ($0.pack, $0.number) < ($1.pack, $1.number) }
+    self.key = key
+  }
+
+  /// The archives in a folder: the files whose names end in `.pack`, and not those of folders in it.
+  public static func paths(inFolder folder: FilePath) throws -> [FilePath] {
+    try namesInFolder(folder).filter { $0.hasSuffix(".pack") && !$0.hasPrefix(".") }.sorted().map(folder.appending)
+      .filter { !isFolder($0) }
+  }
+}
+
+extension ArchivedPacks.Entry {
+  fileprivate init(_ archive: SignedArchive) {
+    self.init(
+      path: archive.path, digest: archive.signed.digest, product: archive.signed.root.product, pack: archive.pack.id,
+      number: archive.offer.number, catalog: archive.offer.catalog, attributes: archive.offer.attributes)
+  }
+}

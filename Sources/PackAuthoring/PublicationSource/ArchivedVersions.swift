@@ -1,0 +1,121 @@
+import PackStore
+
+/// Versions of archives: their frames go to the site as they are, each checked against what was signed.
+struct ArchivedVersions: PublicationSource {
+  let product: Store.Product?
+
+  private let entries: [ArchivedPacks.Entry]
+  private let site: Store
+  private let progress: (@Sendable (Site.PublishProgress) -> Void)?
+  private let deliveries = OpenDeliveries()
+
+  /// What deliveries keep in the store goes when the transaction has ended.
+  private final class OpenDeliveries {
+    var all: [Delivery] = []
+  }
+
+  /// - Parameter wanted: nil: of each pack the version with the highest number.
+  init(_ wanted: [Site.PublishedPack]?, of archives: ArchivedPacks, for publication: Publication) throws {
+    site = publication.site.store
+    progress = publication.progress
+    product = archives.entries.first?.product
+    let all = archives.entries
+    let packs = all.map(\.pack).reduce(into: [PackID]()) { if $0.last != $1 { $0.append($1) } }
+    entries = try (wanted ?? packs.map { Site.PublishedPack($0) }).map { try Self.find($0, among: all) }
+    let authorities = try Self.authorities(of: publication.folder)
+    for entry in entries { try SignedArchive(at: entry.path).requireNotReplaced(by: authorities) }
+  }
+
+  private static func find(
+    _ wanted: Site.PublishedPack, among entries: [ArchivedPacks.Entry]
+  ) throws -> ArchivedPacks.Entry {
+    let ofPack = entries.filter { $0.pack == wanted.pack }
+    guard let highest = ofPack.last else {
+      throw PackStoreError.noPack(wanted.pack, among: Set(entries.map(\.pack)), of: "the source")
+    }
+    guard let number = wanted.version else { return highest }
+    guard let entry = ofPack.first(where: { $0.number == number }) else {
+      var error = PackStoreError(
+        .notFound, "no archive is \(wanted.pack)@\(number); there are: \(listed(ofPack.map { "\($0.number)" }))")
+      error.pack = wanted.pack
+      throw error
+    }
+    return entry
+  }
+
+  /// By whose words the roots of the site are signed. A damaged one says nothing, and keeps its channel from being changed.
+  private static func authorities(of folder: SiteFolder) throws -> [SigningAuthority] {
+    try folder.channels().compactMap { try folder.readRoot(of: $0, acceptsDamage: true)?.authority }
+  }
+
+  func close() {
+    for delivery in deliveries.all { delivery.close(discarding: true) }
+    deliveries.all = []
+  }
+
+  // MARK: - Content
+
+  /// What the site has lost is restored where it is published, as all else of it.
+  func stage(
+    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+  ) throws -> StagedVersions {
+    var staged = StagedVersions()
+    for entry in entries {
+      let result = try stage(entry, in: &transaction)
+      staged.published.append(result)
+      let isRestored = missing.contains {
+        $0.pack == entry.pack && $0.number == entry.number && $0.catalog == entry.catalog
+      }
+      if isRestored { staged.restored.append(result.version) }
+    }
+    return staged
+  }
+
+  private func stage(
+    _ entry: ArchivedPacks.Entry, in transaction: inout Transaction
+  ) throws -> Store.InstallResult {
+    let archive = try SignedArchive(at: entry.path)
+    guard archive.signed.digest == entry.digest else {
+      throw PackStoreError(.sourceChanged, "the archive is another one than before", file: entry.path.string)
+    }
+    let result = try take(archive, in: &transaction)
+    let priority = archive.pack.priority
+    if transaction.packs.first(where: { $0.id == entry.pack })?.priority != priority {
+      try transaction.setPriority(priority, of: entry.pack)
+    }
+    return result
+  }
+
+  private func take(_ archive: SignedArchive, in transaction: inout Transaction) throws -> Store.InstallResult {
+    try Task.checkCancellation()
+    let opened = try Delivery.open(
+      archive.manifest, priority: archive.pack.priority, by: .ownWord, in: transaction)
+    guard let delivery = opened else {
+      // It is current already.
+      var copyOptions = Store.CopyOptions()
+      copyOptions.isOwn = true
+      return try transaction.copy(archive.pack.id, from: site.makeSnapshot(), options: copyOptions)
+    }
+    deliveries.all.append(delivery)
+    while case .want(let want) = try delivery.next() {
+      try Task.checkCancellation()
+      try give(want, of: archive, to: delivery)
+      let totals = delivery.totals
+      if totals.isPlanned {
+        progress?(.take(archive.pack.id, byteCount: totals.byteCount, totalByteCount: totals.totalByteCount))
+      }
+    }
+    return try delivery.stage()
+  }
+
+  private func give(_ want: Want, of archive: SignedArchive, to delivery: Delivery) throws {
+    let segment = archive.manifest.segments[want.segment].id
+    let path: SitePath = want.isTable ? .frames(segment) : .segment(segment)
+    let bytes = try archive.files.read(path, at: want.offset, byteCount: want.byteCount)
+    guard case .mismatch(var error, _) = try bytes.withUnsafeBytes(delivery.give) else { return }
+    error.file = archive.files.name(of: path)
+    error.offset = want.offset
+    error.specificRemedy = "the archive is damaged: fetch it again, or make it again"
+    throw error
+  }
+}

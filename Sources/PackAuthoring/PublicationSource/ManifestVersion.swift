@@ -1,0 +1,86 @@
+import PackStore
+
+/// What a manifest selects, as the next version of its pack: installed right into the site's store.
+struct ManifestVersion: PublicationSource {
+  let product: Store.Product? = nil
+
+  private let evaluation: ManifestEvaluation
+  private let pack: PackID
+  private let number: UInt64?
+  private let site: Store
+  private let options: Store.InstallOptions
+  private let progress: (@Sendable (Site.PublishProgress) -> Void)?
+
+  /// - Parameters:
+  ///   - number: nil: one more than the highest that the pack ever had on the site.
+  ///   - wanted: nil, or the pack of the manifest.
+  init(
+    of evaluation: ManifestEvaluation, number: UInt64?, _ wanted: [Site.PublishedPack]?, for publication: Publication
+  ) throws {
+    let (manifest, _) = try evaluation.requireSelection()
+    guard 1...PackVersion.lastNumber ~= number ?? 1 else {
+      throw PackStoreError(.invalidArgument, "version numbers go from 1 to \(PackVersion.lastNumber)")
+    }
+    self.evaluation = evaluation
+    pack = manifest.assetPackID
+    self.number = number
+    site = publication.site.store
+    progress = publication.progress
+    var options = manifest.installOptions
+    options.level = publication.options.level ?? manifest.level ?? Site.PublishOptions.standardLevel
+    if let layout = publication.options.layout { options.layout = layout }
+    self.options = options
+    for wanted in wanted ?? [] {
+      guard wanted.pack == pack else { throw PackStoreError.noPack(wanted.pack, among: [pack], of: "the manifest") }
+      guard wanted.version == nil else {
+        var error = PackStoreError(
+          .invalidArgument, "a manifest has no versions, of which '\(pack)@\(wanted.version ?? 0)' could be one")
+        error.specificRemedy = "name the pack alone; the number of its next version is a choice of its own"
+        throw error
+      }
+    }
+  }
+
+  func stage(
+    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+  ) throws -> StagedVersions {
+    // A number that the site has lost is taken, too.
+    let lost = missing.filter { $0.pack == pack }.map(\.number).max() ?? 0
+    let highest = transaction.packs.first { $0.id == pack }?.highestVersion ?? 0
+    let number = number ?? (lost > highest ? lost.addingClamped(1) : nil)
+    do {
+      return StagedVersions(published: [try install(number, in: &transaction)])
+    } catch let error as PackStoreError where error.code == .exists {
+      return StagedVersions(published: [try takePresent(number, in: &transaction, else: error)])
+    }
+  }
+
+  private func install(_ number: UInt64?, in transaction: inout Transaction) throws -> Store.InstallResult {
+    var options = options
+    options.version = number
+    return try transaction.install(evaluation, options: options) { [progress, pack] in progress?(.store(pack, $0)) }
+  }
+
+  /// The number is that of a version which the site keeps: if this is what the manifest selects, it becomes current again.
+  private func takePresent(
+    _ number: UInt64?, in transaction: inout Transaction, else error: PackStoreError
+  ) throws -> Store.InstallResult {
+    guard let number, let present = transaction.versions(of: pack).first(where: { $0.number == number }) else {
+      throw error
+    }
+    var trialOptions = Transaction.Options(durability: .atomic)
+    trialOptions.isPublication = true
+    // It is dropped: what it stages tells the two apart.
+    var trial = try site.makeTransaction(options: trialOptions)
+    let selected = try install(nil, in: &trial).version
+    guard selected.catalog == present.catalog, selected.attributesDigest == present.attributesDigest else {
+      var error = PackStoreError(
+        .exists, "\(present) is on the site already, with other content or attributes", file: site.path.string)
+      error.specificRemedy = "give the new content a higher number"
+      throw error
+    }
+    var copyOptions = Store.CopyOptions()
+    copyOptions.isOwn = true
+    return try transaction.copy(pack, version: number, from: site.makeSnapshot(), options: copyOptions)
+  }
+}

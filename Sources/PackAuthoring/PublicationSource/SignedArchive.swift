@@ -1,0 +1,101 @@
+import PackStore
+
+/// An archive of one version of a pack, which is what its signatures say. Whether its signer is anyone to trust is another
+/// question: ``requirePublisher(_:at:)``.
+struct SignedArchive {
+  let path: FilePath
+  let files: SiteFiles
+  let signed: SignedSiteRoot
+  let pack: SiteRoot.Pack
+  let offer: SiteRoot.Offer
+  let manifest: VersionManifest
+
+  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature.
+  init(at path: FilePath) throws {
+    do {
+      self = try Self.read(path)
+    } catch var error as PackStoreError where error.code == .corrupt || error.code == .untrusted {
+      if error.specificRemedy == nil { error.specificRemedy = Self.packageRemedy }
+      throw error
+    }
+  }
+
+  private static func read(_ path: FilePath) throws -> SignedArchive {
+    let files = try SiteFiles(at: path)
+    let signed = try files.readRoot(of: .live)
+    guard signed.root.packs.count == 1, let pack = signed.root.packs.first, let offer = pack.offers.first else {
+      throw PackStoreError(.corrupt, "the archive holds more than one pack, or none", file: path.string)
+    }
+    let manifest = try offer.openManifest(
+      try files.read(.version(offer.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)
+    return SignedArchive(path: path, files: files, signed: signed, pack: pack, offer: offer, manifest: manifest)
+  }
+
+  private init(
+    path: FilePath, files: SiteFiles, signed: SignedSiteRoot, pack: SiteRoot.Pack, offer: SiteRoot.Offer,
+    manifest: VersionManifest
+  ) {
+    (self.path, self.files, self.signed) = (path, files, signed)
+    (self.pack, self.offer, self.manifest) = (pack, offer, manifest)
+  }
+
+  /// What clients that take archives ask of one: its publisher is the key's, has not replaced its signer, and let it sign by
+  /// now; it has not expired, and is not of tomorrow.
+  ///
+  /// - Parameter now: nanoseconds since 1970.
+  /// - Throws: `untrusted`.
+  func requirePublisher(_ key: SiteKey, at now: Int64) throws {
+    guard let authority = signed.authority else { throw refusal("the archive is not signed", Self.importRemedy) }
+    guard authority.firstKey == key.firstKey else {
+      throw refusal("the archive is signed by another publisher's key, \(authority.rootKey)", Self.importRemedy)
+    }
+    let isOfOldRootKey = !authority.rootKeys.contains(key.rootKey)
+    guard !isOfOldRootKey, !isReplaced(by: key.delegation) else { throw replacedSigner }
+    if let end = authority.delegation.endsAt, end <= now {
+      throw refusal("the key that signed the archive could sign until \(Self.date(end))", Self.packageRemedy)
+    }
+    if let end = signed.root.expiresAt, end <= now {
+      throw refusal("the archive expired on \(Self.date(end))", Self.packageRemedy)
+    }
+    guard signed.root.madeAt <= now.addingClamped(SiteRoot.clockTolerance) else {
+      throw refusal(
+        "the archive says that it was made on \(Self.date(signed.root.madeAt)), more than a day from now", nil)
+    }
+  }
+
+  /// What the roots of the site show of its publisher's keys binds archives: what a key signed that was replaced is worth
+  /// nothing.
+  ///
+  /// - Throws: `untrusted`.
+  func requireNotReplaced(by authorities: [SigningAuthority]) throws {
+    guard let own = signed.authority else { return }
+    for authority in authorities where authority.firstKey == own.firstKey {
+      if !own.rootKeys.contains(authority.rootKey) || isReplaced(by: authority.delegation) { throw replacedSigner }
+    }
+  }
+
+  /// A later word of the root key for the archive's channel takes the place of the one that it is signed by.
+  private func isReplaced(by delegation: KeyDelegation?) -> Bool {
+    guard let delegation, let own = signed.authority?.delegation, delegation.product == own.product else {
+      return false
+    }
+    return delegation.allows(signed.root.channel) && delegation.serial > own.serial
+  }
+
+  private static let importRemedy = "import it into a store if its content is to be yours, and publish that"
+  private static let packageRemedy = "make the archive again, or fetch it again from its publisher"
+
+  private var replacedSigner: PackStoreError {
+    refusal("the archive is signed by a key that its publisher has replaced since", Self.packageRemedy)
+  }
+
+  private func refusal(_ reason: String, _ remedy: String?) -> PackStoreError {
+    var error = PackStoreError(.untrusted, reason, file: path.string)
+    error.specificRemedy = remedy
+    return error
+  }
+
+  private static func date(_ nanoseconds: Int64) -> String {
+    Date(nanosecondsSince1970: nanoseconds).formatted(.iso8601)
+  }
+}

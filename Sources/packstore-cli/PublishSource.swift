@@ -1,0 +1,92 @@
+import PackAuthoring
+import PackStore
+
+/// What the source of a publication turned out to be.
+enum PublishSource {
+  case store(Store)
+  case manifest(ManifestEvaluation)
+  case archives([FilePath])
+
+  /// Finds out what was named, and shows what is wrong with a manifest.
+  init(_ name: String, _ report: ReportOptions) throws {
+    let path = FilePath(name)
+    if isFolder(path) {
+      self = try Self.folder(name)
+    } else if name.hasSuffix(".json") {
+      self = .manifest(try evaluateManifest(name, report))
+    } else if pathExists(path) {
+      self = .archives([try Self.archive(name)])
+    } else {
+      self = .store(try openStore(at: name, options: .readOnly))  // which says that there is none
+    }
+  }
+
+  private static func folder(_ name: String) throws -> Self {
+    do {
+      return .store(try openStore(at: name, options: .readOnly))
+    } catch let error as PackStoreError where error.code == .notAStore {
+      // Archives do not lie in what was a store and lost a part.
+      guard try !namesInFolder(FilePath(name)).contains("segments") else { throw error }
+      let archives = try ArchivedPacks.paths(inFolder: FilePath(name))
+      guard archives.isEmpty else { return .archives(archives) }
+      throw Failure(
+        .notAStore, "'\(escaped(name))' is neither a store nor a folder of archives",
+        remedy: "name a store, or a folder of files that end in '.pack'", path: name)
+    }
+  }
+
+  private static func archive(_ name: String) throws -> FilePath {
+    let isOtherTar = try PackFileKind(FilePath(name)) == .archive && !isPackArchive(FilePath(name))
+    guard PackFileKind(FilePath(name)) == .archive, !isOtherTar else {
+      throw Failure(
+        .wrongKind, "'\(escaped(name))' is neither a manifest (.json) nor an archive of a pack",
+        remedy:
+          "name a store, or a file that 'packstore package' made; 'packstore import' takes other archives into a store",
+        path: name)
+    }
+    return FilePath(name)
+  }
+
+  /// Fails when an option means nothing for such a source.
+  func check(_ command: Publish) throws {
+    let encoding: [(isGiven: Bool, name: String)] = [
+      (command.encoding.level != nil, "--level"), (command.encoding.layout != nil, "--layout"),
+    ]
+    let numbering: [(isGiven: Bool, name: String)] = [(command.version != nil, "--version")]
+    switch self {
+    case .manifest: return
+    case .store: try refuse(numbering, of: command, "a store: its versions have numbers")
+    case .archives: try refuse(encoding + numbering, of: command, "archives, which are taken as they are")
+    }
+  }
+
+  private func refuse(
+    _ options: [(isGiven: Bool, name: String)], of command: Publish, _ reason: String
+  ) throws {
+    guard let option = options.first(where: \.isGiven) else { return }
+    throw Failure(
+      .usage, "\(option.name) makes no sense for '\(escaped(command.source))', \(reason)", remedy: "leave it out",
+      path: command.source)
+  }
+
+  /// Which version of a pack is meant.
+  func publishedPack(_ name: VersionName) throws -> Site.PublishedPack {
+    if case .store(let store) = self { return try name.publishedPack(in: store.makeSnapshot()) }
+    switch name.which {
+    case .number(let number): return Site.PublishedPack(name.pack, version: number)
+    case nil, .current: return Site.PublishedPack(name.pack)
+    case .previous:
+      throw Failure(
+        .usage, "'\(name.pack)@previous' is a version of a store", remedy: "say its number", pack: name.pack)
+    }
+  }
+
+  /// - Parameter version: the number of a manifest's version.
+  func open(signedBy key: SiteKey, version: UInt64?) throws -> Site.Source {
+    switch self {
+    case .store(let store): .store(store)
+    case .manifest(let evaluation): .manifest(evaluation, version: version)
+    case .archives(let paths): .archives(try ArchivedPacks(at: paths, signedBy: key))
+    }
+  }
+}
