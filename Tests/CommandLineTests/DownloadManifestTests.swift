@@ -100,6 +100,24 @@ import Testing
     #expect(try packs("m.json").count == 3)
   }
 
+  /// The same version of an archive of the same length, with another policy or other user info: the manifest says the new one.
+  @Test func termsChange() throws {
+    let digits = { (number: Int) in #""userInfo": { "a" : \#(number) },"# }
+    try pack("Tutorial", #""onDemand": {}"#, digits(1))
+    _ = try run("create", "Tutorial.pack", "--download-base-url", base, "-o", "m.json", "-q")
+    let size = try byteCount("Tutorial.pack")
+    for (policy, number) in [("onDemand", 2), ("prefetch", 2)] {
+      let events = policy == "onDemand" ? "" : #""installationEventTypes": ["firstInstallation"]"#
+      try pack("Tutorial", #""\#(policy)": {\#(events)}"#, digits(number))
+      #expect(try byteCount("Tutorial.pack") == size, "archives are padded")
+      #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: updated\n")
+      let pack = try #require(try packs("m.json").first)
+      #expect((pack["userInfo"] as? [String: Int])?["a"] == number)
+      #expect((pack["downloadPolicy"] as? [String: Any])?.keys.first == policy)
+      #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: as before\n")
+    }
+  }
+
   /// An asset pack of Apple's does not know its version.
   @Test func assetPacksOfApples() throws {
     let reader = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -112,7 +130,20 @@ import Testing
     let pack = try #require(try packs("m.json").first)
     #expect(pack["version"] as? Int == 1)
     #expect(try pack["downloadSize"] as? Int == byteCount("one.aar"))
-    try playground.write(try playground.read("one.aar") + [0, 0], to: "longer.aar")
+    #expect(try run("update", "m.json", "one.aar", "-q").status == 0)
+    #expect(try packs("m.json").map { $0["version"] as? Int } == [1], "the same archive")
+    // Another one of the same length: nothing but its bytes tells. A manifest that does not say them is no proof.
+    var bytes = try playground.read("one.aar")
+    bytes[bytes.count - 1] ^= 1
+    try playground.write(bytes, to: "other.aar")
+    if try run("update", "m.json", "other.aar", "-q").status == 0 {
+      #expect(try packs("m.json").map { $0["version"] as? Int } == [2])
+    }
+    let text = try playground.text("m.json").replacing(/,\s*"packstore": \{[^}]*\}/, with: "")
+    try playground.write(text, to: "m.json")
+    let before = try #require(try packs("m.json").first?["version"] as? Int)
+    #expect(try run("update", "m.json", "one.aar", "-q").status == 0)
+    #expect(try packs("m.json").map { $0["version"] as? Int } == [before + 1])
     _ = try playground.shell("tar cf plain.tar assets")
     #expect(try run("create", "plain.tar", "--download-base-url", base).status != 0)
   }

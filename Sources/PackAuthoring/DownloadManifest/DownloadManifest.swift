@@ -15,6 +15,12 @@ public struct DownloadManifest: Sendable {
     let version: UInt64
     let byteCount: UInt64
     let url: String
+    /// What it says of the pack besides, in the one form that is compared: policy and user info.
+    let terms: [UInt8]
+
+    /// The SHA-256 of an archive that does not know its version; nil where none is said.
+    let archiveDigest: String?
+
     /// The whole of it, as JSON.
     let text: String
   }
@@ -76,14 +82,41 @@ public struct DownloadManifest: Sendable {
       throw PackStoreError(
         .refused, "\(place.line):\(place.column): a pack needs id, version, url and downloadSize", file: path.string)
     }
-    return Entry(id: id, version: version, byteCount: byteCount, url: url, text: text(value, document))
+    return Entry(
+      id: id, version: version, byteCount: byteCount, url: url,
+      terms: terms(member("downloadPolicy"), member("userInfo")), archiveDigest: archiveDigest(member("packstore")),
+      text: text(value, document))
+  }
+
+  /// An entry of a pack.
+  private static func entry(of pack: HostedPack, version: UInt64, url: String) -> Entry {
+    let text = text(of: pack, version: version, url: url)
+    let members = JSONReader.read(Array(text.utf8)).root?.object ?? []
+    func member(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+    return Entry(
+      id: pack.id, version: version, byteCount: pack.byteCount, url: url,
+      terms: terms(member("downloadPolicy"), member("userInfo")), archiveDigest: pack.archiveDigest?.hex, text: text)
+  }
+
+  private static func terms(_ values: JSONValue?...) -> [UInt8] {
+    canonicalJSONArray(
+      values.map { value in
+        var text: [UInt8] = []
+        value?.appendCanonical(to: &text)
+        return text
+      })
+  }
+
+  private static func archiveDigest(_ own: JSONValue?) -> String? {
+    own?.object?.first { $0.name == "sha256" }?.value.string
   }
 
   // MARK: - Changing
 
   /// Puts a pack in, or in the place of an earlier version of it.
   ///
-  /// Devices update when the number rises. An archive that does not know its own gets 1, or one more than there was.
+  /// Devices update when the number rises. An archive that does not know its own gets 1, or one more than there was, unless it
+  /// is that archive: its SHA-256 is written beside it, under the key `packstore`.
   ///
   /// - Parameters:
   ///   - pack: what is to be downloaded.
@@ -108,21 +141,22 @@ public struct DownloadManifest: Sendable {
       throw PackStoreError(.invalidArgument, "where '\(pack.id)' is on the server is not said")
     }
     if let before { try Self.check(number, pack, after: before) }
-    let next = Entry(
-      id: pack.id, version: number, byteCount: pack.byteCount, url: url,
-      text: Self.text(of: pack, version: number, url: url))
+    let next = Self.entry(of: pack, version: number, url: url)
     guard let index, let before else {
       entries.append(next)
       return change(.added)
     }
-    let isSame = before.version == next.version && before.byteCount == next.byteCount && before.url == next.url
+    let isSame =
+      before.version == next.version && before.byteCount == next.byteCount && before.url == next.url
+      && before.terms == next.terms && before.archiveDigest == next.archiveDigest
     if !isSame { entries[index] = next }
     return change(isSame ? .unchanged : .updated)
   }
 
   private static func number(of pack: HostedPack, after before: Entry?) throws -> UInt64 {
     guard let before else { return 1 }
-    return before.byteCount == pack.byteCount ? before.version : before.version.addingClamped(1)
+    let isSame = before.byteCount == pack.byteCount && before.archiveDigest == pack.archiveDigest?.hex
+    return isSame ? before.version : before.version.addingClamped(1)
   }
 
   private static func check(_ number: UInt64, _ pack: HostedPack, after before: Entry) throws {
@@ -145,6 +179,7 @@ public struct DownloadManifest: Sendable {
       members.append(("userInfo", String(decoding: userInfo.bytes, as: UTF8.self)))
     }
     members.append(("host", #"{ "thirdParty": {} }"#))
+    if let digest = pack.archiveDigest { members.append(("packstore", #"{ "sha256": "\#(digest.hex)" }"#)) }
     let lines = members.map { "      \(quoted($0.name)): \($0.value)" }
     return "{\n\(lines.joined(separator: ",\n"))\n    }"
   }
