@@ -50,10 +50,10 @@ struct ChannelEdit {
     try run { change, snapshot in
       let offers = change[channel]?.plan.offers(of: pack) ?? []
       guard offers.contains(where: { $0.number == version }) else {
-        let offered = offers.isEmpty ? "no version of it" : offers.map { "\($0.number)" }.joined(separator: ", ")
+        let offered = offers.isEmpty ? "none of its versions" : offers.map { "\($0.number)" }.joined(separator: ", ")
         throw PackStoreError(
-          .notFound, "the channel '\(channel)' does not offer \(pack)@\(version); it offers \(offered)", file: pack.name
-        )
+          .notFound, "the channel '\(channel)' does not offer version \(version) of '\(pack)'; it offers \(offered)",
+          file: pack.name)
       }
       guard offers.count > 1 else { throw isLast(pack, version, among: snapshot.versions(of: pack)) }
       change.edit(channel) { $0.withdraw(version, of: pack) }

@@ -6,7 +6,7 @@ extension Site {
     /// In order of their names.
     public let channels: [Channel]
 
-    /// Channels that the key may not sign: they are as they were.
+    /// Channels that the key may not sign, or for which a later key replaced it: they are as they were.
     public let otherChannels: [SiteChannel]
 
     public struct Channel: Hashable, Codable, Sendable {
@@ -52,7 +52,11 @@ extension Site {
         progress: nil)
       let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
       guard others.count < change.channelStates.count else {
-        throw PackStoreError(.untrusted, "the key may sign none of the site's channels", file: self.path.string)
+        var error = PackStoreError(
+          .untrusted, "no channel of the site is one for the key to sign: it is for others, or a later one replaced it",
+          file: self.path.string)
+        error.specificRemedy = "use the key that signed the site last, or delegate to this one again"
+        throw error
       }
       let renewed = change.renewedRoots
       if !isDryRun { try change.renew() }

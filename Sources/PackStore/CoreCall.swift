@@ -24,11 +24,25 @@ func opened(
   return pointer
 }
 
-/// Says which store is busy, where the core names the file of its lock.
+/// Says which store is busy, and on whose disk there is no room, where the core names a file of the store's own.
 func naming<Result>(_ store: FilePath, _ body: () throws -> Result) throws -> Result {
-  do { return try body() } catch var error as PackStoreError where error.code == .busy {
-    error.file = store.string
-    throw error
+  do { return try body() } catch let error as PackStoreError { throw error.naming(store) }
+}
+
+extension PackStoreError {
+  /// The same about a store, where that is what helps.
+  func naming(_ store: FilePath) -> PackStoreError {
+    var error = self
+    switch code {
+    case .busy: error.file = store.string
+    case .noSpace:
+      error.reason = "there is no room on the disk of the store"
+      error.file = store.string
+      let room = neededByteCount.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
+      error.specificRemedy = "make room\(room) there"
+    default: break
+    }
+    return error
   }
 }
 

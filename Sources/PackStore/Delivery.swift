@@ -79,7 +79,7 @@ package final class Delivery {
     core.context = UnsafeMutableRawPointer(observer)
     core.progress = observeProgress
     let pointer = try open()
-    try check { pks_delivery_use_delta(pointer, &core, $0) }
+    try naming(transaction.store.path) { try check { pks_delivery_use_delta(pointer, &core, $0) } }
   }
 
   /// What to fetch next. Any number of wants may be outstanding.
@@ -88,7 +88,7 @@ package final class Delivery {
     var next = PKS_NEXT_DONE
     let pointer = try open()
     do {
-      try check { pks_delivery_next(pointer, &want, &next, $0) }
+      try naming(transaction.store.path) { try check { pks_delivery_next(pointer, &want, &next, $0) } }
     } catch var error as PackStoreError where error.code == .corrupt {
       error.specificRemedy = "the published data is inconsistent: tell the publisher of the site"
       throw error
@@ -108,7 +108,9 @@ package final class Delivery {
     var isFinal = false
     let pointer = try open()
     do {
-      try check { pks_delivery_give(pointer, bytes.baseAddress, bytes.count, &isFinal, $0) }
+      try naming(transaction.store.path) {
+        try check { pks_delivery_give(pointer, bytes.baseAddress, bytes.count, &isFinal, $0) }
+      }
       return .taken
     } catch let error as PackStoreError where error.code == .corrupt {
       return .mismatch(error, isFinal: isFinal)
@@ -131,7 +133,7 @@ package final class Delivery {
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
     let pointer = try open()
-    try check { pks_delivery_stage(&result, pointer, $0) }
+    try naming(transaction.store.path) { try check { pks_delivery_stage(&result, pointer, $0) } }
     return Store.InstallResult(result, of: pack, notices: [])
   }
 

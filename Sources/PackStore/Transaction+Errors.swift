@@ -2,7 +2,9 @@ extension Transaction {
   /// The core's error about a pack with the facts that this transaction knows: at which version the pack is held, whose it
   /// is, how high it was.
   package func explain(_ error: any Error, of id: PackID) -> any Error {
-    guard var error = error as? PackStoreError, let pack = packs.first(where: { $0.id == id }) else { return error }
+    guard var error = error as? PackStoreError else { return error }
+    guard error.code != .noSpace else { return error.naming(hold.store.path) }
+    guard let pack = packs.first(where: { $0.id == id }) else { return error }
     switch error.code {
     case .held: error.reason = "'\(id)' is held at version \(pack.version.number) since a rollback"
     case .otherOrigin: error.reason = "'\(id)' is of another origin: \(pack.origin.phrase)"

@@ -326,7 +326,7 @@ extension Transaction {
 
 /// The core's transaction: aborted unless it was committed, and always before its store is closed.
 final class TransactionHold {
-  private let store: Store
+  let store: Store
   let pointer: OpaquePointer
   /// A commit ends the transaction, whatever it returns, and consumes the `Transaction`: no call gets the pointer later.
   private var isEnded = false

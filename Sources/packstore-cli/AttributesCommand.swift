@@ -32,6 +32,9 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     completion: .file(extensions: ["json"]))
   var set: String?
 
+  @Flag(help: "With --set: take over a pack of another origin; its history goes.")
+  var adopt = false
+
   @Flag(help: "With --set: say what the change would cost, and change nothing.")
   var dryRun = false
 
@@ -40,6 +43,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
 
   func validate() throws {
     guard set != nil || !dryRun else { throw ValidationError("--dry-run says what --set would do: name a file") }
+    guard set != nil || !adopt else { throw ValidationError("--adopt takes over what --set changes: name a file") }
     guard set == nil || version.which == nil || version.which == .current else {
       throw ValidationError("--set makes the next version of a pack: name the pack alone")
     }
@@ -69,7 +73,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     let current = try version.find(in: snapshot)
     let before = try snapshot.attributes(of: current)
     var transaction = try store.makeTransaction(options: .init(waitsForWriters: !wait.noWait))
-    let result = try transaction.setAttributes(attributes, of: version.pack)
+    let result = try transaction.setAttributes(attributes, of: version.pack, adopts: adopt)
     // The pack's priority may have been set apart from its attributes: a change of these alone moves it.
     if attributes.priority != before.priority { try transaction.setPriority(attributes.priority, of: version.pack) }
     if !dryRun { try transaction.commit() }
@@ -80,7 +84,9 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     let cost =
       result.mappedNewByteCount == 0
       ? []
-      : ["  laid out  \(result.relaidCount) files, \(formatBytes(result.mappedNewByteCount)): they can be mapped now"]
+      : [
+        "  laid out  \(formatCount(result.relaidCount, "file")), \(formatBytes(result.mappedNewByteCount)), to be mapped from now on"
+      ]
     if result.isUnchanged {
       return ["\(result.version) has these attributes already"] + cost
     }
@@ -126,15 +132,37 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
 }
 
 private struct AttributesReport: Encodable {
+  private struct Head: Encodable {
+    let pack: String
+    let version: UInt64
+    let unchanged: Bool?
+    let laidOutFiles, laidOutBytes: Int?
+  }
+
+  private let head: Head
+  private let members: AttributesMembers
+
+  init(_ version: PackVersion, _ attributes: Attributes, _ result: Store.InstallResult? = nil) {
+    head = Head(
+      pack: version.pack.name, version: version.number, unchanged: result?.isUnchanged,
+      laidOutFiles: result?.relaidCount, laidOutBytes: result?.mappedNewByteCount)
+    members = AttributesMembers(attributes)
+  }
+
+  /// As one object.
+  func encode(to encoder: any Encoder) throws {
+    try head.encode(to: encoder)
+    try members.encode(to: encoder)
+  }
+}
+
+/// What attributes say, as JSON has it.
+struct AttributesMembers: Encodable {
   struct Policy: Encodable {
     let name: String
     let events: [String]
   }
 
-  let pack: String
-  let version: UInt64
-  let unchanged: Bool?
-  let laidOutFiles, laidOutBytes: Int?
   let downloadPolicy: Policy
   let platforms, map: [String]
   let placement: String
@@ -142,12 +170,7 @@ private struct AttributesReport: Encodable {
   let language, appVersions, userInfo: String?
   let canonical: String
 
-  init(_ version: PackVersion, _ attributes: Attributes, _ result: Store.InstallResult? = nil) {
-    pack = version.pack.name
-    self.version = version.number
-    unchanged = result?.isUnchanged
-    laidOutFiles = result?.relaidCount
-    laidOutBytes = result?.mappedNewByteCount
+  init(_ attributes: Attributes) {
     let policy = attributes.downloadPolicy
     downloadPolicy = Policy(name: policy.name, events: policy.events.sorted().map(\.rawValue))
     platforms = attributes.platforms.sorted().map(\.rawValue)

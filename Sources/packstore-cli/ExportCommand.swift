@@ -36,6 +36,15 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var encoding: EncodingOptions
   @OptionGroup var report: ReportOptions
 
+  /// How files of other formats are named, which this is not.
+  private static let otherEndings = ["aar", "zip", "gz", "tgz", "xz", "zst", "7z", "json", "delta"]
+
+  func validate() throws {
+    guard let ending = FilePath(output).extension?.lowercased(), Self.otherEndings.contains(ending) else { return }
+    throw ValidationError(
+      "what is written is an archive of a pack, and no '.\(escaped(ending))': let the name of the file end in '.pack'")
+  }
+
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {

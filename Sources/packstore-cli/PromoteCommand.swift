@@ -161,6 +161,16 @@ struct ChannelReport: Encodable {
     newBytes = result.newByteCount
   }
 
+  /// What became of the channel: one that is new may be a slip of the pen.
+  private var state: String {
+    switch (dryRun, unchanged) {
+    case (true, true): "the channel \(channel) would be as it is"
+    case (true, false): "the channel \(channel) would be \(isNew ? "opened: it is not there, or closed" : "changed")"
+    case (false, true): "the channel \(channel) stays at root \(sequence)"
+    case (false, false): "the channel \(channel) is \(isNew ? "open now, " : "")at root \(sequence)"
+    }
+  }
+
   /// Prints it, with what is offered of a pack.
   func show(_ options: ReportOptions, of pack: PackID?) throws {
     let output = Output()
@@ -168,11 +178,10 @@ struct ChannelReport: Encodable {
       try output.json(self)
     } else if options.isTalkative {
       let offers = packs.first { $0.pack == pack?.name }?.offers ?? []
-      let state =
-        dryRun
-        ? "the channel \(channel) would be \(unchanged ? "as it is" : "changed")"
-        : "the channel \(channel) \(unchanged ? "stays" : "is") at root \(sequence)"
-      try output.lines(offers.map { "\(pack?.name ?? "")@\($0.version) \($0.words)" } + [state])
+      let verb = dryRun ? "would be" : "is"
+      try output.lines(
+        offers.map { "\(pack?.name ?? "")@\($0.version) \(verb) \($0.words)" } + [state]
+          + (expires.map { ["  until  \($0)"] } ?? []))
     }
     try output.flush()
   }
@@ -192,13 +201,13 @@ struct OfferReport: Encodable {
     downloadBytes = downloadByteCount
   }
 
-  /// `is for all devices`, `is for 5% of devices, with an app of 2.0..<3`.
+  /// `for all devices`, `for 5% of devices, with an app of 2.0..<3`.
   var words: String {
     let devices =
       switch share {
-      case "100%": "is for all devices"
-      case "0%": "is for the devices that have it"
-      default: "is for \(share) of devices"
+      case "100%": "for all devices"
+      case "0%": "for the devices that have it"
+      default: "for \(share) of devices"
       }
     return devices + (appVersions.map { ", with an app of \($0)" } ?? "")
   }

@@ -18,7 +18,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         packstore publish Manifest.json public/packs --dry-run
         packstore publish Tutorial.pack public/packs
         (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
-         rsync -a roots root server:packs/)
+         rsync -a roots server:packs/ && rsync -a root server:packs/)
 
       A manifest (.json) is packed as 'packstore package' packs it, as the version after the site's highest, or with the number \
       that '--version' says. An archive that 'package' or 'export' made is taken as it is, without compressing it again, if \

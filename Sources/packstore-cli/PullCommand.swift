@@ -35,43 +35,13 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: .init("The packs (default: all that the site has).", valueName: "pack"), transform: parsePackID)
   var packs: [PackID] = []
 
-  @Option(
-    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
-  var trust: SitePublicKey?
-
   @Flag(help: "Take over packs that are named and of another origin; their history goes.")
   var adopt = false
 
   @Flag(help: "Take versions of packs that are named that are lower than what that was accepted last.")
   var downgrade = false
 
-  @Option(
-    help: .init("The channel to follow from now on (default: the one before, or live).", valueName: "name"),
-    transform: parseChannel)
-  var channel: SiteChannel?
-
-  @Option(
-    help: .init("The version of the app that will read the packs (default: any).", valueName: "version"),
-    transform: parseAppVersion)
-  var appVersion: AppVersion?
-
-  @Option(
-    help: .init("The platform that packs must be for, such as macOS (default: this one).", valueName: "name"),
-    transform: parsePlatform)
-  var platform: Platform?
-
-  @Option(
-    help: .init(
-      "32 hexadecimal digits by which shares of devices are drawn (default: the store's own).", valueName: "id"),
-    transform: parseDevice)
-  var device: DeviceID?
-
-  @Option(
-    help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
-  var maxAge: Duration?
-
-  @Flag(help: "Take a folder that is not signed.")
-  var allowUnsigned = false
+  @OptionGroup var client: ClientOptions
 
   @Option(
     help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
@@ -150,11 +120,15 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   }
 
   private var options: Store.PullOptions {
-    .init(
-      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, channel: channel, appVersion: appVersion,
-      platform: platform ?? .current, device: device, maximumAge: maxAge, allowsUnsigned: allowUnsigned,
-      usesDeltas: !noDelta, byteRateLimit: limitRate, limits: network.limits, waitsForWriters: !wait.noWait,
-      keptVersionCount: keep)
+    var options = client.options
+    options.adopts = adopt
+    options.allowsDowngrade = downgrade
+    options.usesDeltas = !noDelta
+    options.byteRateLimit = limitRate
+    options.limits = network.limits
+    options.waitsForWriters = !wait.noWait
+    options.keptVersionCount = keep
+    return options
   }
 
   // MARK: - Report
@@ -237,22 +211,6 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     "\(formatBytes(result.wireByteCount)) in \(formatCount(result.requestCount, "request")), "
       + "\(formatDuration(duration)), \(formatRate(result.wireByteCount, in: duration))"
   }
-}
-
-@Sendable private func parseAppVersion(_ text: String) throws -> AppVersion { try parse { try AppVersion(text) } }
-
-@Sendable private func parsePlatform(_ name: String) throws -> Platform {
-  guard let platform = Platform(rawValue: name) else {
-    throw ValidationError("'\(escaped(name))' is no platform: write iOS, macOS, tvOS or visionOS")
-  }
-  return platform
-}
-
-@Sendable private func parseDevice(_ text: String) throws -> DeviceID {
-  guard let device = DeviceID(hex: text) else {
-    throw ValidationError("'\(escaped(text))' is no device: write 32 hexadecimal digits")
-  }
-  return device
 }
 
 /// Pulls into a store, and makes it when there is none: after the root of the site was read and accepted, so that a

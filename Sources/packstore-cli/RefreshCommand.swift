@@ -37,7 +37,8 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
     let result = try await site.refresh(signedBy: key, options: options, isDryRun: dryRun)
     if !report.quiet, !result.otherChannels.isEmpty {
       let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")
-      warn("the key may not sign \(names), which \(dryRun ? "would stay as it is" : "stayed as it was")")
+      let change = dryRun ? "would change" : "was changed"
+      warn("the key may not sign \(names), or a later key replaced it there: nothing \(change) there")
     }
     let output = Output()
     if report.json {

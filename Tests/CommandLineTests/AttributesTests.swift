@@ -47,11 +47,24 @@ import Testing
     #expect(plan["laid_out_files"] as? Int == 1 && plan["laid_out_bytes"] as? Int == 120_000)
     #expect(try attributes()["version"] as? Int == 1, "nothing was changed")
     #expect(
-      try playground.succeed("attributes", "store", "P", "--set", "set.json").output.contains("1 files, 120.0 kB"))
+      try playground.succeed("attributes", "store", "P", "--set", "set.json").output.contains(
+        "1 file, 120.0 kB, to be mapped"))
     #expect(try playground.succeed("stat", "store", "--json").output.contains("P"))
     #expect(try playground.succeed("cat", "store", "Levels/one.bin").output.utf8.count == 120_000)
     let pack = try #require((playground.succeed("log", "store", "--json").json["packs"] as? [NSDictionary])?.first)
     #expect(pack["priority"] as? Int == 7)
+  }
+
+  /// What is said to help is an option of the command.
+  @Test func aPackOfAnotherOrigin() throws {
+    try playground.write(#"{"language":"de"}"#, to: "set.json")
+    try playground.succeed("publish", "store", "site", "--key", "key", "-q")
+    try playground.succeed("pull", "client", "site", "-q")
+    let refused = try playground.packstore("attributes", "client", "P", "--set", "set.json")
+    #expect(refused.status == 4 && refused.errors.contains("--adopt takes the pack over"), "\(refused.errors)")
+    try playground.succeed("attributes", "client", "P", "--set", "set.json", "--adopt")
+    #expect(try attributes(in: "client")["language"] as? String == "de")
+    #expect(try playground.succeed("trust", "client", "--json").output.contains(#""kind":"local","packs":["P"]"#))
   }
 
   /// They travel with their version: by a site, an archive and a delta.

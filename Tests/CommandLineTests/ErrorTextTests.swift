@@ -30,6 +30,30 @@ import Testing
       says: "the range begins at byte 9, but 'config.json' has 3 bytes")
   }
 
+  @Test func channels() throws {
+    for (version, offer) in [("base@1", "--no-offer"), ("base@2", "--deltas=0")] {
+      try playground.packstore("publish", "store", "site", version, "--key", "site.key", "-q", offer)
+    }
+    try expect(
+      ["pull", "device", "site", "--channel", "bta"],
+      says: "there is no channel 'bta' (no file 'roots/bta') at \(playground.path.replacing("//", with: "/"))/site")
+    try expect(
+      ["demote", "site", "base@1", "--key", "site.key"],
+      says: "the channel 'live' does not offer version 1 of 'base'; it offers 2")
+    try playground.packstore("delegate", "site-root.key", "next.key", "-q")
+    try playground.packstore("refresh", "site", "--key", "next.key", "-q")
+    try expect(
+      ["refresh", "site", "--key", "site.key"],
+      says: "no channel of the site 'site' is one for the key to sign: it is for others, or a later one replaced it:"
+        + " use the key that signed the site last, or delegate to this one again")
+  }
+
+  @Test(arguments: ["P.aar", "P.ZIP", "P.tar.gz", "P.delta"]) func archivesAreNamedWhatTheyAre(name: String) throws {
+    let run = try playground.packstore("export", "store", "base", "-o", name, "--key", "site.key")
+    #expect(run.status == 2 && run.errors.contains("let the name of the file end in '.pack'"), "\(run.errors)")
+    #expect(!playground.exists(name) && !playground.exists("site.key"))
+  }
+
   @Test func folders() throws {
     try playground.write("x", to: "tree/sub/file")
     try playground.packstore("add", "other", "tree", "--pack", "tree", "-q")

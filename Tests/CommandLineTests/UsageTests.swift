@@ -1,10 +1,12 @@
+import Foundation
 import Testing
 
 @testable import packstore_cli
 
 @Suite struct UsageTests {
   private static let commands = [
-    "add", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log", "conflicts",
+    "add", "offers", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log",
+    "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",
     "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta", "apply",
     "keygen", "delegate", "rotate",
@@ -24,6 +26,20 @@ import Testing
     #expect(run.errors.isEmpty)
     let listed = run.output.matches(of: /\n  ([a-z-]+)  +[A-Z]/).map { String($0.1) }
     #expect(listed == Self.commands)
+  }
+
+  /// In the order and in the words of the help.
+  @Test func theManualListsEveryCommand() throws {
+    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Docs/packstore.1")
+    let manual = try String(contentsOf: page, encoding: .utf8)
+    let section = try #require(manual.firstMatch(of: #/\n\.SH COMMANDS\n((?s:.*?))\n\.SH /#)?.1)
+    let listed = section.matches(of: /\.B (\S+)\n(.*)/).map { ["\($0.1)", "\($0.2)"] }
+    #expect(listed.map(\.first) == Self.commands)
+    for command in listed {
+      let overview = try playground.packstore(command[0], "--help").output.split(separator: "\n\n").first ?? ""
+      #expect(overview.replacing("\n", with: " ") == "OVERVIEW: \(command[1])")
+    }
   }
 
   @Test(arguments: Self.commands)
@@ -58,6 +74,8 @@ import Testing
     ["promote", "site", "P@1", "--app-versions", "3..<2"], ["demote", "site", "P"], ["channels", "site", "--dry-run"],
     ["deltas", "site", "--deltas", "0"], ["unpublish", "site", "P", "--all", "--channel", "beta"],
     ["pull", "store", "site", "--channel", "a b"], ["pull", "store", "site", "--app-version", "x"],
+    ["offers", "store"], ["offers", "store", ""], ["offers", "https://example.org", "store"],
+    ["offers", "store", "site", "--channel", "a b"], ["offers", "store", "site", "--app-version", "x"],
     ["pull", "store", "site", "--platform", "1"], ["pull", "store", "site", "--device", "abc"],
     ["trust", "store", "forget"], ["trust", "store", "forget", "abc"], ["trust", "store", "order"],
     ["export", "store", "P"], ["export", "store", "a/b", "-o", "x"],

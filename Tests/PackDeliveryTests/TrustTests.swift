@@ -197,6 +197,12 @@ import Testing
     book.follow(beta, at: Self.place)
     #expect(book.channel(at: Self.place) == beta && book.channel(at: Self.mirror) == .live)
     #expect(TrustBook(text: book.text) == book)
+    // What was begun is followed, and counts as a change until it is ended.
+    #expect(!book.changes(to: beta, at: Self.place) && book.changes(to: .live, at: Self.place))
+    book.begin(.live, at: Self.place)
+    #expect(TrustBook(text: book.text) == book)
+    #expect(book.channel(at: Self.place) == .live && book.changes(to: .live, at: Self.place))
+    #expect(book.changes(to: beta, at: Self.place) && !book.changes(to: beta, at: Self.mirror))
     #expect(book.forget(.signed(Self.ours, .standard)) == 2 && book.channel(at: Self.place) == .live)
     #expect(book == TrustBook())
   }

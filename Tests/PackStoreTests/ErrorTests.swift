@@ -86,6 +86,19 @@ import Testing
     #expect("\(error)" == "cannot write 'segments/1': No space left on device: make room for 1.0 MB")
   }
 
+  /// What people can do something about is the store's disk, and not a file of the core's.
+  @Test func fullDiskOfAStore() throws {
+    var error = PackStoreError(.noSpace, "cannot write", file: "segment-1", systemError: .noSpace)
+    error.neededByteCount = 1_048_576
+    let folder = TemporaryFolder()
+    let store = try folder.store("Packs")
+    let expected =
+      "there is no room on the disk of the store '\(store.path)': No space left on device: make room for 1.0 MB there"
+    let transaction = try store.makeTransaction()
+    #expect("\(transaction.explain(error, of: "P"))" == expected)
+    #expect { try naming(store.path) { throw error } } throws: { "\($0)" == expected }
+  }
+
   @Test func anotherWriter() {
     var error = PackStoreError(.busy, "another writer holds the lock")
     error.holder = 4711

@@ -37,6 +37,11 @@ package struct DeviceFile: Sendable {
     return record.device
   }
 
+  /// The device's id, if one was drawn here. Nothing is written.
+  ///
+  /// - Throws: `wrongKind` when the file is none; `ioError`.
+  package func read() throws -> DeviceID? { try read(at: try place()) }
+
   /// The id that was drawn at the place, if one was.
   private func read(at place: DevicePlace) throws -> DeviceID? {
     do {

@@ -62,20 +62,9 @@ final class Puller {
   }
 
   private func pullFromRoot() async throws -> Store.PullResult {
-    let root = try await readRoot()
-    do {
+    try await source.readFromRoot(readRoot) { root, isAgain in
+      hasReadRootAgain = isAgain
       return try await pull(root)
-    } catch SourceFault.siteChanged {
-      source.restart(ignoringValidators: false)
-    }
-    let newer = try await readRoot()
-    hasReadRootAgain = true
-    // The same root again: what seemed to have changed has another validator only, or is really gone.
-    source.restart(ignoringValidators: newer.digest == root.digest)
-    do {
-      return try await pull(newer)
-    } catch SourceFault.siteChanged(let error) {
-      throw error
     }
   }
 
@@ -86,7 +75,7 @@ final class Puller {
     let book = try TrustFile(inStore: store.path).read()
     followed = book.channel(at: source.location)
     channel = options.channel ?? followed
-    changesChannel = channel != followed && book.knows(source.location)
+    changesChannel = book.changes(to: channel, at: source.location)
     try requireAllPacks()
     result.channel = channel
   }
@@ -101,19 +90,27 @@ final class Puller {
 
   /// Another channel is followed as a whole.
   private func requireAllPacks() throws {
-    guard !changesChannel || packs == nil else {
-      var error = DeliveryError(
-        .invalidLocation, "the channel '\(followed)' of the site is followed, and not '\(channel)'", at: source.location
-      )
-      error.specificRemedy = "name no packs to follow another channel: it changes for all of them"
-      throw error
-    }
+    guard changesChannel, packs != nil else { return }
+    var error = DeliveryError(
+      .invalidLocation,
+      channel == followed
+        ? "a change to the channel '\(channel)' of the site has not ended"
+        : "the channel '\(followed)' of the site is followed, and not '\(channel)'", at: source.location)
+    error.specificRemedy = "name no packs to follow another channel: it changes for all of them"
+    throw error
+  }
+
+  /// Notes that what is about to be committed is of another channel than before, so that after a crash the next pull knows
+  /// that packs and their floors may be of either.
+  private func beginChannel() throws {
+    guard changesChannel else { return }
+    try TrustFile(inStore: store.path).update(waits: options.waitsForWriters) { $0.begin(channel, at: source.location) }
   }
 
   /// From now on this channel is followed.
   private func noteChannel() throws {
     let file = TrustFile(inStore: store.path)
-    guard try file.read().channel(at: source.location) != channel else { return }
+    guard try changesChannel || file.read().channel(at: source.location) != channel else { return }
     // What was committed is of this channel: that must not be lost.
     try file.update { $0.follow(channel, at: source.location) }
   }
@@ -150,7 +147,10 @@ final class Puller {
     let file = TrustFile(inStore: store.path)
     let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = wallClock()
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
-      try book.admit(claims, at: place, policy, now: now)
+      let verdict = try book.admit(claims, at: place, policy, now: now)
+      // At first contact, before anything is taken: the pull that goes on with an interrupted one follows the same channel.
+      if claims.signer != nil, !source.isArchive, !changesChannel { book.follow(channel, at: source.location) }
+      return verdict
     }
     guard isPlan else { return try file.update(waits: options.waitsForWriters, admit) }
     var book = try file.read()
@@ -226,16 +226,10 @@ final class Puller {
 
   /// The version that the site offers to this client; nil: none.
   private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
-    let client = SiteClient(appVersion: options.appVersion, platform: options.platform, device: options.device)
-    return try chosen.entry?.offers.first { offer in
-      let platforms = reader.attributes(of: offer)?.platforms ?? []
-      let terms = OfferTerms(platforms: platforms, appVersions: offer.appVersions, share: offer.share)
-      let version = OfferedVersion(
-        pack: chosen.pack, number: offer.number, product: chosen.product, firstKey: chosen.firstKey)
-      return try terms.fits(client, version, isCurrent: offer.describes(current)) {
-        try DeviceFile(inStore: store.path).readOrMake()
-      }
-    }
+    guard let entry = chosen.entry else { return nil }
+    let finder = OfferFinder(
+      client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
+    return try finder.find(in: entry, current: current) { try DeviceFile(inStore: store.path).readOrMake() }.offer
   }
 
   private func version(of pack: PackID) throws -> PackVersion? {
@@ -259,6 +253,7 @@ final class Puller {
       pulled.take(costs[chosen.pack])
       packs.append(pulled)
     }
+    if !isPlan { try beginChannel() }
     show(.commit)
     if !isPlan {
       try transaction.commit()
@@ -474,13 +469,6 @@ private struct ChosenPack {
   let firstKey: SitePublicKey?
 }
 
-extension SiteRoot.Offer {
-  /// Whether it is of this version.
-  fileprivate func describes(_ version: PackVersion?) -> Bool {
-    number == version?.number && catalog == version?.catalog && attributes == version?.attributesDigest
-  }
-}
-
 /// What came of a pack, in all rounds.
 private struct PackCost {
   var tally = FetchTally()
@@ -500,13 +488,6 @@ extension Store.PullResult.Pack {
     deltaByteCount = cost.tally.deltaByteCount
     requestCount = cost.tally.requestCount
     resumedByteCount = cost.resumedByteCount
-  }
-}
-
-extension Store.Origin {
-  /// What the packs of a site are.
-  fileprivate init(of root: SignedSiteRoot) {
-    self = root.authority?.origin ?? .unsigned(root.root.product)
   }
 }
 

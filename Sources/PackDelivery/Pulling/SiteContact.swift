@@ -93,8 +93,34 @@ extension SiteSource {
     do {
       return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit, unless: known)
     } catch var error as DeliveryError where error.code == .noSite && channel != .live && !isArchive {
-      error.reason = "there is no channel '\(channel)' (\(error.reason))"
+      error.reason = error.reason.replacing("there is no site", with: "there is no channel '\(channel)'")
       throw error
+    }
+  }
+
+  /// Reads a site from its root on, and once more when it turns out to have changed meanwhile.
+  ///
+  /// - Parameters:
+  ///   - readRoot: reads the root, and judges it.
+  ///   - body: reads on; whether it is the second time: what is gone then is really gone.
+  /// - Throws: the error of the file that changed, when it did twice; what `readRoot` and `body` throw.
+  func readFromRoot<Value>(
+    _ readRoot: () async throws -> SignedSiteRoot, _ body: (SignedSiteRoot, _ isAgain: Bool) async throws -> Value
+  ) async throws -> Value {
+    var before: Digest256?
+    var isAgain = false
+    while true {
+      do {
+        let root = try await readRoot()
+        // The same root again: what seemed to have changed has another validator only, or is really gone.
+        if isAgain { restart(ignoringValidators: root.digest == before) }
+        before = root.digest
+        return try await body(root, isAgain)
+      } catch SourceFault.siteChanged(let error) {
+        guard !isAgain else { throw error }
+        isAgain = true
+        restart(ignoringValidators: false)
+      }
     }
   }
 
@@ -111,6 +137,13 @@ extension SiteSource {
     } catch let error as PackStoreError {
       throw DeliveryError(error, at: place(of: path))
     }
+  }
+}
+
+extension Store.Origin {
+  /// What the packs of a site are.
+  init(of root: SignedSiteRoot) {
+    self = root.authority?.origin ?? .unsigned(root.root.product)
   }
 }
 

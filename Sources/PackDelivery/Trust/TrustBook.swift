@@ -179,17 +179,31 @@ package struct TrustBook: Hashable, Sendable {
   /// Which channel is followed at a URL or folder, where it is another than `live`.
   private var channels: [String: SiteChannel] = [:]
 
+  /// Which channel a pull began to follow at a URL or folder in place of another, and has not ended: packs may be of either.
+  private var beginnings: [String: SiteChannel] = [:]
+
   package init() {}
 
   /// Which channel is followed at a URL or folder.
-  package func channel(at location: String) -> SiteChannel { channels[location] ?? .live }
+  package func channel(at location: String) -> SiteChannel { beginnings[location] ?? channels[location] ?? .live }
+
+  /// Whether a channel of a URL or folder is another one than what was taken from there before may be of.
+  package func changes(to channel: SiteChannel, at location: String) -> Bool {
+    guard beginnings[location] == nil else { return true }
+    let isKnown = places.keys.contains { $0.location == location && $0.channel != channel }
+    return isKnown && channel != self.channel(at: location)
+  }
 
   /// Whether any channel of a URL or folder was seen.
   package func knows(_ location: String) -> Bool { places.keys.contains { $0.location == location } }
 
+  /// Notes, before anything of it is committed, that another channel than before is about to be followed at a URL or folder.
+  package mutating func begin(_ channel: SiteChannel, at location: String) { beginnings[location] = channel }
+
   /// Notes which channel is followed at a URL or folder from now on.
   package mutating func follow(_ channel: SiteChannel, at location: String) {
     channels[location] = channel == .live ? nil : channel
+    beginnings[location] = nil
   }
 
   package enum Verdict: Hashable, Sendable {
@@ -356,10 +370,13 @@ package struct TrustBook: Hashable, Sendable {
   /// - Returns: how many there were.
   @discardableResult
   package mutating func forget(_ origin: Store.Origin) -> Int {
-    let before = places.count
+    let lost = places.filter { $0.value.origin == origin }
     places = places.filter { $0.value.origin != origin }
-    channels = channels.filter { location, _ in places.keys.contains { $0.location == location } }
-    return before - places.count
+    for location in lost.keys.map(\.location) where !knows(location) {
+      channels[location] = nil
+      beginnings[location] = nil
+    }
+    return lost.count
   }
 }
 
@@ -369,10 +386,11 @@ extension TrustBook {
   /// What it is, and which draft of the format of these files.
   private static let title = "packstore trust 0.5"
 
-  /// What is kept in the store: a line for each place, and for each other channel that is followed, in order.
+  /// What is kept in the store: a line for each place, and for each other channel that is followed or begun, in order.
   package var text: String {
     var lines = places.map { key, place in "place \(key.channel) \(place.text) \(Self.escaped(key.location))" }
     lines += channels.map { location, channel in "follow \(channel) \(Self.escaped(location))" }
+    lines += beginnings.map { location, channel in "begin \(channel) \(Self.escaped(location))" }
     lines.sort()
     return ([Self.title] + lines).map { $0 + "\n" }.joined()
   }
@@ -400,6 +418,10 @@ extension TrustBook {
     if let fields = fields(3), fields[0] == "follow", let channel = try? SiteChannel(fields[1]) {
       book.channels[unescaped(fields[2])] = channel
       return channel != .live
+    }
+    if let fields = fields(3), fields[0] == "begin", let channel = try? SiteChannel(fields[1]) {
+      book.beginnings[unescaped(fields[2])] = channel
+      return true
     }
     guard let fields = fields(11), fields[0] == "place", let channel = try? SiteChannel(fields[1]),
       let place = Place(fields[2...9])

@@ -68,6 +68,18 @@ package struct OfferedVersion: Hashable, Sendable {
   }
 }
 
+/// Why a version that a site offers is not for a client.
+public enum OfferObstacle: String, Hashable, Codable, CaseIterable, Sendable {
+  /// It is for other platforms.
+  case platform
+  /// It is for other versions of the app.
+  case appVersion
+  /// It is for a share of all devices, and this one is not among them; or for none any more, when a release was halted.
+  case share
+  /// It is for a share of all devices, and the store has not drawn yet whether it is among them.
+  case undrawnShare
+}
+
 extension OfferTerms {
   /// Whether an offer fits a client. It takes the first one that does; where none does, the pack is not offered to it, and
   /// what it has of the pack stays.
@@ -79,10 +91,22 @@ extension OfferTerms {
   package func fits(
     _ client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID
   ) rethrows -> Bool {
-    if let platform = client.platform, !platforms.isEmpty, !platforms.contains(platform) { return false }
-    if let appVersion = client.appVersion, let appVersions, !appVersions.contains(appVersion) { return false }
-    if isCurrent || share >= Self.everyDevice { return true }
-    guard share > 0 else { return false }
-    return version.draw(for: try client.device ?? storeDevice()) < share
+    try obstacle(to: client, version, isCurrent: isCurrent, storeDevice: storeDevice) == nil
+  }
+
+  /// Why an offer does not fit a client; nil: it does.
+  ///
+  /// - Parameters:
+  ///   - isCurrent: as of ``fits(_:_:isCurrent:storeDevice:)``.
+  ///   - storeDevice: nil where the store has none yet.
+  package func obstacle(
+    to client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID?
+  ) rethrows -> OfferObstacle? {
+    if let platform = client.platform, !platforms.isEmpty, !platforms.contains(platform) { return .platform }
+    if let appVersion = client.appVersion, let appVersions, !appVersions.contains(appVersion) { return .appVersion }
+    if isCurrent || share >= Self.everyDevice { return nil }
+    guard share > 0 else { return .share }
+    guard let device = try client.device ?? storeDevice() else { return .undrawnShare }
+    return version.draw(for: device) < share ? nil : .share
   }
 }

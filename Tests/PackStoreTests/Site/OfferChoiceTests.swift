@@ -129,6 +129,25 @@ import Testing
     #expect(try !fits(OfferTerms(platforms: [.macOS], share: 0), client, isCurrent: true))
   }
 
+  // MARK: - Why not
+
+  /// The first that stands in the way, in this order; a share that is not drawn is not counted as one that was lost.
+  @Test func obstaclesAreNamed() throws {
+    let later = AppVersionRange(try AppVersion("2")...)
+    let client = SiteClient(appVersion: try AppVersion("1"), platform: .iOS)
+    func obstacle(_ terms: OfferTerms, isCurrent: Bool = false, _ device: DeviceID? = nil) -> OfferObstacle? {
+      terms.obstacle(to: client, version, isCurrent: isCurrent) { device }
+    }
+    #expect(obstacle(OfferTerms(platforms: [.macOS], appVersions: later, share: 0)) == .platform)
+    #expect(obstacle(OfferTerms(appVersions: later, share: 0)) == .appVersion)
+    #expect(obstacle(OfferTerms(share: 0)) == .share && obstacle(OfferTerms(share: 0), device) == .share)
+    #expect(obstacle(OfferTerms(share: 1)) == .undrawnShare)
+    let draw = version.draw(for: device)
+    #expect(obstacle(OfferTerms(share: draw), device) == .share)
+    #expect(obstacle(OfferTerms(share: draw + 1), device) == nil)
+    for share in [0, 1, 10_000] as [UInt32] { #expect(obstacle(OfferTerms(share: share), isCurrent: true) == nil) }
+  }
+
   // MARK: - Devices
 
   @Test func devicesAreReadAsTheyAreWritten() throws {

@@ -1,0 +1,90 @@
+import PackStore
+
+/// Reads what a site offers: root, trust, attributes. Nothing is written.
+///
+/// It runs on a thread that may block.
+final class OfferReader {
+  private let store: Store?
+  private let source: any SiteSource
+  private let options: Store.PullOptions
+  private let reader: SiteReader
+  private var result = Store.SiteOffers()
+
+  /// - Parameter store: nil: the site is judged as by a store that never saw it.
+  init(for store: Store?, from source: any SiteSource, options: Store.PullOptions) {
+    self.store = store
+    self.source = source
+    self.options = options
+    reader = SiteReader(source, memory: store.map { RememberedSites(inStore: $0.path) })
+  }
+
+  /// Reads the root once more when the site turns out to have changed.
+  func read() async throws -> Store.SiteOffers {
+    let book = try store.map { try TrustFile(inStore: $0.path).read() } ?? TrustBook()
+    let channel = options.channel ?? book.channel(at: source.location)
+    try await source.readFromRoot {
+      try await readRoot(of: channel, book)
+    } _: { root, _ in
+      result.packs = result.isStale ? [] : try await packs(of: root)
+    }
+    result.wireByteCount = reader.wireByteCount
+    result.requestCount = reader.requestCount
+    return result
+  }
+
+  /// Judges a root as a pull would, and pins nothing.
+  private func readRoot(of channel: SiteChannel, _ book: TrustBook) async throws -> SignedSiteRoot {
+    let policy = TrustPolicy(options), place = source.rootPlace(of: channel), now = wallClock()
+    let (signed, verdict) = try await reader.readRoot(of: channel) { claims in
+      var judging = book
+      return try judging.admit(claims, at: place, policy, now: now)
+    }
+    let root = signed.root
+    result.isStale = if case .stale = verdict { true } else { false }
+    if !result.isStale { try source.requireOpen(root) }
+    result.key = signed.rootKey
+    result.origin = Store.Origin(of: signed)
+    result.isFirstContact = try verdict == .pinned || isUntried(signed)
+    result.channel = source.isArchive ? nil : channel
+    result.primaryLanguage = root.primaryLanguage
+    result.madeAt = Date(timeIntervalSince1970: Double(root.madeAt) / 1e9)
+    result.expiresAt = root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
+    return signed
+  }
+
+  /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key.
+  private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
+    guard root.authority != nil, options.trustedKey == nil else { return false }
+    return try store.map { try !$0.makeSnapshot().origins.contains(result.origin) } ?? true
+  }
+
+  // MARK: - Packs
+
+  private func packs(of signed: SignedSiteRoot) async throws -> [Store.SiteOffers.Pack] {
+    let root = signed.root
+    try await reader.readAttributes(root.packs.flatMap(\.offers).compactMap(\.attributes), in: root)
+    let snapshot = try store?.makeSnapshot()
+    let device = try store.flatMap { try DeviceFile(inStore: $0.path).read() }
+    let finder = OfferFinder(
+      client: SiteClient(options), product: root.product, firstKey: signed.authority?.firstKey,
+      attributes: reader.attributes)
+    return try root.packs.map { entry in
+      let current = snapshot?.pack(entry.id).flatMap { $0.origin == result.origin ? $0.version : nil }
+      let found = try finder.find(in: entry, current: current) { device }
+      return Store.SiteOffers.Pack(
+        pack: entry.id, priority: entry.priority,
+        offer: try found.offer.map { try offer($0, primaryLanguage: root.primaryLanguage) },
+        refusals: found.refusals.map { .init(version: $0.offer.number, obstacle: $0.obstacle) },
+        currentVersion: current?.number)
+    }
+  }
+
+  private func offer(
+    _ offer: SiteRoot.Offer, primaryLanguage: LanguageTag?
+  ) throws -> Store.SiteOffers.Offer {
+    let attributes = try reader.attributes(of: offer) ?? Attributes()
+    return Store.SiteOffers.Offer(
+      version: offer.number, attributes: attributes, language: attributes.language ?? primaryLanguage,
+      appVersions: offer.appVersions, downloadByteCount: Int(clamping: offer.downloadByteCount))
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+/// What a client says of itself to a site, and what it takes from it.
+struct ClientOptions: ParsableArguments {
+  @Option(
+    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Option(
+    help: .init("The channel of the site (default: the one that is followed there, or live).", valueName: "name"),
+    transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(
+    help: .init("The version of the app that will read the packs (default: any).", valueName: "version"),
+    transform: parseAppVersion)
+  var appVersion: AppVersion?
+
+  @Option(
+    help: .init(
+      "The platform that packs must be for, such as macOS (default: this one; on Linux any).", valueName: "name"),
+    transform: parsePlatform)
+  var platform: Platform?
+
+  @Option(
+    help: .init(
+      "32 hexadecimal digits by which shares of devices are drawn (default: the store's own).", valueName: "id"),
+    transform: parseDevice)
+  var device: DeviceID?
+
+  @Option(
+    help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
+  var maxAge: Duration?
+
+  @Flag(help: "Take a folder that is not signed.")
+  var allowUnsigned = false
+
+  var options: Store.PullOptions {
+    .init(
+      trustedKey: trust, channel: channel, appVersion: appVersion, platform: platform ?? .current, device: device,
+      maximumAge: maxAge, allowsUnsigned: allowUnsigned)
+  }
+}
+
+/// Reads the version of an app from the command line.
+@Sendable private func parseAppVersion(_ text: String) throws -> AppVersion { try parse { try AppVersion(text) } }
+
+@Sendable private func parsePlatform(_ name: String) throws -> Platform {
+  guard let platform = Platform(rawValue: name) else {
+    throw ValidationError("'\(escaped(name))' is no platform: write iOS, macOS, tvOS or visionOS")
+  }
+  return platform
+}
+
+@Sendable private func parseDevice(_ text: String) throws -> DeviceID {
+  guard let device = DeviceID(hex: text) else {
+    throw ValidationError("'\(escaped(text))' is no device: write 32 hexadecimal digits")
+  }
+  return device
+}

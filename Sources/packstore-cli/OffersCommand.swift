@@ -1,0 +1,161 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+struct Offers: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Say what a site offers a store, before anything is fetched.",
+    discussion: """
+      Lists of each pack the version that a pull would bring, what its attributes say, and what a device that has nothing yet \
+      fetches for it. REFUSED are versions that come first in the site's order and are not for this client, and why: its \
+      platform, its version of the app, or the share of devices that they are for. A store draws at its first pull whether it \
+      is among a share.
+
+        packstore offers Packs https://example.com/packs
+        packstore offers Packs public/packs --channel beta --app-version 2.1 --json
+
+      The site is judged as for a pull, but no key is remembered, and nothing is written. The store need not be there: then it \
+      is judged as at first contact. 'packstore channels' shows the publisher's side, and 'packstore pull --dry-run' what \
+      would be fetched.
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The site: an http:, https: or file: URL, a folder or an archive.", completion: .directory)
+  var site: String
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
+    guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
+  }
+
+  var subject: Failure.Facts { .init(store: store.store, site: withoutUser(site)) }
+
+  func run() async throws {
+    var options = client.options
+    options.limits = network.limits
+    let offers =
+      try await isVacant(store.store)
+      ? Store.offers(at: site, options: options) : store.openForReading().offers(at: site, options: options)
+    if !report.quiet { sayWarnings(about: offers) }
+    let output = Output()
+    if report.json {
+      try output.json(OffersReport(offers))
+    } else {
+      try output.lines(lines(offers))
+    }
+    try output.flush()
+  }
+
+  // MARK: - Report
+
+  private func sayWarnings(about offers: Store.SiteOffers) {
+    if offers.isStale {
+      warn("the site's root is older than one that was seen there: the mirror may lag behind")
+    } else if offers.packs.isEmpty {
+      warn("the site has no packs")
+    }
+    if offers.isFirstContact, let key = offers.key {
+      warn("the key \(key) of this site would be trusted by a pull; compare it with what the publisher says")
+    }
+  }
+
+  private func lines(_ offers: Store.SiteOffers) -> [String] {
+    guard !offers.packs.isEmpty else { return [] }
+    var table = Table(
+      ("PACK", .left), ("VERSION", .right), ("HERE", .right), ("POLICY", .left), ("PLATFORMS", .left),
+      ("LANGUAGE", .left), ("DOWNLOAD", .right), ("REFUSED", .left))
+    for pack in offers.packs { table.add(row(pack)) }
+    return table.lines
+  }
+
+  private func row(_ pack: Store.SiteOffers.Pack) -> [String] {
+    let current = pack.currentVersion.map(String.init) ?? ""
+    let refused = pack.refusals.map { "\($0.version): \($0.obstacle.words)" }.joined(separator: ", ")
+    guard let offer = pack.offer else { return [pack.pack.name, "none", current, "", "", "", "", refused] }
+    let platforms = offer.attributes.platforms.sorted().map(\.rawValue).joined(separator: ",")
+    return [
+      pack.pack.name, String(offer.version), current, offer.attributes.downloadPolicy.name,
+      platforms.isEmpty ? "all" : platforms, offer.language?.description ?? "",
+      formatBytes(offer.downloadByteCount), refused,
+    ]
+  }
+}
+
+extension OfferObstacle {
+  fileprivate var words: String {
+    switch self {
+    case .platform: "platform"
+    case .appVersion: "app version"
+    case .share: "share"
+    case .undrawnShare: "share, not drawn yet"
+    }
+  }
+
+  /// As JSON has it.
+  fileprivate var word: String {
+    switch self {
+    case .platform, .share: rawValue
+    case .appVersion: "app_version"
+    case .undrawnShare: "undrawn_share"
+    }
+  }
+}
+
+private struct OffersReport: Encodable {
+  struct Pack: Encodable {
+    let pack: String
+    let priority: Int32
+    let version, current: UInt64?
+    let downloadBytes: Int?
+    let language, appVersions: String?
+    let attributes: AttributesMembers?
+    let refusals: [Refusal]
+
+    init(_ pack: Store.SiteOffers.Pack) {
+      self.pack = pack.pack.name
+      priority = pack.priority
+      version = pack.offer?.version
+      current = pack.currentVersion
+      downloadBytes = pack.offer?.downloadByteCount
+      language = pack.offer?.language?.description
+      appVersions = pack.offer?.appVersions?.description
+      attributes = pack.offer.map { AttributesMembers($0.attributes) }
+      refusals = pack.refusals.map { Refusal(version: $0.version, obstacle: $0.obstacle.word) }
+    }
+  }
+
+  struct Refusal: Encodable {
+    let version: UInt64
+    let obstacle: String
+  }
+
+  let packs: [Pack]
+  let key: String?
+  let origin, product: String?
+  let channel, primaryLanguage: String?
+  let madeAt: String
+  let expiresAt: String?
+  let stale, firstContact: Bool
+  let wireBytes, requests: Int
+
+  init(_ offers: Store.SiteOffers) {
+    packs = offers.packs.map(Pack.init)
+    key = offers.key?.description
+    origin = offers.origin.id
+    product = offers.origin.product?.name
+    channel = offers.channel?.name
+    primaryLanguage = offers.primaryLanguage?.description
+    madeAt = formatDate(offers.madeAt)
+    expiresAt = offers.expiresAt.map(formatDate)
+    stale = offers.isStale
+    firstContact = offers.isFirstContact
+    wireBytes = offers.wireByteCount
+    requests = offers.requestCount
+  }
+}
