@@ -6,7 +6,7 @@
   import Synchronization
   import Testing
 
-  /// What a site says that it offers: by how many requests, to whom, on whose word; and nothing is written for it.
+  /// What a site says that it offers: by how many requests, to which client, by which key; and nothing is written for it.
   @Suite struct OffersTests {
     let site = SitePullTests()
     var path: String { site.folder.path }
