@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "commit/live_set.h"
+#include "space/live_set.h"
 #include "store/generation_file.h"
 #include "store/reader_holds.h"
 #include "store/segment_registry.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "commit/live_set.h"
 #include "platform/file_writer.h"
+#include "space/live_set.h"
 #include "store/store_files.h"
 
 enum { COPY_SIZE = 1024 * 1024 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commit/live_set.h"
+#include "space/live_set.h"
 #include "store/control_recovery.h"
 #include "store/reader_holds.h"
 

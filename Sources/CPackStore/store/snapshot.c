@@ -95,8 +95,7 @@ static pks__segment *find_staged(const pks_snapshot *snapshot, const pks__segmen
   return NULL;
 }
 
-/// A reference to the segment, open already or opened now.
-static pks_status take_segment(
+pks_status pks__snapshot_take_segment(
   pks_snapshot *snapshot, const pks__segment_id *id, pks__segment **out, pks_error *error
 ) {
   *out = find_staged(snapshot, id);
@@ -118,7 +117,7 @@ pks_status pks__snapshot_segment(
   if (!segment) {
     pks__run_segment_info info;
     pks_status status = pks__run_segment_at(&open->run, index, &info, error);
-    if (!status) { status = take_segment(snapshot, &info.id, &segment, error); }
+    if (!status) { status = pks__snapshot_take_segment(snapshot, &info.id, &segment, error); }
     if (status) { return status; }
     pks__segment *expected = NULL;
     if (!atomic_compare_exchange_strong(&open->segments[index], &expected, segment)) {

@@ -18,6 +18,11 @@ void pks__snapshot_release(pks_snapshot *snapshot);  ///< NULL is fine
 pks_status pks__snapshot_segment(
   pks_snapshot *snapshot, uint32_t run, uint32_t index, pks__segment **out, pks_error *error
 );
+/// A reference to a segment of that id, open already or opened now, which the snapshot's transaction may have staged. The
+/// caller releases it. PURGED when there is no such file.
+pks_status pks__snapshot_take_segment(
+  pks_snapshot *snapshot, const pks__segment_id *id, pks__segment **out, pks_error *error
+);
 /// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring
 /// it.
 bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment);

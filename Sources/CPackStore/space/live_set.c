@@ -1,4 +1,4 @@
-#include "commit/live_set.h"
+#include "space/live_set.h"
 
 #include <string.h>
 

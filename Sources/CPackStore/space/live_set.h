@@ -1,8 +1,8 @@
 /// Which files generations need: their own, their runs, and the segments that the layouts of all their versions name.
 ///
 /// A set of file names without folders, which grows by what one generation after another needs. One thread at a time.
-#ifndef PKS_COMMIT_LIVE_SET_H
-#define PKS_COMMIT_LIVE_SET_H
+#ifndef PKS_SPACE_LIVE_SET_H
+#define PKS_SPACE_LIVE_SET_H
 
 #include "store/state.h"
 
