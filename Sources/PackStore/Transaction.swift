@@ -299,6 +299,14 @@ extension Transaction {
     /// How many versions are kept of each pack that is touched, the current one included. By default 2.
     public var keptVersionCount: Int?
 
+    /// Keeps the files of the generation before until the next commit. By default a durable commit that drops something
+    /// unlinks at once what no version, pin or reader needs any more.
+    public var keepsGeneration = false
+
+    /// After a durable commit that dropped something: how much may be copied to free dead bytes inside segments, in percent of
+    /// what the commit wrote; 0: nothing. By default 25. ``Store/collect(options:progress:)`` does the rest.
+    public var collectionPercent: Int = 25
+
     /// Part of a publication: the one kind of commit that the store of a site takes.
     package var isPublication = false
 
@@ -312,14 +320,17 @@ extension Transaction {
     }
 
     fileprivate var core: pks_txn_options {
-      pks_txn_options(
-        durability: durability.core,
-        no_wait: !waitsForWriters,
-        keep_versions: keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
-        publication: isPublication,
-        set_date: date != nil,
-        date_ns: date ?? 0
-      )
+      var options = pks_txn_options()
+      options.durability = durability.core
+      options.no_wait = !waitsForWriters
+      options.keep_versions = keptVersionCount.map { UInt32(clamping: max($0, 1)) } ?? 0
+      options.publication = isPublication
+      options.keep_generation = keepsGeneration
+      options.gc_percent = UInt32(clamping: collectionPercent)
+      options.no_gc = collectionPercent <= 0
+      options.set_date = date != nil
+      options.date_ns = date ?? 0
+      return options
     }
   }
 }

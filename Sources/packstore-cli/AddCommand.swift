@@ -88,6 +88,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
   var portable = false
 
+  @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
@@ -156,7 +157,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
   }
 
   private var transactionOptions: Transaction.Options {
-    .init(durability: durability, waitsForWriters: !wait.noWait, keptVersionCount: keep)
+    collection.apply(to: .init(durability: durability, waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
   private var installOptions: Store.InstallOptions {

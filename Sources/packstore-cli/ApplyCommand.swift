@@ -37,6 +37,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
@@ -70,7 +71,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let options = Transaction.Options(waitsForWriters: !wait.noWait, keptVersionCount: keep)
+    let options = collection.apply(to: .init(waitsForWriters: !wait.noWait, keptVersionCount: keep))
     let result = try await store.change(options: options) { [applyOptions] transaction in
       try transaction.apply(delta, trusting: trust, options: applyOptions) {
         bar.update(Progress(activity: "applying", $0))

@@ -60,6 +60,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
@@ -133,9 +134,10 @@ extension Import {
   }
 
   private var pullOptions: Store.PullOptions {
-    .init(
-      trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, allowsUnsigned: allowUnsigned,
-      waitsForWriters: !wait.noWait, keptVersionCount: keep)
+    collection.apply(
+      to: .init(
+        trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, allowsUnsigned: allowUnsigned,
+        waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
   private func say(_ result: Store.PullResult) throws {
@@ -171,7 +173,7 @@ extension Import {
 
 extension Import {
   private var transactionOptions: Transaction.Options {
-    .init(waitsForWriters: !wait.noWait, keptVersionCount: keep)
+    collection.apply(to: .init(waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
   private func install(

@@ -1,6 +1,7 @@
 /// Arguments and options that several commands share.
 
 import ArgumentParser
+import PackDelivery
 import PackStore
 
 struct StoreArgument: ParsableArguments {
@@ -49,6 +50,36 @@ struct WaitOption: ParsableArguments {
   var storeOptions: Store.Options {
     var options = Store.Options.createIfMissing
     options.waitsForWriters = !noWait
+    return options
+  }
+}
+
+/// What a commit frees besides.
+struct CollectionOptions: ParsableArguments {
+  @Flag(help: "Keep the files that only the state before needs until the next commit, rather than remove them at once.")
+  var keepGeneration = false
+
+  @Option(
+    help: .init(
+      "Copy at most this share of what is written, in percent, to free space inside segments that are mostly dead; 0: nothing.",
+      valueName: "percent"))
+  var gc = 25
+
+  func validate() throws {
+    guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
+  }
+
+  func apply(to options: Transaction.Options) -> Transaction.Options {
+    var options = options
+    options.keepsGeneration = keepGeneration
+    options.collectionPercent = gc
+    return options
+  }
+
+  func apply(to options: Store.PullOptions) -> Store.PullOptions {
+    var options = options
+    options.keepsGeneration = keepGeneration
+    options.collectionPercent = gc
     return options
   }
 }

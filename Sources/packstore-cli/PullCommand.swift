@@ -56,6 +56,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
@@ -120,7 +121,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   }
 
   private var options: Store.PullOptions {
-    var options = client.options
+    var options = collection.apply(to: client.options)
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     options.usesDeltas = !noDelta

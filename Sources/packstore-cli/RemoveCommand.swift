@@ -23,6 +23,9 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Keep the versions, to be rolled back to.")
   var keepHistory = false
 
+  @Flag(help: "Keep files that nothing else needs until the next commit, rather than remove them at once.")
+  var keepGeneration = false
+
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
@@ -30,7 +33,9 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)
-    let removed = try await store.write(options: .init(waitsForWriters: !wait.noWait)) {
+    var options = Transaction.Options(waitsForWriters: !wait.noWait)
+    options.keepsGeneration = keepGeneration
+    let removed = try await store.write(options: options) {
       [packs, keepHistory] transaction in
       let present = transaction.packs
       var removed: [PackID] = []

@@ -105,6 +105,8 @@ import Testing
     try run("add", "store", "other", "--pack", "R")
     try run("remove", "store", "R", "--keep-history")
     try run("remove", "store", "R")
+    try run("gc", "store", "--dry-run")
+    try run("gc", "store")
   }
 
   private func inspection() throws {

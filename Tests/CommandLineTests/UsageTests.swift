@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct UsageTests {
   private static let commands = [
-    "add", "offers", "pull", "import", "remove", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat", "log",
+    "add", "offers", "pull", "import", "remove", "gc", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat",
+    "log",
     "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",
     "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta", "apply",

@@ -5,14 +5,20 @@
 #include "catalog/tree_cursor.h"
 
 static void step(pks__map_flags *mapped) {
-  if (pks__tree_cursor_next(&mapped->layout, &mapped->more, &mapped->failure)) { mapped->more = false; }
+  pks_error error;
+  if (!pks__tree_cursor_next(&mapped->layout, &mapped->more, &error)) { return; }
+  mapped->failure = error;
+  mapped->more = false;
 }
 
 void pks__map_flags_open(pks__map_flags *out, pks__page_source pages, const pks__id *layout) {
   *out = (pks__map_flags){0};
   pks__layout_root root;
   pks__scratch segments = {0};
-  if (!pks__layout_read_root(pages, layout, &root, &segments, &out->failure)) {
+  pks_error error;
+  if (pks__layout_read_root(pages, layout, &root, &segments, &error)) {
+    out->failure = error;
+  } else {
     pks__tree_cursor_init(&out->layout, pages, PKS__TREE_MAP, 0, &root.map);
     step(out);
   }

@@ -23,6 +23,7 @@ typedef struct commit {
   bool sync;
   pks__control control;
   pks__generation next;
+  bool drops;                 ///< something that the current generation needs and the next does not
   pks__compacted_run merged;  ///< runs joined into one, while no other commit moves the index
 } commit;
 
@@ -366,13 +367,34 @@ static pks_status switch_generation(commit *commit, pks_snapshot *current, pks_e
   bool complete = false;
   uint64_t spared = pks__control_spared(&commit->control)->generation;
   if (!status) { status = pks__gc(current, commit->txn, spared, &complete, error); }
-  commit->next.has_garbage = ((current->generation.has_garbage || staging->leaves_garbage) && !complete)
-    || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
+  commit->drops =
+    commit->txn->evacuates || drops_anything(&current->generation, &commit->next) || supersedes_anything(commit);
+  commit->next.has_garbage = commit->drops || ((pks__has_garbage(current) || staging->leaves_garbage) && !complete);
   if (!status) { status = check_reused(commit, error); }
   if (!status) { status = move_files(commit, current, &slot, error); }
   if (!status) { status = write_slot(commit, &commit->control, &slot, error); }
   if (!status) { staging->leaves_garbage = false; }
   return status;
+}
+
+/// Unlinks what only the generation before needed. Nothing of it fails the commit: what stays goes with the next one. The
+/// transaction has let go of what it stood on, for this process would hold that generation by it. A publication collects
+/// when its roots are written.
+static void collect_behind(commit *commit) {
+  pks_txn *txn = commit->txn;
+  pks_snapshot *now = NULL;
+  bool complete = false;
+  if (!commit->drops || !commit->sync || txn->options.keep_generation || txn->options.publication) { return; }
+  txn->changes.length = 0;
+  pks__snapshot_release(txn->snapshot);
+  pks__snapshot_release(txn->base);
+  txn->snapshot = txn->base = NULL;
+  if (pks__snapshot_open_current(&now, commit->store, NULL)) { return; }
+  uint64_t number = now->generation.number;
+  // The next commit leaves the slot of a durable generation alone, so that nothing else is to be spared.
+  pks_status status = number == commit->next.number ? pks__gc(now, txn, number, &complete, NULL) : PKS_OK;
+  if (!status && complete) { atomic_store(&commit->store->collected, number); }
+  pks__snapshot_release(now);
 }
 
 /// Whether the control file that this process has open is the one that the store has: a repair may have replaced it.
@@ -405,7 +427,7 @@ static bool has_work(const pks_txn *txn) {
   return txn->changes.length > 0 || txn->collects || (txn->options.publication && !txn->base->generation.is_site);
 }
 
-pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
+pks_status pks__txn_commit(pks_txn *txn, uint64_t *generation, bool *drops, pks_error *error) {
   commit commit = {.txn = txn, .store = txn->store, .sync = txn->options.durability == PKS_DURABLE};
   uint64_t number = txn->base->generation.number;
   pks_status status = pks__store_check_process(txn->store, error);
@@ -417,10 +439,12 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
     status = pks__lock_writer(txn->store->vfs, txn->staging.lock, &wait, error);
     if (!status) {
       status = commit_locked(&commit, &number, error);
+      if (!status) { collect_behind(&commit); }
       pks__unlock_writer(txn->store->vfs, txn->staging.lock);
     }
   }
   if (!status && generation) { *generation = number; }
+  if (drops) { *drops = !status && commit.drops; }
   pks__compacted_run_free(&commit.merged);
   pks__generation_free(&commit.next);
   pks_txn_abort(txn);

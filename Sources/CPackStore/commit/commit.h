@@ -4,6 +4,9 @@
 
 #include "commit/transaction.h"
 
+/// As `pks_txn_commit`, without a second commit. `*drops` (may be NULL): something that was needed is not any more.
+pks_status pks__txn_commit(pks_txn *txn, uint64_t *generation, bool *drops, pks_error *error);
+
 /// How `pks__txn_replace` commits.
 typedef struct pks__replacement {
   /// what the transaction sees, with what is to be said of packs beyond their versions. Its number is above all that any

@@ -169,11 +169,16 @@ static pks_status unlink_dead(collection *collection, const char *path) {
   return collection->status;
 }
 
+bool pks__has_garbage(const pks_snapshot *snapshot) {
+  const pks__generation *generation = &snapshot->generation;
+  return generation->has_garbage && atomic_load(&snapshot->store->collected) != generation->number;
+}
+
 pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
   collection collection = {
     .store = current->store,
     .readers = txn->staging.readers,
-    .with_segments = current->generation.has_garbage || txn->staging.leaves_garbage,
+    .with_segments = pks__has_garbage(current) || txn->staging.leaves_garbage,
     .with_index = true,
     .live = pks__live_set_make(current->store),
   };

@@ -4,6 +4,10 @@
 
 #include "commit/transaction.h"
 
+/// Whether the snapshot's generation says that dropped versions may have left segments, and this process does not know
+/// better.
+bool pks__has_garbage(const pks_snapshot *snapshot);
+
 /// Removes index files and segments that neither `current`, nor generation `spared`, nor any pinned generation needs,
 /// nor a version that `txn` is about to commit. The writer's lock is held. `*complete` says that nothing was kept for
 /// an older generation's sake alone, or because it could not be unlinked.

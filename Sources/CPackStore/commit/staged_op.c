@@ -77,10 +77,13 @@ static pks_status apply_adopt(const pks__staged_op *change, pks__generation *to,
 }
 
 static pks_status apply_layout(const pks__staged_op *change, pks__generation *to, pks_error *error) {
-  uint32_t pack = pks__generation_find_pack(to, change->pack);
-  if (pack == UINT32_MAX) { return fail_pack(change, error); }
-  to->packs[pack].versions[0].layout = change->version.layout;
-  return pks__generation_add_run(to, &change->run, &to->packs[pack].number, 1, error);
+  pks__pack_state *pack = pks__generation_find_state(to, change->pack, NULL);
+  if (!pack) { return fail_pack(change, error); }
+  uint32_t version = pks__pack_find_version(pack, change->version.number);
+  if (version == UINT32_MAX) { return fail_version(change, error); }
+  pack->versions[version].layout = change->version.layout;
+  uint32_t number = pack->number;
+  return pks__generation_add_run(to, &change->run, &number, 1, error);
 }
 
 static pks_status apply_remove(const pks__staged_op *change, pks__generation *to, pks_error *error) {

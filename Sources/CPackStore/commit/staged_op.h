@@ -10,7 +10,7 @@ typedef enum pks__staged_op_kind {
   PKS__CHANGE_ADD,       ///< a version becomes the pack's newest and current one
   PKS__CHANGE_ROLLBACK,  ///< a kept version becomes the current one again, and the pack is held there
   PKS__CHANGE_RETURN,    ///< a kept version becomes the current one again; the pack is not held
-  PKS__CHANGE_LAYOUT,    ///< the pack's current version lies elsewhere; its content and its number stay
+  PKS__CHANGE_LAYOUT,    ///< a kept version lies elsewhere; its content and its number stay
   PKS__CHANGE_REMOVE,
   PKS__CHANGE_PRIORITY,
   PKS__CHANGE_HOLD,            ///< at the current version

@@ -352,7 +352,8 @@ pks_status pks__txn_stage_version(
   if (!status) {
     status = pks__ingest_lay_out(ingest, change->version.number, txn->options.durability == PKS_DURABLE, error);
   }
-  if (!status) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
+  bool has_paths = change->kind != PKS__CHANGE_LAYOUT;  // or else they were compared when they came
+  if (!status && has_paths) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
   if (!status) {

@@ -13,7 +13,9 @@
 ///      next collection takes them.
 ///   4  Runs and the new generation's file go into `index/` in the same way.
 ///   5  The control slot that may be lost is written and synced: the switch.
-///   6  The lock is released.
+///   6  After a durable commit that dropped something, what only the generation before needed is unlinked, unless a reader
+///      holds it: the slot that names it is the one that the next commit writes.
+///   7  The lock is released.
 /// A failure before 5 leaves the old generation; files already moved go with the next commit's collection. From 5 on
 /// nothing is undone: a slot whose sync failed may or may not last, and both outcomes are whole.
 ///
@@ -38,6 +40,7 @@ struct pks_txn {
   pks__scratch segments;  ///< pks__staged_segment: one reference each
   pks__segment_set kept;  ///< segments that the commit must not collect
   bool collects;          ///< commits even if nothing is staged
+  bool evacuates;         ///< what it stages makes segments unneeded, whether a layout changes or not
 };
 
 /// What the transaction sees: its base and what is staged.

@@ -26,6 +26,13 @@ typedef struct pks_txn_options {
   /// with `pks_txn_keep_segment` what clients of that root still fetch. The commit marks the store as a site's for
   /// good. A store that is marked takes no other commits: PKS_IS_SITE.
   bool publication;
+  /// The files of the generation before stay until the next commit: a way back, should this one be regretted. By default a
+  /// durable commit that dropped something unlinks right after the switch what no version, pin or reader needs any more.
+  bool keep_generation;
+  /// After a durable commit that dropped something, segments that are mostly dead are emptied in a commit of its own: at most
+  /// this share, in percent, of the bytes that it wrote is copied; 0: 25. See `pks_store_collect`.
+  uint32_t gc_percent;
+  bool no_gc;       ///< nothing is copied
   bool set_date;    ///< versions that are made have the date `date_ns`, for what must not depend on a clock
   int64_t date_ns;  ///< nanoseconds since 1970
 } pks_txn_options;
@@ -269,8 +276,7 @@ pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
 PKS_MUST_CHECK pks_status
 pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[PKS_NONNULL 16], pks_error *PKS_NULLABLE error);
 
-/// Makes the commit happen even when nothing is staged, so that it collects. A segment goes with the second commit after
-/// the last version that needed it, or later while a reader of that version is open.
+/// Makes the commit happen even when nothing is staged, so that it collects what earlier ones had to leave.
 void pks_txn_collect(pks_txn *txn);
 
 /// Packs as they will be after the commit, in no particular order, and behind them those that were removed but keep their
@@ -286,14 +292,51 @@ PKS_MUST_CHECK pks_status pks_txn_attributes(
   pks_error *PKS_NULLABLE error
 );
 
-/// Commits: one atomic switch. Always ends the transaction, whatever it returns. `*generation` (may be NULL) is the new
-/// generation, or the base one when there was nothing to commit. Errors: BUSY, CONFLICT, IS_SITE, NO_SPACE, IO_ERROR,
-/// OUT_OF_MEMORY, CORRUPT: the old generation stays.
+/// Commits: one atomic switch. A durable commit that drops a version, a pack or a place where one lay then unlinks what no
+/// version, pin or reader needs any more, and may empty segments that are mostly dead (`pks_txn_options.gc_percent`), which
+/// is another commit; what fails of either is left to a later commit. Always ends the transaction, whatever it returns.
+/// `*generation` (may be NULL) is the new generation, or the base one when there was nothing to commit. Errors: BUSY,
+/// CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old generation stays.
 PKS_MUST_CHECK pks_status
 pks_txn_commit(pks_txn *txn, uint64_t *PKS_NULLABLE generation, pks_error *PKS_NULLABLE error);
 
 /// Ends the transaction without a trace. NULL is fine.
 void pks_txn_abort(pks_txn *PKS_NULLABLE txn);
+
+// MARK: - Collection
+
+/// How to collect. Zero-initialise: all that can be freed.
+typedef struct pks_collect_request {
+  uint64_t copy_bytes;  ///< that may be copied at most; 0: no bound
+  uint64_t time_ns;     ///< after which nothing more is begun; 0: no bound
+  bool dry_run;         ///< find out what there is to do
+  bool no_wait;         ///< PKS_BUSY, rather than waiting, when another writer holds the lock
+  void *PKS_NULLABLE context;
+  /// on the caller's thread, while bytes are copied; false cancels what is not committed yet
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
+} pks_collect_request;
+
+/// What a collection did. Of a dry run: about what one would do, beside whole files that can go.
+typedef struct pks_collect_totals {
+  uint64_t freed_bytes;    ///< sizes of the store's files before, less those after; 0 if there are more now
+  uint64_t copied_bytes;   ///< stored again
+  uint32_t emptied_count;  ///< segments
+  uint32_t commit_count;   ///< generations that were made
+} pks_collect_totals;
+
+/// Frees what no version needs: first whole files, then dead bytes inside segments, by storing again what is needed of these.
+/// When it is done without bounds, dead bytes lie only in frames of which three quarters are needed, and in metadata
+/// segments, of which at most a quarter is dead. What readers hold goes with a commit after they are done.
+///
+/// Works in commits of 512 MiB at most, of 64 MiB with a bound of time, the segments first of which most goes for what is
+/// copied. Readers go on; other writers wait for milliseconds. Content, numbers, dates and attributes of all versions stay.
+/// `request` and `totals` may be NULL. Errors: IS_SITE; READ_ONLY; BUSY; CANCELLED; CONFLICT when other writers were always
+/// faster; CORRUPT and PURGED when something that is needed cannot be read; NO_SPACE, IO_ERROR, OUT_OF_MEMORY. What was
+/// committed by then stays, and is in `totals`.
+PKS_MUST_CHECK pks_status pks_store_collect(
+  pks_store *store, const pks_collect_request *PKS_NULLABLE request, pks_collect_totals *PKS_NULLABLE totals,
+  pks_error *PKS_NULLABLE error
+);
 
 PKS_ASSUME_NONNULL_END
 

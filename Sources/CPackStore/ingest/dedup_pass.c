@@ -24,8 +24,9 @@ static bool follows_last_hit(pks__dedup_pass *pass, const pks__id *id) {
 static pks_status find_old_chunk(pks__dedup_pass *pass, const pks__id *id, bool *found, pks_error *error) {
   *found = follows_last_hit(pass, id);
   if (*found) { return PKS_OK; }
+  const pks__ingest *ingest = pass->ingest;
   pks_status status =
-    pks__snapshot_find_chunk(pass->ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error);
+    pks__reliance_find_chunk(&ingest->reliance, ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error);
   pass->has_last_hit = !status && *found;
   return status;
 }
@@ -200,7 +201,7 @@ static pks_status end_mapped(pks__dedup_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
   bool is_kept = pass->is_searching && pass->search.places[0].is_kept;
   pass->asset.mapped = true;
-  pass->asset.relaid = !pass->asset.changed && !is_kept;
+  pass->asset.relaid = pass->asset.relaid || (!pass->asset.changed && !is_kept);
   ingest->result.mapped_count++;
   ingest->result.relaid_count += pass->asset.relaid;
   if (pass->is_searching) { return take_place(pass, error); }
@@ -220,6 +221,23 @@ pks_status pks__dedup_pass_chunk(
       pass->item->mapped ? place_mapped_chunk(pass, &row, bytes, error) : place_chunk(pass, id, bytes, length, error);
   }
   pass->offset += length;
+  return status;
+}
+
+/// Whether an asset that did not change must lie elsewhere nevertheless.
+static pks_status find_relaid(pks__dedup_pass *pass, const char *path, size_t length, bool *relaid, pks_error *error) {
+  const pks__ingest *ingest = pass->ingest;
+  *relaid = false;
+  if (pass->asset.changed || pass->asset.span_count == 0 || !pks__reliance_is_limited(&ingest->reliance)) {
+    return PKS_OK;
+  }
+  pks__hit hit;
+  bool found, allowed = true;
+  pks_status status = pks__namespace_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
+  if (!status && found) {
+    status = pks__reliance_allows_record(&ingest->reliance, ingest->base, &hit, &allowed, error);
+  }
+  *relaid = !allowed;
   return status;
 }
 
@@ -316,6 +334,7 @@ pks_status pks__dedup_pass_end(pks__dedup_pass *pass, pks_error *error) {
   pks__frame_pipeline_end_asset(&ingest->frames);
   pks_status status = encode_entry(pass, item, error);
   if (!status) { status = compare_with_old(pass, path, item->path_length, &pass->asset.changed, error); }
+  if (!status) { status = find_relaid(pass, path, item->path_length, &pass->asset.relaid, error); }
   if (!status && item->mapped) { status = end_mapped(pass, error); }
   if (!status) {
     status = pks__tree_writer_put(
@@ -346,7 +365,7 @@ pks_status pks__dedup_pass_report(pks__dedup_pass *pass, pks_error *error) {
 static pks_status open_old_catalog(pks__dedup_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
   const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
-  if (!current) { return PKS_OK; }
+  if (!current || ingest->is_kept) { return PKS_OK; }
   pks__catalog_info info;
   pks__tree map;
   pks_status status = pks__catalog_read_root(pks__snapshot_pages(ingest->base), &current->catalog, &info, &map, error);
@@ -366,6 +385,7 @@ pks_status pks__dedup_pass_open(
   pks__scratch_folder *home = &ingest->staging->scratch;
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
   out->search.written = pks__ingest_written(ingest);
+  out->search.reliance = ingest->reliance;
   pks__scratch_init(&out->passed, home);
   pks_status status = pks__ingest_report(ingest, PKS_PHASE_STORE, error);
   return status ? status : open_old_catalog(out, error);

@@ -58,6 +58,7 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error) {
   pks_status status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, sync, error);
   if (status) { return status; }
+  ingest->pages.reliance = ingest->reliance;
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
   return pks__frame_pipeline_open(

@@ -26,6 +26,7 @@
 #include "ingest/frame_pipeline.h"
 #include "ingest/map_search.h"
 #include "ingest/page_writer.h"
+#include "ingest/reliance.h"
 
 /// A stretch of chunks that lie one after another.
 typedef struct pks__chunk_span {
@@ -41,7 +42,7 @@ typedef struct pks__ingest_asset {
   uint32_t span_count;
   bool changed;  ///< the pack's current version has no such entry
   bool mapped;   ///< a map asset: its one span lies raw, in one piece, from a page on
-  bool relaid;   ///< a map asset that did not change, and lies elsewhere or otherwise than the current version has it
+  bool relaid;   ///< it did not change, and is to lie elsewhere or otherwise than the current version has it
 } pks__ingest_asset;
 
 /// A segment of the store in which known chunks were found.
@@ -99,6 +100,8 @@ typedef struct pks__ingest {
   pks__id catalog_id, layout_id;
   pks__scratch attributes;  ///< of the version that is made; empty: none
   pks__id attributes_id;    ///< their SHA-256; zero: none
+  pks__reliance reliance;   ///< which stored copies may be referred to
+  bool is_kept;             ///< what is laid out is a version that is not the current one: the run gets no records
   uint64_t bytes_done;
   pks_add_result result;
   pks__run_writer run;

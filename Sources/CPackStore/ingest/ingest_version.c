@@ -184,6 +184,8 @@ pks_status pks__ingest_version_open(
   pks__catalog_info info;
   pks__tree map;
   pks__ingest_init(out, staging, base, &add);
+  out->reliance = request->reliance;
+  out->is_kept = request->is_kept;
   pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
   if (status) { return status; }
   if (!pks__chunk_average_is_valid(info.chunk_average)) {

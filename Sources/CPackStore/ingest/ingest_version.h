@@ -16,6 +16,8 @@ typedef struct pks__version_request {
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of all three
+  pks__reliance reliance;
+  bool is_kept;  ///< as in `pks__ingest`
   /// for chunks that the base does not have: whether `fetch` will be able to. NULL: they are nowhere
   pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
   pks__chunk_fetch fetch;

@@ -380,6 +380,7 @@ static pks_status assemble_asset(
   if (status) { return status; }
   if (stays) { return keep_asset(assembler, path, length, error); }
   if (asset->span_count > 0) { status = write_layout_entry(assembler, path, length, asset->mapped, error); }
+  if (assembler->ingest->is_kept) { return status; }
   if (!status) { status = add_removed(assembler, path, length, error); }
   return status ? status : add_record(assembler, item, asset, error);
 }

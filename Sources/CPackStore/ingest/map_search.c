@@ -65,6 +65,7 @@ static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) 
 /// Adds the place that begins with a stored chunk, if one does.
 static pks_status add_stored(pks__map_search *search, const pks__chunk_ref *ref, bool is_kept, pks_error *error) {
   location at;
+  if (!pks__reliance_allows(&search->reliance, &ref->segment->id)) { return PKS_OK; }
   if (has_place(search, ref) || pks__segment_row_is_bad(ref->segment, ref->row)) { return PKS_OK; }
   pks_status status = locate(ref->segment, ref->row, &at, error);
   if (status || !at.raw || at.begin % PKS__PAGE != 0) { return forgive(status); }

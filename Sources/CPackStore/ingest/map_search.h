@@ -12,6 +12,7 @@
 #define PKS_INGEST_MAP_SEARCH_H
 
 #include "format/hash_map.h"
+#include "ingest/reliance.h"
 #include "store/chunk_lookup.h"
 #include "store/state.h"
 
@@ -47,6 +48,7 @@ typedef struct pks__map_search {
   pks__scratch laid_out;            ///< stretches of new chunks, each a map asset
   pks__hash_map laid_out_by_first;  ///< prefix of the first chunk's id -> index in `laid_out`
   pks__written_chunks written;
+  pks__reliance reliance;  ///< which stored places count
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
   uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all

@@ -4,11 +4,13 @@
 
 #include "catalog/tree.h"
 #include "codec/codec.h"
+#include "ingest/reliance.h"
 #include "ingest/staging.h"
 #include "segment/segment_set.h"
 
 typedef struct pks__page_writer {
   pks_snapshot *base;  ///< pages found here are not written again
+  pks__reliance reliance;
   pks__segment_series series;
   pks__scratch ids;         ///< pks__id of every page written
   pks__hash_map by_id;      ///< id -> index in `ids`

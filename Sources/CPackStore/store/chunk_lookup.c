@@ -2,6 +2,13 @@
 
 #include "store/snapshot.h"
 
+/// A failure that means nothing but "not here" leaves no word in `error`.
+static pks_status forgive(pks_status status, pks_status forgiven, const pks_error *found, pks_error *error) {
+  if (status == forgiven) { return PKS_OK; }
+  if (error) { *error = *found; }
+  return status;
+}
+
 /// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
 /// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored again. Pages
 /// are looked for in order to be read, which says what is wrong with them.
@@ -9,16 +16,17 @@ static pks_status confirm(
   pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed,
   pks_error *error
 ) {
+  pks_error found;
   *confirmed = false;
-  pks_status status = pks__snapshot_segment(snapshot, hint->run, hint->segment_index, &hint->segment, error);
-  if (status) { return status == PKS_PURGED ? PKS_OK : status; }
+  pks_status status = pks__snapshot_segment(snapshot, hint->run, hint->segment_index, &hint->segment, &found);
+  if (status) { return forgive(status, PKS_PURGED, &found, error); }
   if (pks__snapshot_is_gone(snapshot, hint->segment)) { return PKS_OK; }
-  status = pks__segment_need_table(hint->segment, error);
-  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
+  status = pks__segment_need_table(hint->segment, &found);
+  if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
   if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }
   const pks__id *stored;
-  status = pks__segment_chunk_id(hint->segment, hint->row, &stored, error);
-  if (status) { return status == PKS_CORRUPT ? PKS_OK : status; }
+  status = pks__segment_chunk_id(hint->segment, hint->row, &stored, &found);
+  if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
   *confirmed =
     pks__id_equal(stored, id) && (kind == PKS__SEGMENT_METADATA || !pks__segment_row_is_bad(hint->segment, hint->row));
   return PKS_OK;

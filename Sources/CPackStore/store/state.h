@@ -96,7 +96,9 @@ struct pks_store {
   pks__mutex *opening;  ///< one thread at a time opens a new generation; taken before `mutex`
   pks_snapshot *snapshots;
   pks_snapshot *current;  ///< one reference of the store's own: the snapshot of the newest generation seen
-  uint64_t pinning;       ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
+  /// a generation of which this process unlinked all that it says may be garbage; 0: none
+  _Atomic(uint64_t) collected;
+  uint64_t pinning;  ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
   pks__frame_readers readers;

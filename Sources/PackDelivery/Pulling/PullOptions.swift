@@ -62,6 +62,12 @@ extension Store {
     /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
     public var keptVersionCount: Int?
 
+    /// As ``Transaction/Options/keepsGeneration``.
+    public var keepsGeneration = false
+
+    /// As ``Transaction/Options/collectionPercent``.
+    public var collectionPercent = 25
+
     /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file
     /// with the certificates to trust in place of the system's. By default the process's.
     public var environment: [String: String]?

@@ -236,12 +236,18 @@ final class Puller {
     try store.read { snapshot in snapshot.pack(pack)?.version }
   }
 
+  private var transactionOptions: Transaction.Options {
+    var options = Transaction.Options(
+      durability: options.durability, waitsForWriters: options.waitsForWriters,
+      keptVersionCount: options.keptVersionCount)
+    options.keepsGeneration = self.options.keepsGeneration
+    options.collectionPercent = self.options.collectionPercent
+    return options
+  }
+
   /// One transaction: all packs or none.
   private func pullOnce(_ chosen: [ChosenPack]) async throws -> Store.PullResult {
-    var transaction = try store.makeTransaction(
-      options: .init(
-        durability: options.durability, waitsForWriters: options.waitsForWriters,
-        keptVersionCount: options.keptVersionCount))
+    var transaction = try store.makeTransaction(options: transactionOptions)
     // Channels count apart, also of packs that this one does not offer now.
     if changesChannel, transaction.origins.contains(provenance.origin) { try transaction.restart(provenance.origin) }
     var deliveries: [Delivery] = []

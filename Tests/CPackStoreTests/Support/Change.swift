@@ -103,6 +103,19 @@ struct Change: CustomTestStringConvertible, Sendable {
       try Store(disk).commit { try $0.remove("q") }
     }, perform: { disk in try Store(disk).commit { try $0.prioritise("p", 1) } })
 
+  /// Empties segments of which a part is needed: by current versions, one that is kept, and map assets.
+  static let emptying = Change(
+    name: "emptying of segments",
+    prepare: { disk in
+      let store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one", map: ["tool"]) }
+      try store.commit { try $0.add("q", "/two", map: ["a/text", "large"]) }
+      try store.commit { try $0.add("r", "/other") }
+      try store.commit(keep: 1) { try $0.add("p", "/two", map: ["tool"]) }
+      try store.commit { try $0.add("q", "/one", map: ["large"]) }
+      try store.commit(keep: 1) { try $0.add("r", "/small") }
+    }, perform: { disk in try Store(disk).collect() })
+
   /// Joins index runs.
   static let merge = Change(
     name: "merge of runs",
@@ -316,7 +329,8 @@ struct Change: CustomTestStringConvertible, Sendable {
     }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
 
   static let all = [
-    create, createAgain, firstAdd, secondVersion, severalPacks, selection, remove, priority, collection, afterDeath,
+    create, createAgain, firstAdd, secondVersion, severalPacks, selection, remove, priority, collection, emptying,
+    afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
     deliveryByDelta, adoption, adoptionBesideAtomic,

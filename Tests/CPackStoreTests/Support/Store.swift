@@ -68,22 +68,39 @@ final class Store: @unchecked Sendable {
 
   func begin(
     _ durability: pks_durability = PKS_DURABLE, noWait: Bool = false, keep: UInt32 = 0, publication: Bool = false,
-    date: Int64? = nil
+    keepGeneration: Bool = false, gcPercent: UInt32? = nil, date: Int64? = nil
   ) throws -> Transaction {
-    try Transaction(
-      self,
-      pks_txn_options(
-        durability: durability, no_wait: noWait, keep_versions: keep, publication: publication, set_date: date != nil,
-        date_ns: date ?? 0))
+    var options = pks_txn_options()
+    options.durability = durability
+    options.no_wait = noWait
+    options.keep_versions = keep
+    options.publication = publication
+    options.keep_generation = keepGeneration
+    options.gc_percent = gcPercent ?? 0
+    options.no_gc = gcPercent == 0
+    options.set_date = date != nil
+    options.date_ns = date ?? 0
+    return try Transaction(self, options)
+  }
+
+  /// Frees what no version needs.
+  @discardableResult
+  func collect(copying limit: UInt64 = 0, dryRun: Bool = false) throws -> pks_collect_totals {
+    var request = pks_collect_request(), totals = pks_collect_totals()
+    request.copy_bytes = limit
+    request.dry_run = dryRun
+    try attempt { pks_store_collect(raw, &request, &totals, $0) }
+    return totals
   }
 
   /// One transaction: begin, stage, commit.
   @discardableResult
   func commit(
     _ durability: pks_durability = PKS_DURABLE, keep: UInt32 = 0, publication: Bool = false,
-    _ stage: (Transaction) throws -> Void
+    keepGeneration: Bool = false, gcPercent: UInt32? = nil, _ stage: (Transaction) throws -> Void
   ) throws -> UInt64 {
-    let transaction = try begin(durability, keep: keep, publication: publication)
+    let transaction = try begin(
+      durability, keep: keep, publication: publication, keepGeneration: keepGeneration, gcPercent: gcPercent)
     try stage(transaction)
     return try transaction.commit()
   }

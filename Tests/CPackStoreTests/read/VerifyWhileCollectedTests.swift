@@ -13,7 +13,7 @@ extension Core {
       disk.put(["f": .file("two"), "g": .file("both")], at: "/two")
       let writer = try Store(disk, create: true)
       try writer.commit { try $0.add("p", "/one") }
-      try writer.commit(keep: 1) { try $0.add("p", "/two") }
+      try writer.commit(keep: 1, keepGeneration: true) { try $0.add("p", "/two") }
       let unneeded = try Self.collected(next: disk)
       #expect(!unneeded.isEmpty)
       var moment = 0, calls = 0

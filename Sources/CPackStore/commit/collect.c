@@ -1,0 +1,222 @@
+/// Collection: what commits do for it by themselves, and on request all that can be freed.
+#include <stdio.h>
+#include <string.h>
+
+#include "commit/commit.h"
+#include "commit/evacuation.h"
+#include "commit/gc.h"
+#include "store/current.h"
+#include "store/snapshot.h"
+
+enum {
+  DEFAULT_PERCENT = 25,
+  WORTH_LOOKING = 256 * 1024,  ///< bytes that a commit may copy; below that it does not look for what it could
+  TRIES = 5,                   ///< against other writers
+};
+static const uint64_t round_bytes = 512 << 20, short_round_bytes = 64 << 20;
+
+// MARK: - After a commit
+
+/// What a transaction does when it has been committed.
+typedef struct follow_up {
+  pks_store *store;
+  pks__scratch packs;  ///< names of those that it changes, NUL-terminated, in the heap
+  uint64_t copy_bytes;
+} follow_up;
+
+static pks_status add_pack(follow_up *after, const char *pack) {
+  for (uint64_t at = 0; at < after->packs.length; at += strlen((const char *)after->packs.bytes + at) + 1) {
+    if (strcmp((const char *)after->packs.bytes + at, pack) == 0) { return PKS_OK; }
+  }
+  return pks__scratch_append(&after->packs, pack, strlen(pack) + 1, NULL);
+}
+
+/// What there will be to do; nothing for a commit that is not durable, keeps a way back, or writes little.
+static void plan_follow_up(follow_up *after, const pks_txn *txn) {
+  const pks_txn_options *options = &txn->options;
+  *after = (follow_up){.store = txn->store};
+  bool may = options->durability == PKS_DURABLE && !options->keep_generation && !options->no_gc && !options->publication
+    && !txn->evacuates;
+  for (uint64_t i = 0; may && i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    after->copy_bytes += PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment->file_length;
+  }
+  uint64_t percent = options->gc_percent ? options->gc_percent : DEFAULT_PERCENT;
+  after->copy_bytes = after->copy_bytes / 100 * (percent < 100 ? percent : 100);
+  if (after->copy_bytes < WORTH_LOOKING) { return; }
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
+    status = add_pack(after, PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i)->pack);
+  }
+  if (status) { after->copy_bytes = 0; }
+}
+
+/// Empties segments of the packs that were changed. It is no part of the commit: whatever fails, another one will do it.
+static void follow_up_commit(const follow_up *after) {
+  pks_txn *txn;
+  pks_txn_options options = {.no_wait = true, .no_gc = true};
+  if (pks_txn_begin(&txn, after->store, &options, NULL)) { return; }
+  pks__evacuation_limits limits = {.packs = &after->packs, .copy_bytes = after->copy_bytes, .only_worthwhile = true};
+  pks__evacuation_plan plan;
+  uint64_t copied;
+  pks_status status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, NULL);
+  bool has_work = !status && PKS__SCRATCH_COUNT(&plan.versions, pks__planned_version) > 0;
+  if (has_work) { status = pks__evacuate(txn, &plan, NULL, NULL, &copied, NULL); }
+  pks__evacuation_plan_free(&plan);
+  if (has_work && !status) {
+    (void)pks__txn_commit(txn, NULL, NULL, NULL);
+  } else {
+    pks_txn_abort(txn);
+  }
+}
+
+pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
+  follow_up after;
+  bool drops;
+  plan_follow_up(&after, txn);
+  pks_status status = pks__txn_commit(txn, generation, &drops, error);
+  if (!status && drops && after.copy_bytes >= WORTH_LOOKING) { follow_up_commit(&after); }
+  pks__scratch_free(&after.packs);
+  return status;
+}
+
+// MARK: - On request
+
+typedef struct collector {
+  pks_store *store;
+  const pks_collect_request *request;
+  pks_collect_totals *totals;
+  uint64_t begun_ns;
+  bool is_done;
+} collector;
+
+typedef struct folder_size {
+  const pks_vfs *vfs;
+  pks_vfs_file folder;
+  uint64_t bytes;
+} folder_size;
+
+static bool add_size(void *context, const char *name, size_t length, pks_vfs_kind kind) {
+  folder_size *size = context;
+  pks_vfs_info info;
+  (void)length;
+  bool counts = kind != PKS_VFS_KIND_FOLDER && !pks__vfs_info(size->vfs, size->folder, name, false, &info);
+  if (counts) { size->bytes += info.size; }
+  return true;
+}
+
+/// The sizes of all files that commits make. What cannot be listed counts as nothing.
+static uint64_t files_size(const pks_store *store) {
+  static const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
+  folder_size size = {.vfs = store->vfs};
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
+    if (pks__vfs_open(size.vfs, store->root, folders[i], PKS_VFS_OPEN_FOLDER, &size.folder)) { continue; }
+    (void)pks__vfs_list(size.vfs, size.folder, add_size, &size);
+    pks__vfs_close(size.vfs, size.folder);
+  }
+  return size.bytes;
+}
+
+static pks_status begin(collector *collector, pks_txn **txn, pks_error *error) {
+  pks_txn_options options = {.no_wait = collector->request->no_wait, .no_gc = true};
+  return pks_txn_begin(txn, collector->store, &options, error);
+}
+
+/// Whether there is time to begin something.
+static bool has_time(const collector *collector) {
+  uint64_t limit = collector->request->time_ns;
+  uint64_t now = (uint64_t)pks__vfs_now_ns(collector->store->vfs);
+  return limit == 0 || now < collector->begun_ns || now - collector->begun_ns < limit;
+}
+
+static uint64_t round_limit(const collector *collector) {
+  const pks_collect_request *request = collector->request;
+  uint64_t limit = request->time_ns ? short_round_bytes : round_bytes;
+  if (request->dry_run) { limit = UINT64_MAX; }
+  if (request->copy_bytes == 0) { return limit; }
+  uint64_t copied = collector->totals->copied_bytes;
+  uint64_t left = copied < request->copy_bytes ? request->copy_bytes - copied : 0;
+  return left < limit ? left : limit;
+}
+
+/// Makes what earlier commits left go: whole files.
+static pks_status collect_files(collector *collector, pks_error *error) {
+  pks_txn *txn;
+  pks_status status = begin(collector, &txn, error);
+  if (status) { return status; }
+  if (!pks__has_garbage(txn->base) && !txn->staging.leaves_garbage) {
+    pks_txn_abort(txn);
+    return PKS_OK;
+  }
+  pks_txn_collect(txn);
+  status = pks__txn_commit(txn, NULL, NULL, error);
+  if (!status) { collector->totals->commit_count++; }
+  return status;
+}
+
+/// Stages what the plan says. It is part of the transaction's folder, and is gone before that ends.
+static pks_status stage_round(
+  collector *collector, pks_txn *txn, uint64_t *copied, uint32_t *emptied, pks_error *error
+) {
+  const pks_collect_request *request = collector->request;
+  pks_collect_totals *totals = collector->totals;
+  pks__evacuation_limits limits = {.copy_bytes = round_limit(collector)};
+  pks__evacuation_plan plan;
+  pks_status status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, error);
+  *emptied = status ? 0 : pks__segment_set_count(&plan.victims);
+  if (request->dry_run && !status) {
+    totals->emptied_count = *emptied;
+    totals->copied_bytes = plan.copy_bytes;
+    totals->freed_bytes = plan.free_bytes;
+  } else if (*emptied > 0) {
+    status = pks__evacuate(txn, &plan, request->progress, request->context, copied, error);
+  }
+  pks__evacuation_plan_free(&plan);
+  return status;
+}
+
+/// Empties what a round may. `is_done` when there is nothing more.
+static pks_status empty_some(collector *collector, pks_error *error) {
+  pks_txn *txn;
+  uint64_t copied = 0;
+  uint32_t emptied = 0;
+  pks_status status = begin(collector, &txn, error);
+  if (status) { return status; }
+  status = stage_round(collector, txn, &copied, &emptied, error);
+  collector->is_done = emptied == 0 || collector->request->dry_run;
+  if (status || collector->is_done) {
+    pks_txn_abort(txn);
+    return status;
+  }
+  status = pks__txn_commit(txn, NULL, NULL, error);
+  if (status) { return status; }
+  collector->totals->copied_bytes += copied;
+  collector->totals->emptied_count += emptied;
+  collector->totals->commit_count++;
+  return PKS_OK;
+}
+
+/// One round, against other writers.
+static pks_status empty_round(collector *collector, pks_error *error) {
+  pks_status status = PKS_CONFLICT;
+  for (int tries = 0; status == PKS_CONFLICT && tries < TRIES; tries++) { status = empty_some(collector, error); }
+  return status;
+}
+
+pks_status pks_store_collect(
+  pks_store *store, const pks_collect_request *request, pks_collect_totals *totals, pks_error *error
+) {
+  static const pks_collect_request all;
+  pks_collect_totals discarded;
+  collector collector = {.store = store, .request = request ? request : &all, .totals = totals ? totals : &discarded};
+  *collector.totals = (pks_collect_totals){0};
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
+  collector.begun_ns = (uint64_t)pks__vfs_now_ns(store->vfs);
+  uint64_t before = files_size(store);
+  if (!collector.request->dry_run) { status = collect_files(&collector, error); }
+  while (!status && !collector.is_done && has_time(&collector)) { status = empty_round(&collector, error); }
+  if (collector.request->dry_run) { return status; }
+  uint64_t after = files_size(store);
+  collector.totals->freed_bytes = before > after ? before - after : 0;
+  return status;
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import PackStore
+
+struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    commandName: "gc",
+    abstract: "Free space that no version needs.",
+    discussion: """
+      Commits remove by themselves every file that nothing needs any more, and copy a little to free space inside others \
+      ('packstore add --gc'). This frees the rest: what is needed of files that hold dead bytes is stored again, and the \
+      files go. Content and versions stay; readers go on, and what they read goes with a later commit.
+
+      The folder of a site is collected by 'packstore publish'.
+
+        packstore gc Packs --dry-run
+        packstore gc Packs
+        packstore gc Packs --budget 200MB --seconds 5
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Option(
+    help: .init("Copy at most this much, such as 200MB (default: no bound).", valueName: "bytes"),
+    transform: parseByteCount)
+  var budget: Int?
+
+  @Option(help: .init("Begin nothing more after this many seconds (default: no bound).", valueName: "seconds"))
+  var seconds: Double?
+
+  @Flag(help: "Say about how much would be copied and freed, and leave the store as it is.")
+  var dryRun = false
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (budget ?? 1) > 0 else { throw ValidationError("--budget is above 0") }
+    guard (0.001...1e9).contains(seconds ?? 1) else { throw ValidationError("--seconds goes from 0.001 to 1000000000") }
+  }
+
+  var subject: Failure.Facts { .init(store: store.store) }
+
+  func run() async throws {
+    let store = try Store(at: FilePath(store.store), options: .existing)
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let options = Store.CollectOptions(
+      copyByteLimit: budget, timeLimit: seconds.map { .seconds($0) }, isDryRun: dryRun, waitsForWriters: !wait.noWait)
+    let result = try await store.collect(options: options) { bar.update(Progress(activity: "collecting", $0)) }
+
+    bar.finish()
+    let output = Output()
+    if report.json {
+      try output.json(GcReport(result, isDryRun: dryRun))
+    } else if report.isTalkative {
+      try output.line(summary(result))
+    }
+    try output.flush()
+  }
+
+  private func summary(_ result: Store.CollectResult) -> String {
+    let copied = formatBytes(result.copiedByteCount), freed = formatBytes(result.freedByteCount)
+    if dryRun {
+      return result.emptiedSegmentCount == 0
+        ? "nothing to free by copying" : "would free about \(freed) by copying about \(copied)"
+    }
+    guard result.commitCount > 0 else { return "nothing to free" }
+    return result.copiedByteCount == 0 ? "freed \(freed)" : "freed \(freed), copied \(copied)"
+  }
+}
+
+private struct GcReport: Encodable {
+  let dryRun: Bool
+  let freedBytes, copiedBytes, emptiedSegments, commits: Int
+
+  init(_ result: Store.CollectResult, isDryRun: Bool) {
+    dryRun = isDryRun
+    freedBytes = result.freedByteCount
+    copiedBytes = result.copiedByteCount
+    emptiedSegments = result.emptiedSegmentCount
+    commits = result.commitCount
+  }
+}
