@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Testing
 
 /// A random history of packs whose versions share chunks in every way that a store knows: with earlier versions, with other
 /// packs, through map assets, and in copies that writers made side by side.
@@ -53,8 +54,8 @@ struct SharingHistory {
       let path = "f\(random.below(4))/\(random.below(5))" + (random.chance(1, in: 4) ? ".map" : "")
       folder[path] = random.chance(1, in: 5) ? nil : asset()
     }
-    if random.chance(1, in: 3), let other = contents.values.randomElement(using: &random) {
-      folder.merge(other) { own, _ in own }
+    if random.chance(1, in: 3), let other = contents.keys.sorted().randomElement(using: &random) {
+      folder.merge(contents[other] ?? [:]) { own, _ in own }
     }
     contents[pack] = folder
     disk.put(folder, at: "/\(pack)")
@@ -72,13 +73,17 @@ struct SharingHistory {
   private mutating func addSideBySide() throws {
     let pair = Self.names.shuffled(using: &random).prefix(2)
     for pack in pair { put(pack) }
-    let transactions = try pair.map { pack in
+    func stage(_ pack: String) throws -> Transaction {
       let transaction = try store.begin(keep: 2)
       try transaction.unpinIfThere(pack)
       try transaction.add(pack, "/\(pack)", map: Self.maps)
       return transaction
     }
-    for transaction in transactions { _ = try transaction.commit() }
+    for (pack, transaction) in zip(pair, try pair.map(stage)) {
+      let result = try status { _ = try transaction.commit() }
+      // The first commit may have collected what the second transaction was about to use.
+      if result == PKS_CONFLICT { _ = try stage(pack).commit() } else { try #require(result == PKS_OK) }
+    }
   }
 
   private mutating func remove(keepHistory: Bool) throws {
