@@ -95,7 +95,20 @@ pks_status pks_txn_attributes(
 
 // MARK: - Changes
 
+/// Stages the removal of a pack with its history in the transaction's own snapshot, which any other change replaces: so the
+/// time to remove many packs is not in the square of their number.
+static bool stage_removal(pks_txn *txn, const pks__staged_op *change) {
+  if (change->kind != PKS__CHANGE_REMOVE || change->keep_history || !txn->snapshot) { return false; }
+  uint32_t rank = pks__generation_find_pack(&txn->snapshot->generation, change->pack);
+  if (rank == UINT32_MAX || pks__scratch_reserve(&txn->changes, sizeof *change, NULL)) { return false; }
+  if (!pks__snapshot_remove_pack(txn->snapshot, rank)) { return false; }
+  pks_status status = pks__scratch_append(&txn->changes, change, sizeof *change, NULL);
+  PKS_ASSERT(!status);
+  return true;
+}
+
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error) {
+  if (stage_removal(txn, change)) { return PKS_OK; }
   pks__generation next = {0};
   pks_snapshot *before = pks__txn_snapshot(txn), *snapshot = NULL;
   pks_status status = pks__scratch_reserve(&txn->changes, sizeof *change, error);

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "catalog/catalog.h"
 #include "store/chunk_lookup.h"
 #include "store/generation_file.h"
+#include "store/layout_segments.h"
 #include "store/snapshot.h"
 
 pks__live_set pks__live_set_make(const pks_store *store) { return (pks__live_set){.by_name.key = store->map_key}; }
@@ -56,13 +56,10 @@ pks_status pks__live_set_add_version(
 ) {
   pks__chunk_ref ref;
   bool found;
-  pks__layout_root layout;
   pks__scratch segments = {0};
   pks_status status = pks__snapshot_find_chunk(snapshot, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, error);
   if (!status && found) { status = pks__live_set_add_segment(needs, &ref.segment->id, error); }
-  if (!status) {
-    status = pks__layout_read_root(pks__snapshot_pages(snapshot), &version->layout, &layout, &segments, error);
-  }
+  if (!status) { status = pks__layout_segments(snapshot, &version->layout, &segments, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     status = pks__live_set_add_segment(needs, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
   }

@@ -1,19 +1,60 @@
 #include "store/snapshot.h"
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "store/generation_pin.h"
 #include "store/open_run.h"
 #include "store/segment_registry.h"
 
+/// A pack's number, and its place in the generation.
+typedef struct numbered_pack {
+  uint32_t number, rank;
+} numbered_pack;
+
+static bool has_lower_number(const void *context, const void *a, const void *b) {
+  (void)context;
+  return ((const numbered_pack *)a)->number < ((const numbered_pack *)b)->number;
+}
+
+/// The packs of a generation in order of their numbers, for the caller to free; NULL without memory. Runs name packs by
+/// number: were each looked for among all packs, opening a snapshot would take time in the square of their number.
+static numbered_pack *number_packs(const pks__generation *generation) {
+  numbered_pack *packs = pks__allocate(((size_t)generation->pack_count + 1) * sizeof *packs);
+  if (!packs) { return NULL; }
+  for (uint32_t i = 0; i < generation->pack_count; i++) {
+    packs[i] = (numbered_pack){.number = generation->packs[i].number, .rank = i};
+  }
+  bool in_order = true;  // as they are unless priorities differ
+  for (uint32_t i = 1; i < generation->pack_count; i++) {
+    in_order = in_order && packs[i - 1].number < packs[i].number;
+  }
+  if (!in_order) { pks__sort(packs, generation->pack_count, sizeof *packs, has_lower_number, NULL); }
+  return packs;
+}
+
+static uint32_t find_rank(const numbered_pack *packs, uint32_t count, uint32_t number) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (packs[middle].number < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < count && packs[low].number == number ? packs[low].rank : UINT32_MAX;
+}
+
 static pks_status open_snapshot_run(
-  pks_snapshot *snapshot, const pks__run_ref *ref, pks_vfs_file staging, pks__snapshot_run *out, pks_error *error
+  pks_snapshot *snapshot, const pks__run_ref *ref, const numbered_pack *packs, pks_vfs_file staging,
+  pks__snapshot_run *out, pks_error *error
 ) {
   pks_status status = pks__open_run_take(snapshot->store, ref, staging, &out->open, error);
   if (status) { return status; }
   out->ranks = pks__allocate((size_t)(ref->pack_count + 1) * sizeof *out->ranks);
   if (!out->ranks) { return pks__fail_memory(error); }
   for (uint32_t i = 0; i < ref->pack_count; i++) {
-    out->ranks[i] = pks__generation_find_number(&snapshot->generation, ref->pack_numbers[i]);
+    out->ranks[i] = find_rank(packs, snapshot->generation.pack_count, ref->pack_numbers[i]);
   }
   return PKS_OK;
 }
@@ -35,11 +76,13 @@ pks_status pks__snapshot_create(
   snapshot->generation = *generation;
   *generation = (pks__generation){0};
   pks__path_hasher_init(&snapshot->hasher, snapshot->generation.path_key);
-  pks_status status = PKS_OK;
+  numbered_pack *packs = number_packs(&snapshot->generation);
+  pks_status status = packs ? PKS_OK : pks__fail_memory(error);
   for (uint32_t i = 0; !status && i < snapshot->generation.run_count; i++) {
-    status = open_snapshot_run(snapshot, &snapshot->generation.runs[i], staging, &runs[i], error);
+    status = open_snapshot_run(snapshot, &snapshot->generation.runs[i], packs, staging, &runs[i], error);
     if (runs[i].open) { snapshot->run_count = i + 1; }
   }
+  pks__free(packs);
   pks__mutex_lock(store->mutex);
   snapshot->next = store->snapshots;
   store->snapshots = snapshot;
@@ -50,6 +93,22 @@ pks_status pks__snapshot_create(
   }
   *out = snapshot;
   return PKS_OK;
+}
+
+bool pks__snapshot_remove_pack(pks_snapshot *snapshot, uint32_t rank) {
+  pks__mutex_lock(snapshot->store->mutex);
+  bool is_alone = snapshot->references == 1 && !snapshot->is_pinned;
+  pks__mutex_unlock(snapshot->store->mutex);
+  if (!is_alone || pks__generation_remove_pack(&snapshot->generation, rank, false, NULL)) { return false; }
+  for (uint32_t i = 0; i < snapshot->run_count; i++) {
+    uint32_t *ranks = snapshot->runs[i].ranks;
+    for (uint32_t pack = 0; pack < snapshot->generation.runs[i].pack_count; pack++) {
+      bool is_removed = ranks[pack] == rank;
+      if (ranks[pack] > rank && ranks[pack] != UINT32_MAX) { ranks[pack]--; }
+      if (is_removed) { ranks[pack] = UINT32_MAX; }
+    }
+  }
+  return true;
 }
 
 static void snapshot_close(pks_snapshot *snapshot) {

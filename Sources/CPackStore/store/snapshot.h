@@ -10,6 +10,10 @@ pks_status pks__snapshot_create(
   pks_snapshot **out, pks_store *store, pks__generation *generation, pks_vfs_file staging, pks_error *error
 );
 
+/// Removes a pack from a snapshot that is not committed yet and that no other part of the program refers to; false if there
+/// are others. A whole snapshot less for each pack that a transaction removes.
+bool pks__snapshot_remove_pack(pks_snapshot *snapshot, uint32_t rank);
+
 pks_snapshot *pks__snapshot_retain(pks_snapshot *snapshot);  ///< one more reference
 
 void pks__snapshot_release(pks_snapshot *snapshot);  ///< NULL is fine

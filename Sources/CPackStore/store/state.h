@@ -74,6 +74,13 @@ typedef struct pks__segment_slot {
   uint32_t references;
 } pks__segment_slot;
 
+/// What is remembered of layouts (`layout_segments.h`).
+typedef struct pks__known_layouts {
+  pks__scratch layouts;   ///< rows of that file's own
+  pks__scratch segments;  ///< pks__segment_id
+  pks__hash_map by_id;    ///< id of a layout -> index in `layouts`
+} pks__known_layouts;
+
 struct pks_store {
   const pks_vfs *vfs;
   const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
@@ -101,6 +108,7 @@ struct pks_store {
   uint64_t pinning;  ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
+  pks__known_layouts known_layouts;  ///< under the mutex
   pks__frame_readers readers;
   pks__crew *crew;          ///< threads that help with large reads
   pks__asset_cache *cache;  ///< NULL: none

@@ -8,6 +8,7 @@
 #include "platform/vfs_posix.h"
 #include "store/control_recovery.h"
 #include "store/current.h"
+#include "store/layout_segments.h"
 #include "store/snapshot.h"
 #include "store/store_creation.h"
 
@@ -267,6 +268,7 @@ void pks_store_close(pks_store *store) {
   pks__asset_cache_close(store->cache);
   pks__crew_destroy(store->crew);
   pks__frame_readers_free(&store->readers);
+  pks__layout_segments_free(store);
   close_files(store);
   pks__mutex_destroy(store->mutex);
   pks__mutex_destroy(store->opening);
