@@ -20,6 +20,9 @@ extension Store {
     /// Index runs of the generation: what a look-up may have to ask.
     public let runCount: Int
 
+    /// Where the bytes of the folder are, and what packs cost with all their kept versions.
+    public let space: Space
+
     /// What one pack holds and costs, or all of them.
     public struct Usage: Hashable, Codable, Sendable {
       public let fileCount: Int
@@ -43,7 +46,8 @@ extension Store {
       /// Of ``uniqueByteCount``: in chunks that no other pack uses.
       public let ownUniqueByteCount: Int
 
-      /// Of ``storedByteCount``: what removing the pack and collecting could free.
+      /// Of ``storedByteCount``: in chunks that no other pack uses. What removing the pack frees is
+      /// ``Store/Statistics/Space/Pack/freedByteCount``.
       public let ownStoredByteCount: Int
 
       init(_ usage: pks_usage) {
@@ -64,7 +68,7 @@ extension Store {
 extension Snapshot {
   /// Measures what packs hold and cost.
   ///
-  /// - Complexity: O(*n*) in assets and chunks; blocks this thread.
+  /// - Complexity: O(*n*) in assets and chunks of all kept versions, and in files of the store's folder; blocks this thread.
   public func statistics() throws -> Store.Statistics {
     let ids = packs.map(\.id)
     var stat = pks_stat()
@@ -72,13 +76,14 @@ extension Snapshot {
     try check { error in
       usages.withUnsafeMutableBufferPointer { pks_snapshot_stat(&stat, $0.baseAddress, pointer, error) }
     }
-    return Store.Statistics(
+    return try Store.Statistics(
       all: .init(stat.all),
       packs: Dictionary(uniqueKeysWithValues: zip(ids, usages.map(Store.Statistics.Usage.init))),
       segmentCount: Int(clamping: stat.segment_count),
       segmentByteCount: Int(clamping: stat.segment_bytes),
       indexByteCount: Int(clamping: stat.index_bytes),
-      runCount: Int(clamping: stat.run_count)
+      runCount: Int(clamping: stat.run_count),
+      space: space()
     )
   }
 }

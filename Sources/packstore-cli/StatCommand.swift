@@ -5,57 +5,106 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
-      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed; OWN is \
-      the part of it that no other pack uses. ORIGIN is shown where not all packs were added here; see 'packstore trust'. \
-      Generations that readers still hold, so that they are not collected, are \
-      listed last, with the processes that hold them where the system tells.
+      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed. ON DISK is \
+      what all kept versions of the pack take in the store's files, their catalogs included; SHARED is the part of it that \
+      other packs need as well; FREED is how much smaller the files get when the pack is removed. ORIGIN is shown where not \
+      all packs were added here; see 'packstore trust'. Generations that readers still hold, so that they are not \
+      collected, are listed last, with the processes that hold them where the system tells.
 
         packstore stat Packs
+        packstore stat Packs --by-extension --top 10
       """
   )
 
   @OptionGroup var store: StoreArgument
+  @Flag(help: "Show the same by kind of file: by the extensions of their names, the largest first.")
+  var byExtension = false
+
+  @Option(help: .init("With --by-extension: at most this many kinds.", valueName: "n"))
+  var top: Int?
+
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }
 
+  func validate() throws {
+    guard let top else { return }
+    if !byExtension { throw ValidationError("--top says how many kinds --by-extension shows; give that, too") }
+    if top < 1 { throw ValidationError("--top takes a number from 1 on") }
+  }
+
   func run() async throws {
-    let store = try store.openForReading()
-    let packs = try store.packs()
-    let statistics = try await store.statistics()
-    let held = try store.read { snapshot in try snapshot.heldGenerations() }
-    let origins = PackOrigins(packs)
+    let snapshot = try store.openForReading().makeSnapshot()
+    let packs = snapshot.packs, removed = snapshot.removedPacks
+    let statistics = try snapshot.statistics()
+    let kinds = byExtension ? try Array(snapshot.kinds().prefix(top ?? .max)) : nil
+    let held = try snapshot.heldGenerations()
+    let origins = PackOrigins(packs + removed)
     let output = Output()
     if report.json {
-      try output.json(StatReport(statistics, packs, origins, held))
+      try output.json(StatReport(statistics, packs, removed, origins, held, kinds))
     } else {
-      try output.lines(text(statistics, packs, origins) + text(held))
+      try output.lines(
+        text(statistics, packs, removed, origins) + text(statistics.space) + text(held) + (kinds.map(text) ?? []))
     }
     try output.flush()
   }
 
-  private func text(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ origins: PackOrigins) -> [String] {
+  private func text(
+    _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins
+  ) -> [String] {
     // A last column that is empty leaves no trace.
     var table = Table(
-      ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right), ("OWN", .right),
-      (origins.areNamed ? "ORIGIN" : "", .left))
+      ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right),
+      ("ON DISK", .right),
+      ("SHARED", .right), ("FREED", .right), (origins.areNamed ? "ORIGIN" : "", .left))
     for pack in packs {
-      guard let usage = statistics.packs[pack.id] else { continue }
-      table.add(["\(pack.version)"] + cells(usage) + [formatBytes(usage.ownStoredByteCount), origins[pack.id] ?? ""])
+      guard let usage = statistics.packs[pack.id], let space = statistics.space.packs[pack.id] else { continue }
+      table.add(["\(pack.version)"] + cells(usage) + cells(space) + [origins[pack.id] ?? ""])
     }
-    let shared = statistics.shared
-    table.add(["shared", "", "", formatBytes(shared.unique), formatBytes(shared.stored), "", ""])
-    table.add(["all"] + cells(statistics.all) + ["", ""])
+    for pack in removed {
+      guard let space = statistics.space.packs[pack.id] else { continue }
+      table.add(["\(pack.id.name) (removed)", "", "", "", ""] + cells(space) + [origins[pack.id] ?? ""])
+    }
+    let space = statistics.space
+    let needed = space.ownByteCount.addingClamped(space.sharedByteCount)
+    let sums = [needed, space.sharedByteCount, space.freedByteCount].map(formatBytes)
+    table.add(["all"] + cells(statistics.all) + sums + [""])
 
     let all = statistics.all
-    let segments = "\(formatCount(statistics.segmentCount, "segment")) of \(formatBytes(statistics.segmentByteCount))"
     return table.lines + [
       "",
       "saved by deduplication  \(saving(from: all.byteCount, to: all.uniqueByteCount))",
       "saved by compression    \(saving(from: all.uniqueByteCount, to: all.storedByteCount))",
-      "on disk                 \(formatBytes(statistics.diskByteCount)): \(segments),"
-        + " index of \(formatBytes(statistics.indexByteCount))",
     ]
+  }
+
+  /// The store's folder.
+  private func text(_ space: Store.Statistics.Space) -> [String] {
+    let total = space.total
+    let parts: [(String, Store.Statistics.Space.Files)] = [
+      (formatCount(space.segments.count, "segment"), space.segments), ("index", space.index),
+      ("half-fetched", space.incoming), ("unfinished", space.temporary), ("other", space.other),
+    ]
+    let shown = parts.filter { $0.1.byteCount > 0 }.map { "\($0) of \(formatBytes($1.byteCount))" }
+    let unneeded = space.deadByteCount.addingClamped(space.unneededByteCount)
+    return [
+      "on disk                 \(formatBytes(total.byteCount)): \(shown.joined(separator: ", "))",
+      "allotted                \(formatBytes(total.allocatedByteCount))",
+      "needed by no version    \(formatBytes(unneeded)), of that \(formatBytes(space.unneededByteCount)) in whole files",
+    ]
+  }
+
+  /// Kinds of files, after an empty line.
+  private func text(_ kinds: [Store.Statistics.Kind]) -> [String] {
+    var table = Table(("EXTENSION", .left), ("FILES", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right))
+    for kind in kinds {
+      let name = kind.fileExtension.isEmpty ? "(none)" : escaped("." + kind.fileExtension)
+      table.add(
+        [name, formatCount(kind.fileCount)]
+          + [kind.byteCount, kind.uniqueByteCount, kind.storedByteCount].map(formatBytes))
+    }
+    return [""] + table.lines
   }
 
   /// What readers hold; nothing where they hold nothing.
@@ -73,6 +122,10 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     [formatCount(usage.assetCount)] + [usage.byteCount, usage.uniqueByteCount, usage.storedByteCount].map(formatBytes)
   }
 
+  private func cells(_ space: Store.Statistics.Space.Pack) -> [String] {
+    [space.neededByteCount, space.sharedByteCount, space.freedByteCount].map(formatBytes)
+  }
+
   private func saving(from before: Int, to after: Int) -> String {
     "\(formatBytes(max(before - after, 0))) (\(formatPercent(max(before - after, 0), of: before)))"
   }
@@ -86,8 +139,6 @@ extension Store.Statistics {
       max(all.storedByteCount - packs.values.map(\.ownStoredByteCount).clampedSum(), 0)
     )
   }
-
-  fileprivate var diskByteCount: Int { segmentByteCount.addingClamped(indexByteCount) }
 }
 
 extension Store.Statistics.Usage {
@@ -109,6 +160,30 @@ private struct StatReport: Encodable {
     }
   }
 
+  struct Files: Encodable {
+    let files, bytes, allocatedBytes: Int
+
+    init(_ files: Store.Statistics.Space.Files) {
+      self.files = files.count
+      bytes = files.byteCount
+      allocatedBytes = files.allocatedByteCount
+    }
+  }
+
+  struct PackSpace: Encodable {
+    let neededBytes, currentBytes, pageBytes, ownBytes, sharedBytes, freedBytes, freedAllocatedBytes: Int
+
+    init(_ space: Store.Statistics.Space.Pack) {
+      neededBytes = space.neededByteCount
+      currentBytes = space.currentByteCount
+      pageBytes = space.pageByteCount
+      ownBytes = space.ownByteCount
+      sharedBytes = space.sharedByteCount
+      freedBytes = space.freedByteCount
+      freedAllocatedBytes = space.freedAllocatedByteCount
+    }
+  }
+
   struct PackUsage: Encodable {
     let pack: String
     /// Absent where all packs are local.
@@ -116,9 +191,55 @@ private struct StatReport: Encodable {
     let version: UInt64
     let usage: Usage
     let ownUniqueBytes, ownStoredBytes: Int
+    let space: PackSpace
+  }
+
+  struct RemovedPack: Encodable {
+    let pack: String
+    let origin: String?
+    let space: PackSpace
+  }
+
+  struct Space: Encodable {
+    let segments, index, incoming, tmp, other, total: Files
+    let ownBytes, sharedBytes, deadBytes, tableBytes, unneededBytes, freedBytes, sharedFileBytes: Int
+
+    init(_ space: Store.Statistics.Space) {
+      segments = Files(space.segments)
+      index = Files(space.index)
+      incoming = Files(space.incoming)
+      tmp = Files(space.temporary)
+      other = Files(space.other)
+      total = Files(space.total)
+      ownBytes = space.ownByteCount
+      sharedBytes = space.sharedByteCount
+      deadBytes = space.deadByteCount
+      tableBytes = space.tableByteCount
+      unneededBytes = space.unneededByteCount
+      freedBytes = space.freedByteCount
+      sharedFileBytes = space.sharedFileByteCount
+    }
+  }
+
+  struct Kind: Encodable {
+    let `extension`: String
+    let files, bytes, uniqueBytes, storedBytes: Int
+
+    init(_ kind: Store.Statistics.Kind) {
+      self.extension = kind.fileExtension
+      files = kind.fileCount
+      bytes = kind.byteCount
+      uniqueBytes = kind.uniqueByteCount
+      storedBytes = kind.storedByteCount
+    }
   }
 
   let packs: [PackUsage]
+  /// That keep their history.
+  let removedPacks: [RemovedPack]
+  let space: Space
+  /// Absent unless asked for.
+  let byExtension: [Kind]?
   let all: Usage
   let sharedUniqueBytes, sharedStoredBytes: Int
   let savedByDeduplication, savedByCompression: Int
@@ -134,21 +255,28 @@ private struct StatReport: Encodable {
   let heldBytes: Int
   let heldMore: Bool
 
-  init(_ statistics: Store.Statistics, _ packs: [Store.Pack], _ origins: PackOrigins, _ held: Snapshot.HeldGenerations)
-  {
+  init(
+    _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins,
+    _ held: Snapshot.HeldGenerations, _ kinds: [Store.Statistics.Kind]?
+  ) {
     self.held = held.generations.map {
       Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)
     }
     heldBytes = held.keptByteCount
     heldMore = held.hasMore
     self.packs = packs.compactMap { pack in
-      statistics.packs[pack.id].map {
-        PackUsage(
-          pack: pack.id.name, origin: origins[pack.id], version: pack.version.number, usage: Usage($0),
-          ownUniqueBytes: $0.ownUniqueByteCount,
-          ownStoredBytes: $0.ownStoredByteCount)
+      guard let usage = statistics.packs[pack.id], let space = statistics.space.packs[pack.id] else { return nil }
+      return PackUsage(
+        pack: pack.id.name, origin: origins[pack.id], version: pack.version.number, usage: Usage(usage),
+        ownUniqueBytes: usage.ownUniqueByteCount, ownStoredBytes: usage.ownStoredByteCount, space: PackSpace(space))
+    }
+    removedPacks = removed.compactMap { pack in
+      statistics.space.packs[pack.id].map {
+        RemovedPack(pack: pack.id.name, origin: origins[pack.id], space: PackSpace($0))
       }
     }
+    space = Space(statistics.space)
+    byExtension = kinds.map { $0.map(Kind.init) }
     all = Usage(statistics.all)
     (sharedUniqueBytes, sharedStoredBytes) = statistics.shared
     savedByDeduplication = statistics.all.byteCount - statistics.all.uniqueByteCount
@@ -157,6 +285,6 @@ private struct StatReport: Encodable {
     segmentBytes = statistics.segmentByteCount
     indexRuns = statistics.runCount
     indexBytes = statistics.indexByteCount
-    diskBytes = statistics.diskByteCount
+    diskBytes = statistics.space.total.byteCount
   }
 }

@@ -37,16 +37,71 @@ import Testing
     let run = try playground.packstore("stat", "store")
     #expect(run.status == 0, "\(run.errors)")
     let words = run.lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
-    try #require(words.count == 9)
-    #expect(words[0] == "PACK ASSETS SIZE UNIQUE STORED OWN")
+    try #require(words.count == 10)
+    #expect(words[0] == "PACK ASSETS SIZE UNIQUE STORED ON DISK SHARED FREED")
     #expect(words[1].hasPrefix("Level@1 2 10 B 10 B "))
     #expect(words[2].hasPrefix("Tutorial@2 4 25 B 25 B "))
-    #expect(words[3].hasPrefix("shared 5 B "))
-    #expect(words[4].hasPrefix("all 6 35 B 30 B "))
-    #expect(words[5] == "")
-    #expect(words[6] == "saved by deduplication 5 B (14.3 %)")
-    #expect(words[7].hasPrefix("saved by compression "))
-    #expect(words[8].maskedSizes.hasPrefix("on disk <size>: "))
+    #expect(words[3].hasPrefix("all 6 35 B 30 B "))
+    #expect(words[4] == "")
+    #expect(words[5] == "saved by deduplication 5 B (14.3 %)")
+    #expect(words[6].hasPrefix("saved by compression "))
+    #expect(words[7].maskedSizes.hasPrefix("on disk <size>: "))
+    #expect(words[8].maskedSizes.hasPrefix("allotted <size>"))
+    #expect(words[9].maskedSizes.hasPrefix("needed by no version <size>"))
+  }
+
+  /// What is shown is what `du` and `find` say, and what is gone when a pack is removed.
+  @Test func statIsWhatTheSystemSays() throws {
+    func space(_ key: String) throws -> Int {
+      let space = try #require(playground.packstore("stat", "store", "--json").json["space"] as? NSDictionary)
+      let part = try #require(space[key] as? NSDictionary)
+      return try #require(part[key == "total" ? "allocated_bytes" : "bytes"] as? Int)
+    }
+    func measured(_ command: String) throws -> Int {
+      try #require(Int(playground.shell(command).output.split(whereSeparator: \.isWhitespace).first ?? ""))
+    }
+    let sizes = "find store/segments -type f -exec cat {} + | wc -c"
+    #expect(try space("segments") == measured(sizes))
+    #expect(try space("total") == measured("du -sk store") * 1024)
+    try playground.packstore("remove", "store", "Level", "-q")
+    // What went with the pack goes from the disk with the next commits.
+    for priority in ["1", "2"] {
+      try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "--priority", priority, "-q")
+    }
+    let left = try measured(sizes)
+    let json = try playground.packstore("stat", "store", "--json").json
+    let pack = try #require((json["packs"] as? [NSDictionary])?.first?["space"] as? NSDictionary)
+    #expect(pack["freed_bytes"] as? Int == left, "one pack is left, and needs all that is there")
+    #expect(pack["shared_bytes"] as? Int == 0)
+  }
+
+  @Test func statByExtension() throws {
+    try playground.write(noise(5_000, seed: 3), to: "level/deep/b.DAT")
+    try playground.write(noise(9_000, seed: 4), to: "level/a.txt")
+    try playground.packstore("add", "store", "level", "--pack", "Level", "-q")
+    let lines = try playground.packstore("stat", "store", "--by-extension", "--top", "2").lines
+    let words = lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+    #expect(words.suffix(3).first == "EXTENSION FILES SIZE UNIQUE STORED")
+    #expect(words.suffix(2).first?.hasPrefix(".txt 1 9.0 kB 9.0 kB ") == true, "\(words)")
+    #expect(words.last?.hasPrefix(".dat 1 5.0 kB 5.0 kB ") == true, "\(words)")
+    let json = try playground.packstore("stat", "store", "--by-extension", "--json").json
+    let kinds = try #require(json["by_extension"] as? [NSDictionary])
+    #expect(kinds.map { $0["extension"] as? String } == ["txt", "dat", ""])
+    for wrong in [["--top", "3"], ["--by-extension", "--top", "0"]] {
+      #expect(try playground.packstore(["stat", "store"] + wrong).status == 2, "\(wrong)")
+    }
+  }
+
+  /// A pack that was removed and keeps its history still costs something, and `stat` says so.
+  @Test func statOfRemovedPacks() throws {
+    try playground.packstore("remove", "store", "Tutorial", "--keep-history", "-q")
+    let lines = try playground.packstore("stat", "store").lines
+    #expect(lines.contains { $0.hasPrefix("Tutorial (removed) ") }, "\(lines)")
+    let json = try playground.packstore("stat", "store", "--json").json
+    let removed = try #require((json["removed_packs"] as? [NSDictionary])?.first)
+    let space = try #require(removed["space"] as? NSDictionary)
+    #expect(removed["pack"] as? String == "Tutorial")
+    #expect(space["current_bytes"] as? Int == 0 && space["needed_bytes"] as? Int ?? 0 > 0)
   }
 
   #if os(Linux)
@@ -92,16 +147,17 @@ import Testing
     let json = try playground.packstore("stat", "store", "--json").json
     #expect(
       Set(json.allKeys as! [String]) == [
-        "packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication", "saved_by_compression",
-        "segments",
-        "segment_bytes", "index_runs", "index_bytes", "disk_bytes", "held", "held_bytes", "held_more",
+        "packs", "removed_packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication",
+        "saved_by_compression", "segments", "segment_bytes", "index_runs", "index_bytes", "disk_bytes", "space", "held",
+        "held_bytes", "held_more",
       ])
     let all = try #require(json["all"] as? NSDictionary)
     #expect(
       Set(all.allKeys as! [String]) == ["files", "links", "folders", "bytes", "chunks", "unique_bytes", "stored_bytes"])
     #expect(all["bytes"] as? Int == 35)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
-    #expect(Set(pack.allKeys as! [String]) == ["pack", "version", "usage", "own_unique_bytes", "own_stored_bytes"])
+    #expect(
+      Set(pack.allKeys as! [String]) == ["pack", "version", "usage", "own_unique_bytes", "own_stored_bytes", "space"])
     #expect(pack["own_unique_bytes"] as? Int == 5)
   }
 

@@ -147,6 +147,9 @@ import Testing
     try run("add", "device", "other", "--pack", "Q", "--adopt")
     for command in ["ls", "conflicts"] { try run(command, "device", isLines: true) }
     for command in ["stat", "log", "trust"] { try run(command, "device") }
+    _ = try playground.shell("cp -R device copy")
+    try run("remove", "copy", "P", "--keep-history")
+    try run("stat", "copy", "--by-extension")
     try playground.write("newer", to: "folder/new")
     try run("add", "store", "folder", "--pack", "P")
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "1", "--deltas", "0")

@@ -32,10 +32,69 @@ typedef struct pks_stat {
   uint64_t run_count;      ///< index runs of the generation
 } pks_stat;
 
-/// Measures a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in assets and
-/// chunks.
+/// Measures what the current versions of a snapshot hold. `usages` has room for one `pks_usage` per pack, or is NULL. Time
+/// is linear in assets and chunks.
 PKS_MUST_CHECK pks_status pks_snapshot_stat(
   pks_stat *out, pks_usage *PKS_NULLABLE usages, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error
+);
+
+/// Files of a part of the store's folder.
+typedef struct pks_files {
+  uint64_t count;
+  uint64_t bytes;            ///< their sizes
+  uint64_t allocated_bytes;  ///< what the file system allotted to them, and to the folders that they are in
+} pks_files;
+
+/// What a pack costs, with all its kept versions: bytes of chunks in data segments, and of pages (of catalogs, layouts and
+/// attributes) in metadata segments. A frame's stored bytes are spread over its chunks by raw length. Each stored copy that
+/// something leads to counts.
+typedef struct pks_pack_space {
+  uint64_t current_bytes;          ///< that its current version needs; 0 for a removed pack
+  uint64_t needed_bytes;           ///< that its kept versions need, the current one among them
+  uint64_t page_bytes;             ///< of `needed_bytes`: pages
+  uint64_t own_bytes;              ///< of `needed_bytes`: what no other pack needs
+  uint64_t freed_bytes;            ///< sizes of the segment files that only its versions need: they go with the pack
+  uint64_t freed_allocated_bytes;  ///< what the file system allotted to those
+} pks_pack_space;
+
+/// What lies in a store's folder. `segments.bytes` is own + shared + dead + table + unneeded, and freed + shared_file +
+/// unneeded.
+typedef struct pks_space {
+  pks_files segments;          ///< `segments/`
+  pks_files index;             ///< `index/`
+  pks_files incoming;          ///< `incoming/`: what was fetched of versions that are not committed yet
+  pks_files tmp;               ///< `tmp/`: work of running writers, and what a killed one left until the next commit
+  pks_files other;             ///< all else: CONTROL, locks, the folder itself
+  uint64_t own_bytes;          ///< of chunks and pages that one pack needs: the sum over all packs
+  uint64_t shared_bytes;       ///< of those that several packs need
+  uint64_t dead_bytes;         ///< of those that no kept version needs, in files that are needed
+  uint64_t table_bytes;        ///< headers, tables and padding of files that are needed
+  uint64_t unneeded_bytes;     ///< sizes of files in `segments/` that no kept version needs, though a reader may
+  uint64_t freed_bytes;        ///< sizes of files that only one pack needs: the sum over all packs
+  uint64_t shared_file_bytes;  ///< sizes of files that several packs need
+} pks_space;
+
+/// Measures what the packs of a snapshot cost on disk. `packs` has room for one row per pack, those that were removed with
+/// their history kept after the others, or is NULL. Time is linear in assets and chunks of all kept versions and in the
+/// files of the folder; nothing is kept up to date for it. Beside a writer, figures may be of different moments.
+PKS_MUST_CHECK pks_status pks_snapshot_space(
+  pks_space *out, pks_pack_space *PKS_NULLABLE packs, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error
+);
+
+/// What files whose names end alike hold and cost, in all current versions.
+typedef struct pks_extension_use {
+  const char *extension;    ///< in small ASCII letters, without the dot, NOT NUL-terminated; on loan
+  size_t extension_length;  ///< bytes of `extension`, at most 16; 0: the names have none
+  uint64_t file_count;
+  uint64_t logical_bytes;  ///< sizes of the files
+  /// Of the chunks that they lead to; a chunk counts for the file that comes first in order of paths.
+  uint64_t unique_bytes, stored_bytes;
+} pks_extension_use;
+
+/// Measures the kinds of files, in no order. Time is linear in assets and chunks.
+PKS_MUST_CHECK pks_status pks_snapshot_extensions(
+  const pks_snapshot *snapshot, void (*visit)(void *PKS_NULLABLE context, const pks_extension_use *use),
+  void *PKS_NULLABLE context, pks_error *PKS_NULLABLE error
 );
 
 enum { PKS_HOLDS_MAX = 32 };

@@ -96,11 +96,6 @@ static uint32_t first_chunk_after(const pks_le32 *ends, uint32_t count, uint32_t
   return low;
 }
 
-/// A chunk's share of its frame's stored bytes ends here; shares so cut add up to the whole frame.
-static uint64_t stored_until(const pks__frame *frame, uint32_t raw_end) {
-  return (uint64_t)frame->ref.stored_length * raw_end / frame->ref.raw_length;
-}
-
 /// Counts the copy that counts for a chunk; `*done` is false when that is the chunk itself.
 /// A chunk that is not counted yet is new or such a copy.
 static pks_status count_other_copy(
@@ -122,7 +117,7 @@ static pks_status count_other_copy(
   if (status) { return status; }
   count_chunk(
     m, marks, ref.row, rank, place.end - place.begin,
-    stored_until(&frame, place.end) - stored_until(&frame, place.begin)
+    pks__frame_stored_until(&frame, place.end) - pks__frame_stored_until(&frame, place.begin)
   );
   *done = true;
   return PKS_OK;
@@ -136,26 +131,21 @@ static pks_status count_piece(
   pks_status status = need_marks(m, m->segments.numbers[run][piece->frame.segment], &marks, error);
   if (!status) { status = pks__segment_find_frame(marks->segment, &piece->frame, &marks->last_frame, &frame, error); }
   if (status) { return status; }
-  pks__segment *segment = marks->segment;
-  const pks_le32 *ends = segment->ends + frame.first_chunk;
-  uint64_t at = (uint64_t)((const uint8_t *)ends - segment->table.body);
-  status = pks__table_check(&segment->table, at, (uint64_t)frame.chunk_count * sizeof *ends, error);
+  const pks_le32 *ends;
+  status = pks__segment_frame_ends(marks->segment, &frame, &ends, error);
   if (status) { return status; }
   uint32_t i = first_chunk_after(ends, frame.chunk_count, piece->begin);
   uint32_t begin = i > 0 ? pks__get32(ends[i - 1]) : 0;
   for (; i < frame.chunk_count && begin < piece->end; i++) {
     uint32_t end = pks__get32(ends[i]);
-    if (end <= begin || end > frame.ref.raw_length) {
-      return pks__fail(
-        error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at
-      );
-    }
     uint32_t row = frame.first_chunk + i;
     bool done = false;
     if (marks->counted_by[row] == 0) { status = count_other_copy(m, marks, row, rank, &done, error); }
     if (status) { return status; }
     if (!done) {
-      count_chunk(m, marks, row, rank, end - begin, stored_until(&frame, end) - stored_until(&frame, begin));
+      count_chunk(
+        m, marks, row, rank, end - begin, pks__frame_stored_until(&frame, end) - pks__frame_stored_until(&frame, begin)
+      );
     }
     begin = end;
   }

@@ -145,6 +145,22 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
   return PKS_OK;
 }
 
+pks_status pks__segment_frame_ends(
+  pks__segment *segment, const pks__frame *frame, const pks_le32 **out, pks_error *error
+) {
+  const pks_le32 *ends = segment->ends + frame->first_chunk;
+  uint64_t at = (uint64_t)((const uint8_t *)ends - segment->table.body);
+  pks_status status = pks__table_check(&segment->table, at, (uint64_t)frame->chunk_count * sizeof *ends, error);
+  uint32_t before = 0;
+  for (uint32_t i = 0; !status && i < frame->chunk_count; i++) {
+    uint32_t end = pks__get32(ends[i]);
+    if (end <= before || end > frame->ref.raw_length) { status = bad_row(segment, &ends[i], error); }
+    before = end;
+  }
+  *out = ends;
+  return status;
+}
+
 pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_place *out, pks_error *error) {
   PKS_ASSERT(row < segment->chunk_count);
   if (segment->frame_count == 0) { return bad_row(segment, &segment->ends[row], error); }

@@ -58,6 +58,17 @@ typedef struct pks__frame {
 /// Frame `index` < frame_count. Needs the table.
 pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error);
 
+/// The ends of the frame's chunks within its raw bytes, checked: they rise, and the last is the raw length. Needs the table.
+pks_status pks__segment_frame_ends(
+  pks__segment *segment, const pks__frame *frame, const pks_le32 **out, pks_error *error
+);
+
+/// A chunk's share of its frame's stored bytes goes up to here, if the chunk ends at `raw_end`. Shares so cut add up to the
+/// whole frame.
+static inline uint64_t pks__frame_stored_until(const pks__frame *frame, uint32_t raw_end) {
+  return (uint64_t)frame->ref.stored_length * raw_end / frame->ref.raw_length;
+}
+
 /// Where chunk `row` < chunk_count lies: its frame, and [begin, end) within the frame's raw bytes. Needs the table.
 /// O(log frames).
 typedef struct pks__chunk_place {

@@ -85,11 +85,6 @@ static pks_status need_open_segment(pks__chunk_use *use, pks__segment *segment, 
 
 // MARK: - Chunks
 
-/// A chunk's share of its frame's stored bytes ends here.
-static uint64_t stored_until(const pks__frame *frame, uint32_t raw_end) {
-  return (uint64_t)frame->ref.stored_length * raw_end / frame->ref.raw_length;
-}
-
 static void add_chunk(
   pks__chunk_use *use, const pks__segment_use *segment, const pks__frame *frame, uint32_t row, uint32_t begin,
   uint32_t end
@@ -101,27 +96,7 @@ static void add_chunk(
   pks__chunk_sums *sums = segment->segment->kind == PKS__SEGMENT_METADATA ? &use->pages : &use->data;
   sums->chunk_count++;
   sums->raw_bytes += end - begin;
-  sums->stored_bytes += stored_until(frame, end) - stored_until(frame, begin);
-}
-
-/// The ends of a frame's chunks, checked to rise up to its raw length.
-static pks_status frame_ends(pks__segment *segment, const pks__frame *frame, const pks_le32 **out, pks_error *error) {
-  const pks_le32 *ends = segment->ends + frame->first_chunk;
-  uint64_t at = (uint64_t)((const uint8_t *)ends - segment->table.body);
-  pks_status status = pks__table_check(&segment->table, at, (uint64_t)frame->chunk_count * sizeof *ends, error);
-  if (status) { return status; }
-  uint32_t before = 0;
-  for (uint32_t i = 0; i < frame->chunk_count; i++) {
-    uint32_t end = pks__get32(ends[i]);
-    if (end <= before || end > frame->ref.raw_length) {
-      return pks__fail(
-        error, PKS_CORRUPT, "segment table contradicts itself", segment->name, segment->table.body_offset + at
-      );
-    }
-    before = end;
-  }
-  *out = ends;
-  return PKS_OK;
+  sums->stored_bytes += pks__frame_stored_until(frame, end) - pks__frame_stored_until(frame, begin);
 }
 
 /// Adds the chunks that have raw bytes of [begin, end) of a frame.
@@ -134,7 +109,7 @@ static pks_status add_part(
   if (segment->segment->kind != PKS__SEGMENT_DATA) {
     return pks__fail(error, PKS_CORRUPT, "an asset lies among pages", segment->segment->name, frame->ref.offset);
   }
-  pks_status status = frame_ends(segment->segment, frame, &ends, error);
+  pks_status status = pks__segment_frame_ends(segment->segment, frame, &ends, error);
   if (status) { return status; }
   for (uint32_t i = 0, at = 0; i < frame->chunk_count && at < end; i++) {
     uint32_t chunk_end = pks__get32(ends[i]);
@@ -422,7 +397,7 @@ pks_status pks__chunk_use_frame(
 ) {
   const pks_le32 *ends;
   pks_status status = pks__segment_frame(segment->segment, index, &out->frame, error);
-  if (!status) { status = frame_ends(segment->segment, &out->frame, &ends, error); }
+  if (!status) { status = pks__segment_frame_ends(segment->segment, &out->frame, &ends, error); }
   if (status) { return status; }
   out->chunk_count = 0;
   out->raw_bytes = 0;

@@ -1,0 +1,195 @@
+import CPackStore
+
+extension Store.Statistics {
+  /// Where the bytes of a store's folder are, and what packs cost. The page `Docs/Space.md` defines each figure and says which add
+  /// up to which.
+  public struct Space: Hashable, Codable, Sendable {
+    /// `segments/`: chunks of assets, and pages of catalogs and layouts.
+    public let segments: Files
+
+    /// `index/`: runs and generations.
+    public let index: Files
+
+    /// `incoming/`: what was fetched of versions that are not committed yet.
+    public let incoming: Files
+
+    /// `tmp/`: work of writers that are running, and what a killed one left until the next commit.
+    public let temporary: Files
+
+    /// All else in the folder.
+    public let other: Files
+
+    /// All packs by name, those too that were removed with their history kept.
+    public let packs: [PackID: Pack]
+
+    /// Bytes in segments that one pack alone needs: the sum over all packs.
+    public let ownByteCount: Int
+
+    /// Bytes in segments that several packs need.
+    public let sharedByteCount: Int
+
+    /// Bytes of chunks that no kept version needs, in files that are needed.
+    public let deadByteCount: Int
+
+    /// Bytes of headers, tables and padding, in files that are needed.
+    public let tableByteCount: Int
+
+    /// The sizes of files in `segments/` that no kept version needs. The next collection takes them, unless a reader holds them.
+    public let unneededByteCount: Int
+
+    /// The sizes of segment files that one pack alone needs: the sum over all packs.
+    public let freedByteCount: Int
+
+    /// The sizes of segment files that several packs need.
+    public let sharedFileByteCount: Int
+
+    /// The whole folder.
+    public var total: Files { [segments, index, incoming, temporary, other].reduce(Files.none, Files.adding) }
+
+    /// Files of a part of the folder.
+    public struct Files: Hashable, Codable, Sendable {
+      public let count: Int
+
+      /// Their sizes, in bytes.
+      public let byteCount: Int
+
+      /// What the file system allotted to them and to the folders that they are in, in bytes.
+      public let allocatedByteCount: Int
+
+      fileprivate static var none: Files { Files(count: 0, byteCount: 0, allocatedByteCount: 0) }
+
+      fileprivate static func adding(_ some: Files, _ more: Files) -> Files {
+        Files(
+          count: some.count.addingClamped(more.count), byteCount: some.byteCount.addingClamped(more.byteCount),
+          allocatedByteCount: some.allocatedByteCount.addingClamped(more.allocatedByteCount))
+      }
+    }
+
+    /// What one pack costs, with all its kept versions.
+    public struct Pack: Hashable, Codable, Sendable {
+      /// Bytes in segments that its current version needs; 0 for a removed pack.
+      public let currentByteCount: Int
+
+      /// Bytes in segments that its kept versions need, the current one among them.
+      public let neededByteCount: Int
+
+      /// Of ``neededByteCount``: pages of catalogs and layouts, and attributes.
+      public let pageByteCount: Int
+
+      /// Of ``neededByteCount``: what no other pack needs.
+      public let ownByteCount: Int
+
+      /// The sizes of the files that vanish when the pack is removed with its history, once a collection has run and no reader
+      /// holds an older generation.
+      public let freedByteCount: Int
+
+      /// What the file system allotted to those files, in bytes.
+      public let freedAllocatedByteCount: Int
+
+      /// Of ``neededByteCount``: what other packs need as well.
+      public var sharedByteCount: Int { max(neededByteCount - ownByteCount, 0) }
+    }
+  }
+
+  /// What files whose names end alike hold and cost, in all current versions.
+  public struct Kind: Hashable, Codable, Sendable {
+    /// In small letters, without the dot; empty for names that have none.
+    public let fileExtension: String
+
+    public let fileCount: Int
+
+    /// The sizes of the files, in bytes.
+    public let byteCount: Int
+
+    /// Bytes of the chunks that count for the kind, before compression. A chunk that several kinds have counts for the file
+    /// that comes first in the order of paths.
+    public let uniqueByteCount: Int
+
+    /// Bytes that those chunks take in segments.
+    public let storedByteCount: Int
+  }
+}
+
+extension Store.Statistics.Space {
+  fileprivate init(_ space: pks_space, packs: [PackID: Pack]) {
+    self.packs = packs
+    segments = Files(space.segments)
+    index = Files(space.index)
+    incoming = Files(space.incoming)
+    temporary = Files(space.tmp)
+    other = Files(space.other)
+    ownByteCount = Int(clamping: space.own_bytes)
+    sharedByteCount = Int(clamping: space.shared_bytes)
+    deadByteCount = Int(clamping: space.dead_bytes)
+    tableByteCount = Int(clamping: space.table_bytes)
+    unneededByteCount = Int(clamping: space.unneeded_bytes)
+    freedByteCount = Int(clamping: space.freed_bytes)
+    sharedFileByteCount = Int(clamping: space.shared_file_bytes)
+  }
+}
+
+extension Store.Statistics.Space.Files {
+  fileprivate init(_ files: pks_files) {
+    count = Int(clamping: files.count)
+    byteCount = Int(clamping: files.bytes)
+    allocatedByteCount = Int(clamping: files.allocated_bytes)
+  }
+}
+
+extension Store.Statistics.Space.Pack {
+  fileprivate init(_ space: pks_pack_space) {
+    currentByteCount = Int(clamping: space.current_bytes)
+    neededByteCount = Int(clamping: space.needed_bytes)
+    pageByteCount = Int(clamping: space.page_bytes)
+    ownByteCount = Int(clamping: space.own_bytes)
+    freedByteCount = Int(clamping: space.freed_bytes)
+    freedAllocatedByteCount = Int(clamping: space.freed_allocated_bytes)
+  }
+}
+
+extension Store.Statistics.Kind {
+  fileprivate init(_ use: pks_extension_use) {
+    fileExtension = String(
+      decoding: UnsafeRawBufferPointer(start: use.extension, count: use.extension_length), as: UTF8.self)
+    fileCount = Int(clamping: use.file_count)
+    byteCount = Int(clamping: use.logical_bytes)
+    uniqueByteCount = Int(clamping: use.unique_bytes)
+    storedByteCount = Int(clamping: use.stored_bytes)
+  }
+}
+
+extension Snapshot {
+  /// Measures where the bytes of the store's folder are, and what packs cost with all their kept versions.
+  ///
+  /// - Complexity: O(*n*) in assets and chunks of all kept versions, and in files of the folder; blocks this thread.
+  public func space() throws -> Store.Statistics.Space {
+    let ids = (packs + removedPacks).map(\.id)
+    var space = pks_space()
+    var rows = [pks_pack_space](repeating: pks_pack_space(), count: ids.count)
+    try check { error in
+      rows.withUnsafeMutableBufferPointer { pks_snapshot_space(&space, $0.baseAddress, pointer, error) }
+    }
+    return Store.Statistics.Space(
+      space, packs: Dictionary(uniqueKeysWithValues: zip(ids, rows.map(Store.Statistics.Space.Pack.init))))
+  }
+
+  /// Measures what kinds of files hold and cost in all current versions, by the extensions of their names: the largest first.
+  ///
+  /// - Complexity: O(*n*) in assets and chunks; blocks this thread.
+  public func kinds() throws -> [Store.Statistics.Kind] {
+    final class Kinds { var all: [Store.Statistics.Kind] = [] }
+    let kinds = Kinds()
+    try check { error in
+      pks_snapshot_extensions(
+        pointer,
+        { context, use in
+          guard let context else { return }
+          Unmanaged<Kinds>.fromOpaque(context).takeUnretainedValue().all.append(Store.Statistics.Kind(use.pointee))
+        }, Unmanaged.passUnretained(kinds).toOpaque(), error)
+    }
+    return kinds.all.sorted {
+      $0.storedByteCount != $1.storedByteCount
+        ? $0.storedByteCount > $1.storedByteCount : $0.fileExtension < $1.fileExtension
+    }
+  }
+}
