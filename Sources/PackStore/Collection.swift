@@ -81,6 +81,10 @@ extension Store {
     try await BlockingExecutor.run { try self.collectNow(options, progress) }
   }
 
+  /// The sizes of the segment files that commits of this object have unlinked since it was opened: what they freed, of earlier
+  /// commits too. What readers hold comes with a later commit; what commits of other objects and processes freed is not in it.
+  public var freedByteCount: Int { Int(clamping: pks_store_freed_bytes(pointer)) }
+
   private func collectNow(_ options: CollectOptions, _ progress: ((InstallProgress) -> Void)?) throws -> CollectResult {
     var observer = InstallObserver(progress: progress)
     var totals = pks_collect_totals()

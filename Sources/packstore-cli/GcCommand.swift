@@ -54,7 +54,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
     if report.json {
       try output.json(GcReport(result, isDryRun: dryRun))
     } else if report.isTalkative {
-      try output.line(summary(result))
+      try output.line(summary(result) + (dryRun ? "" : heldNote(store.heldByteCount)))
     }
     try output.flush()
   }
@@ -65,7 +65,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
       return result.emptiedSegmentCount == 0
         ? "nothing to free by copying" : "would free about \(freed) by copying about \(copied)"
     }
-    guard result.commitCount > 0 else { return "nothing to free" }
+    guard result.freedByteCount > 0 || result.copiedByteCount > 0 else { return "nothing to free" }
     return result.copiedByteCount == 0 ? "freed \(freed)" : "freed \(freed), copied \(copied)"
   }
 }

@@ -6,7 +6,9 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
     abstract: "Remove packs.",
     discussion: """
       All of them in one commit, or none when one of them is not there. Processes that are reading go on reading. Their \
-      history goes with them unless it is to be kept; then 'packstore rollback' brings a pack back.
+      history goes with them unless it is to be kept; then 'packstore rollback' brings a pack back. What got free is \
+      shown: the files that nothing else needs. 'packstore stat' shows it beforehand, and 'packstore gc' frees what lies in \
+      files that others need in part.
 
       From a site's folder 'packstore unpublish' takes packs.
 
@@ -46,14 +48,24 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
       return removed.map { pack in (pack, present.first { $0.id == pack }?.version) }
     }
 
+    let heldByteCount = report.quiet && !report.json ? 0 : store.heldByteCount
     let output = Output()
     if report.json {
-      try output.json(RemoveReport(removed: removed.map { .init(pack: $0.name, version: $1?.number) }))
+      let versions = removed.map { RemoveReport.Version(pack: $0.name, version: $1?.number) }
+      try output.json(RemoveReport(removed: versions, freedBytes: store.freedByteCount, heldBytes: heldByteCount))
     } else if report.isTalkative {
       try output.lines(
-        removed.map { pack, version in "removed \(version.map { "\($0)" } ?? "the history of \(pack)")" })
+        removed.map { pack, version in "removed \(version.map { "\($0)" } ?? "the history of \(pack)")" }
+          + freed(store.freedByteCount, heldByteCount))
     }
     try output.flush()
+  }
+
+  /// What got free; nothing where nothing could.
+  private func freed(_ freedByteCount: Int, _ heldByteCount: Int) -> [String] {
+    if keepHistory && freedByteCount == 0 && heldByteCount == 0 { return [] }
+    let kept = keepGeneration ? "; the generation before keeps its files until the next commit" : ""
+    return ["freed \(formatBytes(freedByteCount))" + kept + heldNote(heldByteCount)]
   }
 }
 
@@ -65,4 +77,5 @@ private struct RemoveReport: Encodable {
   }
 
   let removed: [Version]
+  let freedBytes, heldBytes: Int
 }

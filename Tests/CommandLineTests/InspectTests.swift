@@ -63,16 +63,25 @@ import Testing
     let sizes = "find store/segments -type f -exec cat {} + | wc -c"
     #expect(try space("segments") == measured(sizes))
     #expect(try space("total") == measured("du -sk store") * 1024)
-    try playground.packstore("remove", "store", "Level", "-q")
-    // What went with the pack goes from the disk with the next commits.
-    for priority in ["1", "2"] {
-      try playground.packstore("add", "store", "tutorial", "--pack", "Tutorial", "--priority", priority, "-q")
+    func pack(_ name: String) throws -> NSDictionary {
+      let packs = try playground.packstore("stat", "store", "--json").json["packs"] as? [NSDictionary]
+      return try #require(packs?.first { $0["pack"] as? String == name }?["space"] as? NSDictionary)
     }
+    let before = try measured(sizes), allocated = try measured("du -sk store/segments")
+    let level = try pack("Level")
+    let removal = try playground.packstore("remove", "store", "Level", "--json").json
     let left = try measured(sizes)
-    let json = try playground.packstore("stat", "store", "--json").json
-    let pack = try #require((json["packs"] as? [NSDictionary])?.first?["space"] as? NSDictionary)
-    #expect(pack["freed_bytes"] as? Int == left, "one pack is left, and needs all that is there")
-    #expect(pack["shared_bytes"] as? Int == 0)
+    #expect(level["freed_bytes"] as? Int == before - left && removal["freed_bytes"] as? Int == before - left)
+    #expect(try level["freed_allocated_bytes"] as? Int == (allocated - measured("du -sk store/segments")) * 1024)
+    let tutorial = try pack("Tutorial")
+    #expect(tutorial["freed_bytes"] as? Int == left, "one pack is left, and needs all that is there")
+    #expect(tutorial["shared_bytes"] as? Int == 0)
+    #expect(try playground.packstore("gc", "store").output == "nothing to free\n", "the removal was another process")
+    let kept = try playground.packstore("remove", "store", "Tutorial", "--keep-generation")
+    #expect(kept.lines.last == "freed 0 B; the generation before keeps its files until the next commit")
+    #expect(try measured(sizes) == left)
+    #expect(try playground.packstore("gc", "store").lines.last?.maskedSizes == "freed <size>")
+    #expect(try measured(sizes) == 0)
   }
 
   @Test func statByExtension() throws {
@@ -345,7 +354,7 @@ import Testing
   @Test func remove() throws {
     let run = try playground.packstore("remove", "store", "Level", "Tutorial")
     #expect(run.status == 0, "\(run.errors)")
-    #expect(run.output == "removed Level@1\nremoved Tutorial@2\n")
+    #expect(run.output.maskedSizes == "removed Level@1\nremoved Tutorial@2\nfreed <size>\n")
     #expect(try playground.packstore("ls", "store").output.isEmpty)
     #expect(try playground.packstore("log", "store").output.isEmpty)
   }
@@ -356,7 +365,8 @@ import Testing
     #expect(run.errors.contains("Unknown"))
     #expect(try playground.packstore("log", "store").lines.count == 4)
     let json = try playground.packstore("remove", "store", "Level", "--json").json
-    #expect(json == ["removed": [["pack": "Level", "version": 1]]])
+    #expect(json["removed"] as? NSArray == [["pack": "Level", "version": 1]])
+    #expect(json["freed_bytes"] as? Int ?? 0 > 0 && json["held_bytes"] as? Int == 0)
   }
 }
 

@@ -79,6 +79,8 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
   return status;
 }
 
+uint64_t pks_store_freed_bytes(const pks_store *store) { return atomic_load(&store->freed_bytes); }
+
 // MARK: - On request
 
 typedef struct collector {
@@ -143,9 +145,12 @@ static pks_status collect_files(collector *collector, pks_error *error) {
   pks_txn *txn;
   pks_status status = begin(collector, &txn, error);
   if (status) { return status; }
-  if (!pks__has_garbage(txn->base) && !txn->staging.leaves_garbage) {
+  // The process that dropped something may have collected it, which the generation cannot say.
+  bool is_needed = txn->staging.leaves_garbage;
+  if (!is_needed && pks__has_garbage(txn->base)) { status = pks__gc_look(txn, &is_needed, error); }
+  if (status || !is_needed) {
     pks_txn_abort(txn);
-    return PKS_OK;
+    return status;
   }
   pks_txn_collect(txn);
   status = pks__txn_commit(txn, NULL, NULL, error);

@@ -384,7 +384,8 @@ static void collect_behind(commit *commit) {
   pks_txn *txn = commit->txn;
   pks_snapshot *now = NULL;
   bool complete = false;
-  if (!commit->drops || !commit->sync || txn->options.keep_generation || txn->options.publication) { return; }
+  bool has_reason = commit->drops || txn->collects;
+  if (!has_reason || !commit->sync || txn->options.keep_generation || txn->options.publication) { return; }
   txn->changes.length = 0;
   pks__snapshot_release(txn->snapshot);
   pks__snapshot_release(txn->base);

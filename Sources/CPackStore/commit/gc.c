@@ -26,6 +26,8 @@ typedef struct collection {
   pks_vfs_file readers;
   bool with_segments;
   bool with_index;
+  bool only_looks;     ///< for files that could go
+  bool any_dead;       ///< there are such files
   bool is_blind;       ///< damage hides what some generation needs
   pks__live_set live;  ///< files to keep
   pks__scratch dead;   ///< names to unlink, NUL-terminated
@@ -149,19 +151,32 @@ static bool note_dead(void *context, const char *name, size_t length, pks_vfs_ki
   return collection->status == PKS_OK;
 }
 
-/// Unlinks the files of a folder that are not live. A file that cannot be unlinked is tried again next time.
+/// Unlinks a dead file. One that cannot be unlinked is tried again next time.
+static void unlink_file(collection *collection, pks_vfs_file folder, const char *name) {
+  pks_store *store = collection->store;
+  pks__segment_id id;
+  pks_vfs_info info = {0};
+  bool is_segment = pks__segment_name_parse(name, &id);
+  if (is_segment && pks__vfs_info(store->vfs, folder, name, false, &info)) { info.size = 0; }
+  int kept = pks__vfs_unlink(store->vfs, folder, name, false);
+  collection->any_stuck = collection->any_stuck || kept;
+  if (kept || !is_segment) { return; }
+  pks__store_forget_segment(store, &id);
+  atomic_fetch_add(&store->freed_bytes, info.size);
+}
+
+/// Lists the files of a folder that are not live, and unlinks them unless they are only looked for.
 static pks_status unlink_dead(collection *collection, const char *path) {
   const pks_vfs *vfs = collection->store->vfs;
   pks_vfs_file folder = PKS_VFS_NO_FILE;
   collection->dead.length = 0;
   int failure = pks__vfs_open(vfs, collection->store->root, path, PKS_VFS_OPEN_FOLDER, &folder);
   if (!failure) { failure = pks__vfs_list(vfs, folder, note_dead, collection); }
-  for (uint64_t at = 0; !failure && !collection->status && at < collection->dead.length;) {
+  collection->any_dead = collection->any_dead || collection->dead.length > 0;
+  bool unlinks = !failure && !collection->status && !collection->only_looks;
+  for (uint64_t at = 0; unlinks && at < collection->dead.length;) {
     const char *name = (const char *)collection->dead.bytes + at;
-    pks__segment_id id;
-    int kept = pks__vfs_unlink(vfs, folder, name, false);
-    collection->any_stuck = collection->any_stuck || kept;
-    if (!kept && pks__segment_name_parse(name, &id)) { pks__store_forget_segment(collection->store, &id); }
+    unlink_file(collection, folder, name);
     at += strlen(name) + 1;
   }
   if (folder != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, folder); }
@@ -174,6 +189,22 @@ bool pks__has_garbage(const pks_snapshot *snapshot) {
   return generation->has_garbage && atomic_load(&snapshot->store->collected) != generation->number;
 }
 
+/// Finds what is live, then unlinks all else or looks for it.
+static pks_status collect(
+  collection *collection, pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *any_pinned
+) {
+  pks_status status = keep_generation(collection, current);
+  if (!status && spared != current->generation.number) { status = keep_number(collection, spared); }
+  if (!status) { status = keep_staged(collection, txn); }
+  if (!status) { status = keep_held(collection, current->generation.number, any_pinned); }
+  if (!status) { status = keep_named(collection, txn); }  // last: to tell what nothing else keeps
+  if (!status && collection->with_index) { status = unlink_dead(collection, PKS__INDEX_FOLDER); }
+  if (!status && collection->with_segments) { status = unlink_dead(collection, PKS__SEGMENTS_FOLDER); }
+  pks__live_set_free(&collection->live);
+  pks__scratch_free(&collection->dead);
+  return status;
+}
+
 pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
   collection collection = {
     .store = current->store,
@@ -183,17 +214,25 @@ pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, b
     .live = pks__live_set_make(current->store),
   };
   bool any_pinned = false;
-  pks_status status = keep_generation(&collection, current);
-  if (!status && spared != current->generation.number) { status = keep_number(&collection, spared); }
-  if (!status) { status = keep_staged(&collection, txn); }
-  if (!status) { status = keep_held(&collection, current->generation.number, &any_pinned); }
-  if (!status) { status = keep_named(&collection, txn); }  // last: to tell what nothing else keeps
-  if (!status && collection.with_index) { status = unlink_dead(&collection, PKS__INDEX_FOLDER); }
-  if (!status && collection.with_segments) { status = unlink_dead(&collection, PKS__SEGMENTS_FOLDER); }
+  pks_status status = collect(&collection, current, txn, spared, &any_pinned);
   bool keeps_all = any_pinned || collection.any_stuck || collection.any_named || collection.is_blind;
   *complete = !keeps_all && spared == current->generation.number;
   if (status && error) { *error = collection.found; }
-  pks__live_set_free(&collection.live);
-  pks__scratch_free(&collection.dead);
+  return status;
+}
+
+pks_status pks__gc_look(const pks_txn *txn, bool *any, pks_error *error) {
+  pks_snapshot *current = txn->base;
+  collection collection = {
+    .store = current->store,
+    .readers = txn->staging.readers,
+    .with_segments = true,
+    .only_looks = true,
+    .live = pks__live_set_make(current->store),
+  };
+  bool any_pinned = false;
+  pks_status status = collect(&collection, current, txn, current->generation.number, &any_pinned);
+  *any = collection.any_dead;
+  if (status && error) { *error = collection.found; }
   return status;
 }

@@ -13,4 +13,8 @@ bool pks__has_garbage(const pks_snapshot *snapshot);
 /// an older generation's sake alone, or because it could not be unlinked.
 pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error);
 
+/// Whether a collection after a commit of `txn`, which has nothing staged, would find segments to unlink. Takes no lock: what
+/// another writer is about to commit may be among them.
+pks_status pks__gc_look(const pks_txn *txn, bool *any, pks_error *error);
+
 #endif

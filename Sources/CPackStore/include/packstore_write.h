@@ -276,7 +276,8 @@ pks_origin pks_txn_origin(const pks_txn *txn, uint32_t index);
 PKS_MUST_CHECK pks_status
 pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[PKS_NONNULL 16], pks_error *PKS_NULLABLE error);
 
-/// Makes the commit happen even when nothing is staged, so that it collects what earlier ones had to leave.
+/// Makes the commit happen even when nothing is staged, so that it collects what earlier ones had to leave; a durable one after
+/// its switch, too.
 void pks_txn_collect(pks_txn *txn);
 
 /// Packs as they will be after the commit, in no particular order, and behind them those that were removed but keep their
@@ -299,6 +300,10 @@ PKS_MUST_CHECK pks_status pks_txn_attributes(
 /// CONFLICT, IS_SITE, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT: the old generation stays.
 PKS_MUST_CHECK pks_status
 pks_txn_commit(pks_txn *txn, uint64_t *PKS_NULLABLE generation, pks_error *PKS_NULLABLE error);
+
+/// The sizes of the segment files that commits through this handle have unlinked since it was opened: what they freed, of
+/// earlier commits too. What readers hold is not in it until a later commit unlinks that. Commits of other handles do not count.
+uint64_t pks_store_freed_bytes(const pks_store *store);
 
 /// Ends the transaction without a trace. NULL is fine.
 void pks_txn_abort(pks_txn *PKS_NULLABLE txn);

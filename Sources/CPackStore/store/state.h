@@ -105,7 +105,8 @@ struct pks_store {
   pks_snapshot *current;  ///< one reference of the store's own: the snapshot of the newest generation seen
   /// a generation of which this process unlinked all that it says may be garbage; 0: none
   _Atomic(uint64_t) collected;
-  uint64_t pinning;  ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
+  _Atomic(uint64_t) freed_bytes;  ///< sizes of the segment files that commits of this process unlinked here
+  uint64_t pinning;               ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
   pks__segment_slot *segments;
   uint32_t segment_count, segment_capacity;
   pks__known_layouts known_layouts;  ///< under the mutex

@@ -104,6 +104,16 @@ struct SharingHistory {
     try store.commit { try $0.pin(pack, version) }
   }
 
+  /// Pins whatever is kept.
+  mutating func pinAll() throws {
+    let snapshot = try store.snapshot()
+    try store.commit { transaction in
+      for pack in Self.names {
+        for version in snapshot.versions(of: pack) { try transaction.pin(pack, version) }
+      }
+    }
+  }
+
   private mutating func trim() throws {
     let pack = random.pick(Self.names)
     guard try store.snapshot().packNames.contains(pack) else { return }

@@ -89,6 +89,28 @@ extension Core {
       #expect(try Store(disk.crash(SIM_CRASH_MIN)).state()["p"]?.content == Change.folders["/one"])
     }
 
+    /// On request it goes all the same, with one commit.
+    @Test func atomicRemovalIsCollected() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      try store.commit(PKS_ATOMIC) { try $0.remove("p") }
+      let totals = try store.collect()
+      #expect(totals.commit_count == 1 && totals.freed_bytes > 0 && Self.segments(disk).isEmpty)
+    }
+
+    /// A generation says that it dropped something, even if the files went with its commit: another process looks before it
+    /// commits.
+    @Test func nothingIsLeftOfAnotherProcess() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      try store.commit { try $0.add("q", "/other") }
+      try store.commit { try $0.remove("q") }
+      let other = try Store(disk, process: sim_start_process(disk.raw, 2)), before = try other.snapshot().generation
+      let totals = try other.collect()
+      #expect(totals.commit_count == 0 && totals.freed_bytes == 0)
+      #expect(try other.snapshot().generation == before)
+    }
+
     // MARK: Inside segments
 
     /// Nothing is lost, everything is where it was, and what is left to free is nothing.

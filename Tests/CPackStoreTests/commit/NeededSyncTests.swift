@@ -9,7 +9,7 @@ extension Core {
     /// Syncs that could go, by their number in the change, and why they could.
     private static let spare: [String: [Int: String]] = [
       Change.severalPacks.name: [2: joined, 5: joined], Change.merge.name: [2: joined],
-      Change.emptying.name: [5: joined, 7: joined, 9: joined],
+      Change.emptying.name: [2: joined, 4: joined, 6: joined],
       Change.rollback.name: [1: joined], Change.comeback.name: [1: joined],
       Change.copy.name: [1: joined, 4: joined], Change.createAgain.name: [0: leftovers],
       Change.atomicThenDurable.name: [7: again],

@@ -10,14 +10,7 @@ extension Core {
       disk.list("/store/\(folder)").map { UInt64(disk.read("/store/\(folder)/\($0)")?.count ?? 0) }.reduce(0, +)
     }
 
-    /// Two commits that collect: what only the generation before the last one needs goes with the second.
-    private static func collect(_ store: Store) throws {
-      for _ in 0..<2 {
-        let transaction = try store.begin()
-        transaction.collect()
-        _ = try transaction.commit()
-      }
-    }
+    private static func collect(_ store: Store) throws { try store.commit { $0.collect() } }
 
     /// Each figure beside what the disk says, and the sums that are promised.
     private static func check(_ disk: Disk, _ snapshot: Snapshot, _ comment: Comment) throws {
@@ -54,23 +47,46 @@ extension Core {
       }
     }
 
+    /// How a pack is removed, and when the files are gone.
+    enum Removal: CaseIterable {
+      case atOnce, withoutFollowUp, generationKept, besideReader, pinned, atomic
+
+      var isAtOnce: Bool { [.atOnce, .withoutFollowUp, .pinned].contains(self) }
+    }
+
     /// What is said to go with a pack goes, to the byte, and nothing else does.
-    @Test(arguments: testSeeds(11...14)) func whatGoesWithAPack(seed: UInt64) throws {
+    @Test(arguments: testSeeds(11...14), Removal.allCases) func whatGoesWithAPack(seed: UInt64, removal: Removal) throws
+    {
       var history = SharingHistory(seed: seed)
       for _ in 0..<16 { try history.step() }
+      if removal == .pinned { try history.pinAll() }
       try Self.collect(history.store)
       let snapshot = try history.store.snapshot(), (space, packs) = try snapshot.space()
       #expect(space.unneeded_bytes == 0, "all was collected")
       #expect(packs.contains { $0.freed_bytes > 0 })
-      let before = Self.size(history.disk, "segments")
       for (pack, name) in zip(packs, (snapshot.packs + snapshot.removedPacks).map { String(cString: $0.name) }) {
-        let disk = history.disk.clone()
-        do {
-          let store = try Store(disk)
-          try store.commit { try $0.remove(name) }
-          try Self.collect(store)
-        }
+        let disk = history.disk.clone(), before = Self.size(disk, "segments")
+        let store = try Store(disk)
+        try Self.remove(name, removal, store, disk)
+        if !removal.isAtOnce { try Self.collect(store) }
         #expect(before - Self.size(disk, "segments") == pack.freed_bytes, "seed \(seed), \(name)")
+        #expect(pks_store_freed_bytes(store.raw) == pack.freed_bytes, "seed \(seed), \(name)")
+      }
+    }
+
+    private static func remove(_ pack: String, _ removal: Removal, _ store: Store, _ disk: Disk) throws {
+      let before = size(disk, "segments")
+      let reader = removal == .besideReader ? try Store(disk, process: sim_start_process(disk.raw, 2)).snapshot() : nil
+      try store.commit(
+        removal == .atomic ? PKS_ATOMIC : PKS_DURABLE, keepGeneration: removal == .generationKept,
+        gcPercent: removal == .withoutFollowUp ? 0 : nil
+      ) { try $0.remove(pack) }
+      if removal.isAtOnce { return }
+      #expect(size(disk, "segments") == before && pks_store_freed_bytes(store.raw) == 0)
+      try withExtendedLifetime(reader) {
+        if removal != .besideReader { return }
+        try collect(store)
+        #expect(size(disk, "segments") == before, "what the reader holds")
       }
     }
 
