@@ -49,7 +49,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 5 << 16  # version 0, draft 5
+FORMAT = 0 | 6 << 16  # version 0, draft 6
 
 
 def check_format(format_, place):
@@ -178,6 +178,15 @@ class File:
         except OSError as error:
             raise Corrupt(self.place, error.strerror) from error
 
+    @classmethod
+    def if_there(cls, path):
+        """The file, or one without bytes."""
+        if os.path.exists(path):
+            return cls(path)
+        nothing = cls.__new__(cls)
+        nothing.place, nothing.size, nothing.data = path, 0, b""
+        return nothing
+
     def close(self):
         if self.size:
             self.data.close()
@@ -280,7 +289,7 @@ def check_frame_numbers(codec, stored, raw, place):
 class Table:
     SEGMENT, RUN = 1, 2
 
-    def __init__(self, file, kind):
+    def __init__(self, file, kind, is_apart=False):
         self.file, place = file, file.place
         demand(file.size >= 64, place, "too short for a table")
         trailer = bytes(file.data[file.size - 64:])
@@ -293,23 +302,27 @@ class Table:
         demand(self.length and self.length % PAGE == 0 and self.offset % PAGE == 0, place, "place of the body")
         pages = self.length // PAGE
         groups = (pages + 511) // 512
-        demand(self.offset + self.length + 8 * pages + 8 * groups + 64 == file.size == file_length, place,
-               "body, sums and trailer do not fill the file")
-        sums_at = self.offset + self.length
+        self.file_length, self.begin = file_length, self.offset
+        if is_apart:  # the end of the file alone, from the body on
+            demand(file.size == file_length - self.offset, place, "not what lies behind the frames")
+            self.begin = 0
+        demand(self.begin + self.length + 8 * pages + 8 * groups + 64 == file.size, place, "body, sums and trailer do not fill the file")
+        demand(self.offset + file.size - self.begin == file_length, place, "length of the file")
+        sums_at = self.begin + self.length
         page_sums = bytes(file.data[sums_at:sums_at + 8 * pages])
         group_sums = bytes(file.data[sums_at + 8 * pages:sums_at + 8 * pages + 8 * groups])
         demand(sum64(group_sums) == sum_of_groups, place, "sum of the group sums")
         for group in range(groups):
             demand(sum64(page_sums[4096 * group:4096 * (group + 1)]) == le(group_sums, 8 * group, 8), place, "group sum")
         for page in range(pages):
-            data = file.data[self.offset + page * PAGE:self.offset + (page + 1) * PAGE]
+            data = file.data[self.begin + page * PAGE:self.begin + (page + 1) * PAGE]
             demand(sum64(data) == le(page_sums, 8 * page, 8), place, f"sum of page {page}")
         self.reserved = reserved
 
     def get(self, offset, count):
         """Bytes of the body."""
         demand(offset + count <= self.length, self.file.place, f"reaches beyond the table: {offset} + {count}")
-        return bytes(self.file.data[self.offset + offset:self.offset + offset + count])
+        return bytes(self.file.data[self.begin + offset:self.begin + offset + count])
 
     def uint(self, offset, count):
         return int.from_bytes(self.get(offset, count), "little")
@@ -327,10 +340,17 @@ Frame = collections.namedtuple("Frame", "offset codec stored raw sum")
 class Segment:
     DATA, METADATA = 1, 2
 
-    def __init__(self, folder, name):
-        self.file = File(os.path.join(folder, name.hex()))
-        self.place, self.id = self.file.place, name
-        self.table = table = Table(self.file, Table.SEGMENT)
+    def __init__(self, root, name, cache=None):
+        durable = os.path.join(root, "segments", name.hex())
+        self.is_purgeable = not os.path.exists(durable) and os.path.exists(os.path.join(root, "tables", name.hex()))
+        if self.is_purgeable:
+            tail = File(os.path.join(root, "tables", name.hex()))
+            self.table = table = Table(tail, Table.SEGMENT, is_apart=True)
+            self.file = File.if_there(os.path.join(cache, "segments", name.hex()) if cache else "")
+        else:
+            self.file = File(durable)
+            self.table = table = Table(self.file, Table.SEGMENT)
+        self.place, self.id = table.file.place, name
         demand(hashlib.sha256(table.get(0, table.length)).digest()[:16] == name, self.place, "not named by its table")
         check_format(table.uint(0, 4), self.place)
         self.kind, self.frame_count, self.chunk_count = table.uint(4, 4), table.uint(8, 4), table.uint(12, 4)
@@ -892,7 +912,7 @@ class Run:
             if not count:
                 continue
             demand(segment.chunk_count == count, self.place, "number of a segment's chunks")
-            demand((segment.file.size, segment.kind) == (length, kind), self.place, "length or kind of a segment")
+            demand((segment.table.file_length, segment.kind) == (length, kind), self.place, "length or kind of a segment")
             prefixes += [int.from_bytes(segment.id_of(chunk)[:8], "big") for chunk in range(count)]
         tops = [prefix >> (64 - self.bits) if self.bits else 0 for prefix in prefixes]
         order = sorted(range(len(prefixes)), key=lambda number: (tops[number], prefixes[number] & M32, number))
@@ -910,7 +930,7 @@ class Run:
 
 RunName = collections.namedtuple("RunName", "name length sum packs")
 Version = collections.namedtuple("Version", "number catalog layout attributes committed files links folders bytes flags")
-Pack = collections.namedtuple("Pack", "number priority origin held removed highest name versions")
+Pack = collections.namedtuple("Pack", "number priority origin held removed purgeable highest name versions")
 
 Origin = collections.namedtuple("Origin", "number kind key product")
 Floor = collections.namedtuple("Floor", "origin lowered version sequence serial pack")
@@ -928,7 +948,7 @@ class Generation:
         if slot:
             demand(self.length == slot.length, place, "length is not what CONTROL says")
             demand(self.sum == slot.sum, place, "sum is not what CONTROL says")
-        demand(len(data) >= 168 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
+        demand(len(data) >= 180 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
         check_format(reader.uint(4), place)
@@ -937,6 +957,7 @@ class Generation:
         self.store_id, self.boot_id, self.path_key = reader.take(16), reader.take(16), reader.take(32)
         demand(not self.flags & ~15, place, "flags")
         demand(self.number == number and 1 <= number < 2 ** 62, place, "number")
+        self.read_cache_folder(reader, place)
         self.read_origins(reader, place)
         self.next_pack = reader.uint(4)
         self.runs = [self.read_run(reader) for _ in range(self.count(reader, 28))]
@@ -956,6 +977,13 @@ class Generation:
         count = reader.uint(4)
         demand(count * least <= reader.left(), reader.place, "more things than bytes")
         return count
+
+    def read_cache_folder(self, reader, place):
+        self.cache_budget, length = reader.uint(8), reader.uint(4)
+        demand(length <= 4095, place, "path of the cache folder")
+        self.cache_folder = reader.take(length)
+        demand(not length or self.cache_folder[:1] == b"/" and b"\0" not in self.cache_folder, place,
+               "path of the cache folder")
 
     def read_origins(self, reader, place):
         next_origin = reader.uint(4)
@@ -1002,7 +1030,8 @@ class Generation:
         number, priority, origin = reader.uint(4), reader.sint(4), reader.uint(4)
         flags, highest = reader.uint(4), reader.uint(8)
         length = reader.uint(4)
-        demand(not flags & ~3, place, "flags of a pack")
+        demand(not flags & ~15, place, "flags of a pack")
+        demand(not flags & 4 or self.cache_folder, place, "a purgeable pack without a cache folder")
         demand(length <= 128, place, "name of a pack")
         name = reader.take(length)
         demand(re.fullmatch(rb"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", name), place, "name of a pack")
@@ -1013,7 +1042,7 @@ class Generation:
                     for _ in range(count)]
         demand(len({version.number for version in versions}) == count, place, "two versions of one number")
         demand(all(0 < version.number <= highest < 1 << 53 for version in versions), place, "highest number of a version")
-        return Pack(number, priority, origin, bool(flags & 1), bool(flags & 2), highest, name.decode(), versions)
+        return Pack(number, priority, origin, bool(flags & 1), bool(flags & 2), bool(flags & 4), highest, name.decode(), versions)
 
 
 # --- 13: the control file -------------------------------------------------------------------------------------------
@@ -1192,12 +1221,14 @@ class Store:
         self.slot = read_control(root, boot_id, self.unmet)
         index = os.path.join(root, "index")
         self.generation = Generation(index, self.slot.generation, self.slot)
+        own = f"{self.slot.store_id.hex()}-{os.stat(root).st_ino:016x}"
+        self.cache = os.path.join(os.fsdecode(self.generation.cache_folder), own) if self.generation.cache_folder else None
         self.segments, self.runs = {}, [open_run(index, name) for name in self.generation.runs]
         self.hash_of = PathHash(self.generation.path_key)
 
     def segment(self, id_):
         if id_ not in self.segments:
-            self.segments[id_] = Segment(os.path.join(self.root, "segments"), id_)
+            self.segments[id_] = Segment(self.root, id_, self.cache)
         return self.segments[id_]
 
     def load_page(self, id_):
@@ -1207,7 +1238,9 @@ class Store:
         raise Corrupt(f"page {id_.hex()}", "is in no run")
 
     def segment_if_there(self, id_):
-        return self.segment(id_) if os.path.exists(os.path.join(self.root, "segments", id_.hex())) else None
+        folders = ("segments", "tables")
+        is_there = any(os.path.exists(os.path.join(self.root, folder, id_.hex())) for folder in folders)
+        return self.segment(id_) if is_there else None
 
     def places_of_page(self, id_):
         """Where a page lies: the chunk rows of the runs say where it may."""
@@ -1241,7 +1274,7 @@ class Store:
         for number, frame, skip, length in run.frames_of(record.extents, place):
             id_, _, _, file_length, kind = run.segments[number]
             segment = self.segment(id_)
-            demand(segment.file.size == file_length and segment.kind == kind == Segment.DATA, place, "segment")
+            demand(segment.table.file_length == file_length and segment.kind == kind == Segment.DATA, place, "segment")
             demand(frame.offset >= 64 and frame.offset + frame.stored <= segment.table.offset, place, "frame's place")
             if record.contiguous:
                 demand(frame.codec == 0 and end in (None, (id_, frame.offset)), place, "is not contiguous")

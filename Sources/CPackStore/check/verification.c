@@ -124,7 +124,9 @@ void pks__verify_tell_rest(pks__verification *v) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&v->findings, pks__frame_finding); i++) {
     pks__frame_finding *finding = PKS__SCRATCH_AT(&v->findings, pks__frame_finding, i);
     // A segment that is gone is missed by what needs it, if anything does.
-    if (finding->is_bad && finding->offset != PKS_NO_OFFSET) { pks__verify_blame(v, finding, NULL); }
+    // So is data that may vanish.
+    bool is_told = finding->is_bad && finding->offset != PKS_NO_OFFSET && finding->status != PKS_PURGED;
+    if (is_told) { pks__verify_blame(v, finding, NULL); }
   }
 }
 

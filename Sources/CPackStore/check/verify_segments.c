@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/segment_registry.h"
 #include "store/snapshot.h"
 
 // MARK: - Segments
@@ -67,14 +68,12 @@ pks_status pks__verify_segment(pks__verification *v, uint32_t number) {
   const pks__run_segment_info *info = &pks__segment_list_at(&v->segments, number)->info;
   pks_store *store = v->snapshot->store;
   pks__segment *segment = NULL;
-  char path[PKS__INDEX_NAME];
-  pks__verify_segment_path(v, number, path);
   v->segment = number;
   v->segment_begin = v->bytes_done;
   v->states[number] = PKS__SEGMENT_DAMAGED;
   v->inspector.fault = take_fault;
   v->inspector.advance = advance;
-  pks_status status = pks__segment_open(&segment, &v->patient.vfs, store->root, path, &info->id, &v->found);
+  pks_status status = pks__store_open_segment(store, &v->patient.vfs, &info->id, &segment, &v->found);
   if (status == PKS_PURGED) {
     status = note_gone(v, number);
   } else if (status) {

@@ -5,6 +5,7 @@
 #include "commit/commit.h"
 #include "commit/evacuation.h"
 #include "commit/gc.h"
+#include "store/cache_folder.h"
 #include "store/current.h"
 #include "store/snapshot.h"
 
@@ -106,16 +107,31 @@ static bool add_size(void *context, const char *name, size_t length, pks_vfs_kin
   return true;
 }
 
-/// The sizes of all files that commits make. What cannot be listed counts as nothing.
-static uint64_t files_size(const pks_store *store) {
-  static const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
-  folder_size size = {.vfs = store->vfs};
-  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) {
-    if (pks__vfs_open(size.vfs, store->root, folders[i], PKS_VFS_OPEN_FOLDER, &size.folder)) { continue; }
-    (void)pks__vfs_list(size.vfs, size.folder, add_size, &size);
-    pks__vfs_close(size.vfs, size.folder);
-  }
+/// What cannot be listed counts as nothing.
+static uint64_t folder_bytes(const pks_vfs *vfs, pks_vfs_file root, const char *path) {
+  folder_size size = {.vfs = vfs};
+  if (pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_FOLDER, &size.folder)) { return 0; }
+  (void)pks__vfs_list(vfs, size.folder, add_size, &size);
+  pks__vfs_close(vfs, size.folder);
   return size.bytes;
+}
+
+/// The sizes of all files that commits make.
+static pks_status measure_files(pks_store *store, uint64_t *bytes, pks_error *error) {
+  static const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__TABLES_FOLDER, PKS__INDEX_FOLDER};
+  pks_snapshot *current;
+  pks_vfs_file cache = PKS_VFS_NO_FILE;
+  pks_status status = pks__snapshot_open_current(&current, store, error);
+  if (status) { return status; }
+  *bytes = 0;
+  for (size_t i = 0; i < PKS_COUNT_OF(folders); i++) { *bytes += folder_bytes(store->vfs, store->root, folders[i]); }
+  const char *folder = current->generation.cache_folder;
+  if (folder && !pks__cache_folder_open(store, folder, false, &cache, NULL)) {
+    *bytes += folder_bytes(store->vfs, cache, PKS__SEGMENTS_FOLDER);
+    pks__vfs_close(store->vfs, cache);
+  }
+  pks__snapshot_release(current);
+  return PKS_OK;
 }
 
 static pks_status begin(collector *collector, pks_txn **txn, pks_error *error) {
@@ -164,7 +180,7 @@ static pks_status stage_round(
 ) {
   const pks_collect_request *request = collector->request;
   pks_collect_totals *totals = collector->totals;
-  pks__evacuation_limits limits = {.copy_bytes = round_limit(collector)};
+  pks__evacuation_limits limits = {.copy_bytes = round_limit(collector), .any_place = request->dry_run};
   pks__evacuation_plan plan;
   pks_status status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, error);
   *emptied = status ? 0 : pks__segment_set_count(&plan.victims);
@@ -200,10 +216,12 @@ static pks_status empty_some(collector *collector, pks_error *error) {
   return PKS_OK;
 }
 
-/// One round, against other writers.
+/// One round, against other writers, and those who delete what may vanish: it is planned again without that.
 static pks_status empty_round(collector *collector, pks_error *error) {
   pks_status status = PKS_CONFLICT;
-  for (int tries = 0; status == PKS_CONFLICT && tries < TRIES; tries++) { status = empty_some(collector, error); }
+  for (int tries = 0; (status == PKS_CONFLICT || status == PKS_PURGED) && tries < TRIES; tries++) {
+    status = empty_some(collector, error);
+  }
   return status;
 }
 
@@ -217,11 +235,11 @@ pks_status pks_store_collect(
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
   collector.begun_ns = (uint64_t)pks__vfs_now_ns(store->vfs);
-  uint64_t before = files_size(store);
-  if (!collector.request->dry_run) { status = collect_files(&collector, error); }
+  uint64_t before = 0, after = 0;
+  status = measure_files(store, &before, error);
+  if (!status && !collector.request->dry_run) { status = collect_files(&collector, error); }
   while (!status && !collector.is_done && has_time(&collector)) { status = empty_round(&collector, error); }
-  if (collector.request->dry_run) { return status; }
-  uint64_t after = files_size(store);
+  if (collector.request->dry_run || measure_files(store, &after, NULL)) { return status; }
   collector.totals->freed_bytes = before > after ? before - after : 0;
   return status;
 }

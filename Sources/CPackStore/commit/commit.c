@@ -37,6 +37,12 @@ static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
   (void)snprintf(out, PKS__INDEX_NAME, PKS__SEGMENTS_FOLDER "/%s", name);
 }
 
+static void table_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(out, PKS__INDEX_NAME, PKS__TABLES_FOLDER "/%s", name);
+}
+
 // MARK: - The next generation
 
 /// Applies the staged changes to the generation that is current now.
@@ -123,9 +129,45 @@ static pks_status sync_staged(commit *commit, const pks__staged_segment *staged,
   return pks__store_sync_file(commit->store, path, false, error);
 }
 
+/// Moves a purgeable segment's file into its place in the cache folder, and its table into the store's. What lies there under the
+/// same name is the same, or was cut short.
+static pks_status move_purgeable(
+  commit *commit, const pks__staged_segment *staged, const char *name, pks_error *error
+) {
+  const pks_vfs *vfs = commit->store->vfs;
+  char from[2 * PKS__INDEX_NAME], to[PKS__INDEX_NAME], table[2 * PKS__INDEX_NAME];
+  (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
+  (void)snprintf(to, sizeof to, PKS__SEGMENTS_FOLDER "/%s", name);
+  int failure = pks__vfs_rename(vfs, commit->txn->staging.cache, from, to);
+  // Purged already, while it was staged: the table says what is missing.
+  if (failure && failure != ENOENT) {
+    return pks__fail_system(error, failure, "cannot rename in the cache folder", to);
+  }
+  (void)snprintf(to, sizeof to, PKS__TABLES_FOLDER "/%s", name);
+  (void)snprintf(table, sizeof table, "%s" PKS__TABLE_SUFFIX, name);
+  return move(commit, table, to, error);
+}
+
+/// Makes the names of purgeable segments durable.
+static pks_status sync_purgeable(commit *commit, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  pks_vfs_file folder;
+  pks_vfs_file cache = commit->txn->staging.cache;
+  int failure = commit->sync ? pks__vfs_open(vfs, cache, PKS__SEGMENTS_FOLDER, PKS_VFS_OPEN_FOLDER, &folder) : ENOENT;
+  if (!failure) {
+    failure = pks__vfs_sync(vfs, folder);
+    pks__vfs_close(vfs, folder);
+  }
+  if (failure && failure != ENOENT) {
+    return pks__fail_system(error, failure, "cannot sync in the cache folder", PKS__SEGMENTS_FOLDER);
+  }
+  return sync_folder(commit, PKS__TABLES_FOLDER, error);
+}
+
 static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
   uint64_t count = PKS__SCRATCH_COUNT(segments, pks__staged_segment);
+  bool any_purgeable = false;
   if (count > 0) { commit->txn->staging.leaves_garbage = true; }  // until something names them
   for (uint64_t i = 0; i < count; i++) {
     const pks__staged_segment *staged = PKS__SCRATCH_AT(segments, const pks__staged_segment, i);
@@ -136,8 +178,14 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
       is_repeated = PKS__SCRATCH_AT(segments, const pks__staged_segment, before)->segment == segment;
     }
     if (is_repeated) { continue; }
-    bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
     const char *name = strrchr(segment->name, '/') + 1;
+    if (segment->is_purgeable) {
+      pks_status status = move_purgeable(commit, staged, name, error);
+      if (status) { return status; }
+      any_purgeable = true;
+      continue;
+    }
+    bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
     // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
     // generation needs is synced all the same.
     pks_status status = commit->sync || mends ? PKS_OK : is_stored(commit, current, segment, &stored, error);
@@ -145,7 +193,8 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
     if (!status && !stored) { status = move_from(commit, staged->folder, name, segment->name, error); }
     if (status) { return status; }
   }
-  return count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
+  pks_status status = count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
+  return !status && any_purgeable ? sync_purgeable(commit, error) : status;
 }
 
 static bool is_named_run(const pks__generation *generation, uint64_t name) {
@@ -210,6 +259,12 @@ static void withdraw_generation(commit *commit) {
   if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
 
+/// Syncs a file, if it is there, or writes it again.
+static pks_status secure_file(commit *commit, const char *path, bool in_doubt, pks_error *error) {
+  return in_doubt ? pks__rewrite_file(&commit->txn->staging, path, true, error)
+                  : pks__store_sync_file(commit->store, path, true, error);
+}
+
 /// Syncs the segments that a snapshot names, or writes them again when syncs prove nothing. Runs list segments beyond
 /// their collection: those are not missed.
 static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool in_doubt, pks_error *error) {
@@ -222,8 +277,9 @@ static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool i
       status = pks__run_segment_at(run, at, &info, error);
       segment_path(&info.id, path);
       if (status) { break; }
-      status = in_doubt ? pks__rewrite_file(&commit->txn->staging, path, true, error)
-                        : pks__store_sync_file(commit->store, path, true, error);
+      status = secure_file(commit, path, in_doubt, error);
+      table_path(&info.id, path);
+      if (!status) { status = secure_file(commit, path, in_doubt, error); }
     }
   }
   return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
@@ -248,21 +304,26 @@ static pks_status move_files(commit *commit, pks_snapshot *current, pks__control
 
 // MARK: - What was reused
 
-static bool is_staged(const pks_txn *txn, const pks__segment_id *id) {
+/// Whether the transaction brings the segment: among the store's files, or, if `purgeable`, to the cache folder.
+static bool is_staged(const pks_txn *txn, const pks__segment_id *id, bool purgeable) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
-    if (pks__segment_id_equal(&PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment->id, id)) {
-      return true;
-    }
+    const pks__segment *segment = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
+    if (pks__segment_id_equal(&segment->id, id) && (purgeable || !segment->is_purgeable)) { return true; }
   }
   return false;
 }
 
-static pks_status check_segment(commit *commit, const pks__segment_id *id, pks_error *error) {
+/// Whether a segment is there, or comes with this commit: among the store's files, unless a purgeable pack needs it.
+static pks_status check_segment(commit *commit, const pks__segment_id *id, bool purgeable, pks_error *error) {
   char path[PKS__INDEX_NAME];
   bool exists;
-  if (is_staged(commit->txn, id)) { return PKS_OK; }
+  if (is_staged(commit->txn, id, purgeable)) { return PKS_OK; }
   segment_path(id, path);
   pks_status status = file_exists(commit, path, &exists, error);
+  if (!status && !exists && purgeable) {
+    table_path(id, path);
+    status = file_exists(commit, path, &exists, error);
+  }
   if (status || exists) { return status; }
   pks__store_forget_segment(commit->store, id);
   return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
@@ -270,7 +331,7 @@ static pks_status check_segment(commit *commit, const pks__segment_id *id, pks_e
 
 /// Whether all segments of a staged version are there or come with this commit: those its layout lists, and that of the
 /// layout's root.
-static pks_status check_version(commit *commit, const pks__version *version, pks_error *error) {
+static pks_status check_version(commit *commit, const pks__version *version, bool purgeable, pks_error *error) {
   pks_snapshot *snapshot = commit->txn->snapshot;
   pks__layout_root layout;
   pks__scratch segments = {0};
@@ -280,23 +341,35 @@ static pks_status check_version(commit *commit, const pks__version *version, pks
   if (!status) {
     status = pks__snapshot_find_chunk(snapshot, &version->layout, PKS__SEGMENT_METADATA, &ref, &found, error);
   }
-  if (!status && found) { status = check_segment(commit, &ref.segment->id, error); }
+  if (!status && found) { status = check_segment(commit, &ref.segment->id, purgeable, error); }
   // All that are gone are forgotten at once, so that the next attempt finds none of them.
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
-    pks_status one = check_segment(commit, PKS__SCRATCH_AT(&segments, const pks__segment_id, i), error);
+    const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
+    pks_status one = check_segment(commit, id, purgeable, error);
     if (one) { status = one; }
   }
   pks__scratch_free(&segments);
   return status;
 }
 
-/// A collection between staging and now may have taken a segment that no kept version needed and a staged one reuses.
+/// The version whose layout a change relies on; NULL: none.
+static const pks__version *relying_version(const pks__staged_op *change, const pks__pack_state *pack) {
+  if (pks__staged_op_has_layout(change)) { return &change->version; }
+  return change->kind == PKS__CHANGE_PLACE && pack ? &pack->versions[0] : NULL;
+}
+
+/// A collection between staging and now may have taken a segment that no kept version needed and a staged one reuses, or left it
+/// to the cache folder. Versions that are kept while the pack becomes durable may be there.
 static pks_status check_reused(commit *commit, pks_error *error) {
   const pks__scratch *changes = &commit->txn->changes;
   pks_status status = PKS_OK;
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_op); i++) {
     const pks__staged_op *change = PKS__SCRATCH_AT(changes, const pks__staged_op, i);
-    pks_status one = pks__staged_op_has_layout(change) ? check_version(commit, &change->version, error) : PKS_OK;
+    const pks__pack_state *pack = pks__generation_find_state(&commit->txn->snapshot->generation, change->pack, NULL);
+    const pks__version *version = relying_version(change, pack);
+    bool is_current = version && pack && pks__id_equal(&version->layout, &pack->versions[0].layout);
+    bool purgeable = !is_current || pack->purgeable;
+    pks_status one = version ? check_version(commit, version, purgeable, error) : PKS_OK;
     if (one) { status = one; }
   }
   return status;
@@ -314,7 +387,7 @@ static bool keeps_version(const pks__pack_state *pack, const pks__version *versi
 /// Whether all versions of a pack of `before` are kept in `after`, where they were.
 static bool keeps_pack(const pks__pack_state *pack, const pks__generation *after) {
   const pks__pack_state *kept = pks__generation_find_state(after, pack->name, NULL);
-  if (!kept) { return false; }
+  if (!kept || kept->purgeable != pack->purgeable) { return false; }
   for (uint32_t i = 0; i < pack->version_count; i++) {
     if (!keeps_version(kept, &pack->versions[i])) { return false; }
   }

@@ -197,8 +197,10 @@ static pks_status move_version(
     .needs_layout = true,
     .attributes = version->attributes,
     .pages = pks__snapshot_pages(snapshot),
-    .reliance = evacuation->reliance,
     .is_kept = !is_current,
+    .avoided = &evacuation->plan->victims,
+    .keeps_missing = true,
+    .stores_durably = is_first && !evacuation->plan->is_purgeable,
     .fetch = {.context = evacuation, .fetch = fetch_chunk},
     .progress = evacuation->progress ? report : NULL,
     .context = evacuation,
@@ -221,11 +223,13 @@ pks_status pks__evacuate(
   pks_txn *txn, const pks__evacuation_plan *plan, bool (*progress)(void *context, const pks_progress *progress),
   void *context, uint64_t *copied_bytes, pks_error *error
 ) {
-  evacuation evacuation = {
-    .txn = txn, .plan = plan, .reliance = {.avoided = &plan->victims}, .progress = progress, .context = context};
+  evacuation evacuation = {.txn = txn, .plan = plan, .progress = progress, .context = context};
   pks__scratch *all[] = {&evacuation.stored, &evacuation.ids, &evacuation.ends, &evacuation.fetched};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], &txn->staging.scratch); }
-  pks_status status = PKS_OK;
+  const char *owner = plan->is_purgeable ? pks__generation_any_pack(&txn->base->generation, plan->pack)->name : "";
+  pks_status status = pks__reliance_open(
+    &evacuation.reliance, txn->base, owner, plan->is_purgeable, &plan->victims, &txn->staging.scratch, error
+  );
   *copied_bytes = 0;
   txn->evacuates = true;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&plan->versions, pks__planned_version); i++) {
@@ -235,6 +239,7 @@ pks_status pks__evacuate(
     bool is_current = at.pack < generation->pack_count && at.version == 0;
     status = move_version(&evacuation, pack->name, &pack->versions[at.version], is_current, copied_bytes, error);
   }
+  pks__reliance_free(&evacuation.reliance);
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   return status;
 }

@@ -5,6 +5,11 @@
 /// `index/` stay, and so do the segments that the layouts of their packs' kept versions name; all else in `index/` and
 /// `segments/` goes. A segment stays whole while any kept version needs any of it.
 ///
+/// A segment may lie in `segments/` and in the cache folder, as its name says what it holds. It stays in `segments/` if
+/// a durable pack needs it, or two packs, for what vanishes is to cost one; else it goes from there, if all of it is in
+/// the cache folder. It stays in the cache folder, and in `tables/`, if a purgeable pack needs it, or nothing else has
+/// it.
+///
 /// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
 /// middle (`staging.h`), or when a version or pack was dropped since this was last done completely.
 ///
@@ -13,28 +18,42 @@
 #include "commit/gc.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "space/live_set.h"
+#include "store/cache_folder.h"
 #include "store/generation_file.h"
 #include "store/reader_holds.h"
 #include "store/segment_registry.h"
 #include "store/snapshot.h"
+
+/// A purgeable pack, by its number in the store, that needs a segment.
+typedef struct segment_owner {
+  pks__segment_id id;
+  uint32_t pack;
+} segment_owner;
 
 typedef struct collection {
   pks_store *store;
   pks_vfs_file readers;
   bool with_segments;
   bool with_index;
-  bool only_looks;     ///< for files that could go
-  bool any_dead;       ///< there are such files
-  bool is_blind;       ///< damage hides what some generation needs
-  pks__live_set live;  ///< files to keep
-  pks__scratch dead;   ///< names to unlink, NUL-terminated
-  bool any_stuck;      ///< a file could not be unlinked
-  bool any_named;      ///< a segment is kept for no other reason than that the caller named it
-  pks_status status;   ///< of a listing under way
-  pks_error found;     ///< the last failure
+  bool only_looks;           ///< for files that could go
+  bool any_dead;             ///< there are such files
+  bool is_blind;             ///< damage hides what some generation needs
+  pks__live_set live;        ///< files to keep
+  pks__live_set durable;     ///< of them, segments that versions of durable packs need, or several packs
+  pks__live_set purgeable;   ///< of them, segments that versions of purgeable packs need
+  pks__scratch owners;       ///< segment_owner: which pack
+  pks__hash_map by_segment;  ///< beginning of a segment's id -> index in `owners`
+  pks_vfs_file cache;        ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE: there is none
+  pks__scratch dead;         ///< names to unlink, NUL-terminated
+  enum { ANYWHERE, IN_SEGMENTS, IN_TABLES } place;  ///< which folder is gone through
+  bool any_stuck;                                   ///< a file could not be unlinked
+  bool any_named;     ///< a segment is kept for no other reason than that the caller named it
+  pks_status status;  ///< of a listing under way
+  pks_error found;    ///< the last failure
 } collection;
 
 // MARK: - What is live
@@ -55,10 +74,56 @@ static pks_status keep_unknown(collection *collection, pks_status status, bool i
   return PKS_OK;
 }
 
-static pks_status keep_version(collection *collection, pks_snapshot *snapshot, const pks__version *version) {
-  return keep_unknown(
-    collection, pks__live_set_add_version(&collection->live, snapshot, version, &collection->found), true
-  );
+/// Notes that a purgeable pack needs a segment. One that two packs need is kept as if it were a durable one's.
+static pks_status note_owner(collection *collection, uint32_t pack, const pks__segment_id *id) {
+  uint64_t key = pks__hash_map_key(&collection->by_segment, id, sizeof *id), probe = 0;
+  uint32_t index;
+  while (pks__hash_map_next(&collection->by_segment, key, &probe, &index)) {
+    const segment_owner *owner = PKS__SCRATCH_AT(&collection->owners, const segment_owner, index);
+    if (!pks__segment_id_equal(&owner->id, id)) { continue; }
+    return owner->pack == pack ? PKS_OK : pks__live_set_add_segment(&collection->durable, id, &collection->found);
+  }
+  segment_owner owner = {.id = *id, .pack = pack};
+  index = (uint32_t)PKS__SCRATCH_COUNT(&collection->owners, segment_owner);
+  pks_status status = pks__scratch_append(&collection->owners, &owner, sizeof owner, &collection->found);
+  if (!status) { status = pks__hash_map_insert(&collection->by_segment, key, index, &collection->found); }
+  return status ? status : pks__live_set_add_segment(&collection->purgeable, id, &collection->found);
+}
+
+/// Notes what a version of a purgeable pack needs.
+static pks_status note_purgeable(
+  collection *collection, pks_snapshot *snapshot, const pks__version *version, uint32_t pack
+) {
+  pks__live_set needs = pks__live_set_make(collection->store);
+  pks_status status = pks__live_set_add_version(&needs, snapshot, version, &collection->found);
+  for (uint64_t at = 0; !status && at < needs.names.length;) {
+    const char *name = (const char *)needs.names.bytes + at;
+    pks__segment_id id;
+    if (pks__segment_name_parse(name, &id)) { status = note_owner(collection, pack, &id); }
+    at += strlen(name) + 1;
+  }
+  pks__live_set_free(&needs);
+  return status;
+}
+
+static pks_status keep_version(
+  collection *collection, pks_snapshot *snapshot, const pks__version *version, const pks__pack_state *pack
+) {
+  pks_status status = pks__live_set_add_version(&collection->live, snapshot, version, &collection->found);
+  if (!status && pack && pack->purgeable) {
+    status = note_purgeable(collection, snapshot, version, pack->number);
+  } else if (!status) {
+    status = pks__live_set_add_version(&collection->durable, snapshot, version, &collection->found);
+  }
+  return keep_unknown(collection, status, true);
+}
+
+static pks_status keep_pack(collection *collection, pks_snapshot *snapshot, const pks__pack_state *pack) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && collection->with_segments && i < pack->version_count; i++) {
+    status = keep_version(collection, snapshot, &pack->versions[i], pack);
+  }
+  return status;
 }
 
 /// Keeps the segments that the snapshot's versions need.
@@ -67,10 +132,7 @@ static pks_status keep_versions(collection *collection, pks_snapshot *snapshot) 
   uint32_t packs = generation->pack_count + generation->removed_count;
   pks_status status = PKS_OK;
   for (uint32_t pack = 0; collection->with_segments && pack < packs; pack++) {
-    const pks__pack_state *state = pks__generation_any_pack(generation, pack);
-    for (uint32_t i = 0; !status && collection->with_segments && i < state->version_count; i++) {
-      status = keep_version(collection, snapshot, &state->versions[i]);
-    }
+    status = status ? status : keep_pack(collection, snapshot, pks__generation_any_pack(generation, pack));
   }
   return status;
 }
@@ -104,8 +166,13 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   uint64_t count = collection->with_segments ? PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op) : 0;
   for (uint64_t i = 0; !status && i < count; i++) {
     const pks__staged_op *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i);
-    if (!pks__staged_op_has_layout(change)) { continue; }
-    status = keep_version(collection, txn->snapshot, &change->version);
+    const pks__pack_state *pack = pks__generation_find_state(&txn->snapshot->generation, change->pack, NULL);
+    if (pks__staged_op_has_layout(change)) {
+      status = keep_version(collection, txn->snapshot, &change->version, pack);
+    } else if (change->kind == PKS__CHANGE_PLACE && pack) {
+      // What is durable from now on is not to be left to the cache folder by this very commit.
+      status = keep_pack(collection, txn->snapshot, pack);
+    }
   }
   return status;
 }
@@ -143,9 +210,42 @@ static pks_status keep_held(collection *collection, uint64_t end, bool *any) {
 
 // MARK: - Dead files
 
+static bool file_length(
+  const collection *collection, pks_vfs_file root, const char *folder, const char *name, uint64_t *length
+) {
+  char path[PKS__INDEX_NAME];
+  pks_vfs_info info;
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (root == PKS_VFS_NO_FILE || pks__vfs_info(collection->store->vfs, root, path, false, &info)) { return false; }
+  *length = info.size;
+  return info.kind == PKS_VFS_KIND_FILE;
+}
+
+/// Whether a segment that is needed is kept elsewhere: `name` is that of its file in the folder that is gone through.
+static bool is_elsewhere(const collection *collection, const char *name, size_t length) {
+  pks_vfs_file root = collection->store->root;
+  char copy[PKS__SEGMENT_NAME];
+  pks__segment_id id;
+  uint64_t here, there, table;
+  if (collection->place == ANYWHERE || length >= sizeof copy) { return false; }
+  memcpy(copy, name, length);
+  copy[length] = 0;
+  if (!pks__segment_name_parse(copy, &id)) { return false; }
+  if (collection->place == IN_TABLES) {
+    return !pks__live_set_has(&collection->purgeable, name, length)
+      && file_length(collection, root, PKS__SEGMENTS_FOLDER, copy, &there);
+  }
+  return !pks__live_set_has(&collection->durable, name, length)
+    && file_length(collection, root, PKS__TABLES_FOLDER, copy, &table)
+    && file_length(collection, root, PKS__SEGMENTS_FOLDER, copy, &here)
+    && file_length(collection, collection->cache, PKS__SEGMENTS_FOLDER, copy, &there) && here == there;
+}
+
 static bool note_dead(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   collection *collection = context;
-  if (kind == PKS_VFS_KIND_FOLDER || pks__live_set_has(&collection->live, name, length)) { return true; }
+  bool is_live = pks__live_set_has(&collection->live, name, length);
+  if (is_live) { is_live = !is_elsewhere(collection, name, length); }
+  if (kind == PKS_VFS_KIND_FOLDER || is_live) { return true; }
   collection->status = pks__scratch_append(&collection->dead, name, length, &collection->found);
   if (!collection->status) { collection->status = pks__scratch_append(&collection->dead, "", 1, &collection->found); }
   return collection->status == PKS_OK;
@@ -166,11 +266,13 @@ static void unlink_file(collection *collection, pks_vfs_file folder, const char 
 }
 
 /// Lists the files of a folder that are not live, and unlinks them unless they are only looked for.
-static pks_status unlink_dead(collection *collection, const char *path) {
+static pks_status unlink_dead(collection *collection, pks_vfs_file root, const char *path) {
   const pks_vfs *vfs = collection->store->vfs;
   pks_vfs_file folder = PKS_VFS_NO_FILE;
   collection->dead.length = 0;
-  int failure = pks__vfs_open(vfs, collection->store->root, path, PKS_VFS_OPEN_FOLDER, &folder);
+  int failure = pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_FOLDER, &folder);
+  // There are folders for purgeable segments only where there was one.
+  if (failure == ENOENT && strcmp(path, PKS__TABLES_FOLDER) == 0) { return PKS_OK; }
   if (!failure) { failure = pks__vfs_list(vfs, folder, note_dead, collection); }
   collection->any_dead = collection->any_dead || collection->dead.length > 0;
   bool unlinks = !failure && !collection->status && !collection->only_looks;
@@ -189,6 +291,23 @@ bool pks__has_garbage(const pks_snapshot *snapshot) {
   return generation->has_garbage && atomic_load(&snapshot->store->collected) != generation->number;
 }
 
+/// Collects segments. Nothing depends on the cache folder, so whatever fails there is left for the next time.
+static pks_status unlink_segments(collection *collection, const pks_txn *txn, const char *cache_folder) {
+  pks_store *store = collection->store;
+  if (cache_folder) { (void)pks__cache_folder_open(store, cache_folder, false, &collection->cache, NULL); }
+  collection->place = IN_SEGMENTS;
+  pks_status status = unlink_dead(collection, store->root, PKS__SEGMENTS_FOLDER);
+  collection->place = IN_TABLES;
+  if (!status) { status = unlink_dead(collection, store->root, PKS__TABLES_FOLDER); }
+  if (collection->cache == PKS_VFS_NO_FILE) { return status; }
+  if (!status) {
+    if (!collection->only_looks) { pks__staging_sweep_cache(&txn->staging, collection->cache); }
+    if (unlink_dead(collection, collection->cache, PKS__SEGMENTS_FOLDER)) { collection->status = PKS_OK; }
+  }
+  pks__vfs_close(store->vfs, collection->cache);
+  return status;
+}
+
 /// Finds what is live, then unlinks all else or looks for it.
 static pks_status collect(
   collection *collection, pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *any_pinned
@@ -198,21 +317,36 @@ static pks_status collect(
   if (!status) { status = keep_staged(collection, txn); }
   if (!status) { status = keep_held(collection, current->generation.number, any_pinned); }
   if (!status) { status = keep_named(collection, txn); }  // last: to tell what nothing else keeps
-  if (!status && collection->with_index) { status = unlink_dead(collection, PKS__INDEX_FOLDER); }
-  if (!status && collection->with_segments) { status = unlink_dead(collection, PKS__SEGMENTS_FOLDER); }
+  if (!status && collection->with_index) { status = unlink_dead(collection, current->store->root, PKS__INDEX_FOLDER); }
+  if (!status && collection->with_segments) {
+    status = unlink_segments(collection, txn, current->generation.cache_folder);
+  }
   pks__live_set_free(&collection->live);
+  pks__live_set_free(&collection->durable);
+  pks__live_set_free(&collection->purgeable);
+  pks__scratch_free(&collection->owners);
+  pks__hash_map_free(&collection->by_segment);
   pks__scratch_free(&collection->dead);
   return status;
 }
 
-pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
-  collection collection = {
-    .store = current->store,
+/// Nothing is live yet.
+static collection make_collection(pks_store *store, const pks_txn *txn) {
+  return (collection){
+    .store = store,
     .readers = txn->staging.readers,
-    .with_segments = pks__has_garbage(current) || txn->staging.leaves_garbage,
-    .with_index = true,
-    .live = pks__live_set_make(current->store),
+    .live = pks__live_set_make(store),
+    .durable = pks__live_set_make(store),
+    .purgeable = pks__live_set_make(store),
+    .by_segment.key = store->map_key,
+    .cache = PKS_VFS_NO_FILE,
   };
+}
+
+pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *complete, pks_error *error) {
+  collection collection = make_collection(current->store, txn);
+  collection.with_segments = pks__has_garbage(current) || txn->staging.leaves_garbage;
+  collection.with_index = true;
   bool any_pinned = false;
   pks_status status = collect(&collection, current, txn, spared, &any_pinned);
   bool keeps_all = any_pinned || collection.any_stuck || collection.any_named || collection.is_blind;
@@ -223,13 +357,8 @@ pks_status pks__gc(pks_snapshot *current, const pks_txn *txn, uint64_t spared, b
 
 pks_status pks__gc_look(const pks_txn *txn, bool *any, pks_error *error) {
   pks_snapshot *current = txn->base;
-  collection collection = {
-    .store = current->store,
-    .readers = txn->staging.readers,
-    .with_segments = true,
-    .only_looks = true,
-    .live = pks__live_set_make(current->store),
-  };
+  collection collection = make_collection(current->store, txn);
+  collection.with_segments = collection.only_looks = true;
   bool any_pinned = false;
   pks_status status = collect(&collection, current, txn, current->generation.number, &any_pinned);
   *any = collection.any_dead;

@@ -4,6 +4,7 @@
 /// source.
 #include "commit/import_version.h"
 
+#include "commit/placement.h"
 #include "ingest/ingest_version.h"
 
 // MARK: - The source
@@ -85,6 +86,7 @@ pks_status pks__txn_stage_known(
   if (pack && pack->held) { return fail_held(name, error); }
   pks__staged_op change = {.kind = kept ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD, .version = kept ? *kept : *version};
   change.provenance = *by;
+  change.purgeable = ingest->reliance.purgeable;
   if (!kept) { change.version.pinned = false; }
   // The same content under another number is another version.
   ingest->result.unchanged = false;
@@ -108,6 +110,7 @@ pks_status pks_txn_copy_version(
     .pack = request->pack,
     .set_priority = request->set_priority,
     .priority = request->priority,
+    .placement = request->placement,
     .level = request->level,
     .layout = request->layout,
     .frame_size = request->frame_size,
@@ -128,6 +131,7 @@ pks_status pks_txn_copy_version(
     by.downgrade = request->downgrade;
   }
   if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
+  if (!status) { status = pks__txn_need_cache_folder(txn, request->placement, error); }
   if (status) { return status; }
   // A snapshot is immutable but for what it opens when it is first touched, which any of its users may do.
   chunk_source source = {.snapshot = pks__snapshot_mutable(request->source), .sha256 = txn->store->sha256};
@@ -151,5 +155,5 @@ pks_status pks_txn_copy_version(
   if (!status) { status = pks__txn_stage_known(txn, &ingest, version, &by, result ? result : &discarded, error); }
   pks__ingest_close(&ingest);
   pks__scratch_free(&source.bytes);
-  return status;
+  return status ? status : pks__txn_follow_placement(txn, request->pack, request->placement, error);
 }

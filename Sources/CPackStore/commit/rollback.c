@@ -1,8 +1,9 @@
 /// Going back to a kept version.
 ///
-/// The version's catalog is ingested again: all of its chunks are there, so nothing but a layout and a run come of it.
-/// The run has records of what differs between the version that was current and the one that is now. A new layout is
-/// needed because records that stay may refer to other copies of chunks than the old one names.
+/// The version's catalog is ingested again: all of its chunks are there, so nothing but a layout and a run come of it;
+/// but of a pack that was purgeable, those in the cache folder are stored again among the store's files. What was
+/// purged is not there. The run has records of what differs between the version that was current and the one that is
+/// now. A new layout is needed because records that stay may refer to other copies of chunks than the old one names.
 #include <stdio.h>
 
 #include "commit/transaction.h"
@@ -29,12 +30,15 @@ static pks_status find_target(
 
 static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  pks__own_chunks own;
+  pks__own_chunks_init(&own, snapshot, &txn->staging.scratch);
   pks__version_request request = {
     .pack = pack,
     .catalog = target->catalog,
     .layout = target->layout,
     .attributes = target->attributes,
     .pages = pks__snapshot_pages(snapshot),
+    .fetch = pks__own_chunks_fetch(&own),
   };
   pks__staged_op change = {.kind = PKS__CHANGE_ROLLBACK, .version = *target};
   pks__ingest ingest;
@@ -43,6 +47,7 @@ static pks_status stage_version(pks_txn *txn, const char *pack, const pks__versi
   pks_status status = pks__ingest_version(&ingest, &txn->staging, snapshot, &request, sync, error);
   if (!status) { status = pks__txn_stage_version(txn, &ingest, &change, &result, error); }
   pks__ingest_close(&ingest);
+  pks__own_chunks_free(&own);
   return status;
 }
 

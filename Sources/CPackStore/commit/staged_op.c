@@ -7,6 +7,7 @@ bool pks__pack_is_same(const char *name, const pks__generation *before, const pk
   const pks__pack_state *b = pks__generation_find_state(now, name, &is_live);
   if (!a || !b) { return a == b; }
   return was_live == is_live && a->number == b->number && a->held == b->held && a->origin == b->origin
+    && a->purgeable == b->purgeable && a->placed_by_hand == b->placed_by_hand
     && a->highest_version == b->highest_version && a->versions[0].number == b->versions[0].number
     && pks__version_is(&a->versions[0], &b->versions[0].catalog, &b->versions[0].attributes)
     && pks__id_equal(&a->versions[0].layout, &b->versions[0].layout);
@@ -37,7 +38,9 @@ static pks_status apply_add(const pks__staged_op *change, pks__generation *to, u
   pks_status status =
     pks__provenance_judge(&change->provenance, change->pack, change->version.number, to, &verdict, error);
   if (status) { return status; }
+  bool is_new = !pks__generation_find_state(to, change->pack, NULL);
   if (pack == UINT32_MAX) { status = pks__generation_add_pack(to, change->pack, change->priority, &pack, error); }
+  if (!status && is_new) { to->packs[pack].purgeable = change->purgeable; }
   if (!status) { status = push(change, to, pack, keep, error); }
   return status ? status : pks__provenance_settle(&change->provenance, &verdict, to, pack, error);
 }
@@ -84,6 +87,14 @@ static pks_status apply_layout(const pks__staged_op *change, pks__generation *to
   pack->versions[version].layout = change->version.layout;
   uint32_t number = pack->number;
   return pks__generation_add_run(to, &change->run, &number, 1, error);
+}
+
+static pks_status apply_place(const pks__staged_op *change, pks__generation *to, pks_error *error) {
+  pks__pack_state *pack = pks__generation_find_state(to, change->pack, NULL);
+  if (!pack) { return fail_pack(change, error); }
+  pack->purgeable = change->purgeable;
+  pack->placed_by_hand = pack->placed_by_hand || change->by_hand;
+  return PKS_OK;
 }
 
 static pks_status apply_remove(const pks__staged_op *change, pks__generation *to, pks_error *error) {
@@ -179,6 +190,8 @@ pks_status pks__staged_op_apply(const pks__staged_op *change, pks__generation *t
     case PKS__CHANGE_ROLLBACK:
     case PKS__CHANGE_RETURN: status = apply_rollback(change, to, error); break;
     case PKS__CHANGE_LAYOUT: status = apply_layout(change, to, error); break;
+    case PKS__CHANGE_PLACE: return apply_place(change, to, error);
+    case PKS__CHANGE_CACHE: return pks__generation_set_cache(to, change->cache_folder, change->cache_budget, error);
     case PKS__CHANGE_REMOVE: return apply_remove(change, to, error);
     case PKS__CHANGE_TRIM: return apply_trim(change, to, error);
     case PKS__CHANGE_ADOPT: status = apply_adopt(change, to, error); break;

@@ -21,6 +21,8 @@ typedef enum pks__staged_op_kind {
   PKS__CHANGE_ORDER,           ///< an origin gets a place in the order
   PKS__CHANGE_RESTART_ORIGIN,  ///< it has no floors any more
   PKS__CHANGE_FORGET_ORIGIN,
+  PKS__CHANGE_PLACE,  ///< the pack is purgeable from now on, or durable
+  PKS__CHANGE_CACHE,  ///< the store gets a cache folder
 } pks__staged_op_kind;
 
 typedef struct pks__staged_op {
@@ -36,7 +38,11 @@ typedef struct pks__staged_op {
   /// by whose word: PKS__CHANGE_ADD, _RETURN and _ADOPT. Of _ORDER, _RESTART_ORIGIN and _FORGET_ORIGIN its
   /// origin is the one meant
   pks_provenance provenance;
-  uint32_t place;  ///< PKS__CHANGE_ORDER: from 0 on
+  uint32_t place;            ///< PKS__CHANGE_ORDER: from 0 on
+  bool purgeable;            ///< PKS__CHANGE_PLACE, and of PKS__CHANGE_ADD for a pack that is new
+  bool by_hand;              ///< PKS__CHANGE_PLACE: a user says so
+  const char *cache_folder;  ///< PKS__CHANGE_CACHE: on loan from the transaction
+  uint64_t cache_budget;     ///< likewise
 } pks__staged_op;
 
 /// Whether the change brings a layout, and so needs segments.
@@ -48,7 +54,8 @@ static inline bool pks__staged_op_has_layout(const pks__staged_op *change) {
 static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
   return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
     || change->kind == PKS__CHANGE_TRIM || change->kind == PKS__CHANGE_ORDER
-    || change->kind == PKS__CHANGE_RESTART_ORIGIN || change->kind == PKS__CHANGE_FORGET_ORIGIN;
+    || change->kind == PKS__CHANGE_RESTART_ORIGIN || change->kind == PKS__CHANGE_FORGET_ORIGIN
+    || change->kind == PKS__CHANGE_CACHE;
 }
 
 /// Applies a staged change to a generation. NOT_FOUND when pack, version or origin are not there to be changed;

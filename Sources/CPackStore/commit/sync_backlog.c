@@ -82,6 +82,20 @@ static pks_status find_unsynced(voucher *voucher, pks_snapshot *current, pks_err
   return voucher->may_be_gone ? pks__live_set_add_listed(&voucher->unsynced, current, error) : status;
 }
 
+static bool exists(const pks_store *store, const char *path) {
+  pks_vfs_info info;
+  return !pks__vfs_info(store->vfs, store->root, path, false, &info);
+}
+
+/// Makes `path` that of the segment's table, if it lies apart.
+static bool use_table(const pks_store *store, const char *name, char *path, size_t capacity) {
+  char table[PKS__INDEX_NAME];
+  (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
+  if (!exists(store, table)) { return false; }
+  (void)snprintf(path, capacity, "%s", table);
+  return true;
+}
+
 static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
   const pks_store *store = voucher->staging->store;
   pks_status status = PKS_OK;
@@ -96,8 +110,11 @@ static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
     char path[2 * PKS__INDEX_NAME];
     bool is_segment = pks__segment_name_parse(name, &id);
     (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
-    status = voucher->in_doubt ? pks__rewrite_file(voucher->staging, path, voucher->may_be_gone, error)
-                               : pks__store_sync_file(store, path, voucher->may_be_gone, error);
+    // What lies in the cache folder need not last; its table must.
+    bool is_apart = is_segment && !exists(store, path) && use_table(store, name, path, sizeof path);
+    bool may_be_gone = voucher->may_be_gone && !is_apart;
+    status = voucher->in_doubt ? pks__rewrite_file(voucher->staging, path, may_be_gone, error)
+                               : pks__store_sync_file(store, path, may_be_gone, error);
   }
   return status;
 }
@@ -116,6 +133,9 @@ pks_status pks__sync_backlog(
   pks_status status = find_unsynced(&voucher, current, error);
   if (!status) { status = vouch_for_files(&voucher, error); }
   if (!status) { status = pks__store_sync_folder(store, PKS__SEGMENTS_FOLDER, error); }
+  if (!status && exists(store, PKS__TABLES_FOLDER)) {
+    status = pks__store_sync_folder(store, PKS__TABLES_FOLDER, error);
+  }
   pks__live_set_free(&voucher.unsynced);
   pks__live_set_free(&voucher.durable);
   return status;

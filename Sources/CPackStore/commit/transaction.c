@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "format/glob.h"
 #include "ingest/incoming_folders.h"
-#include "ingest/ingest_folder.h"
 #include "ingest/layout_pass.h"
 #include "ingest/path_conflicts.h"
 #include "store/current.h"
@@ -70,6 +69,7 @@ void pks_txn_abort(pks_txn *txn) {
   pks__scratch_free(&txn->changes);
   pks__snapshot_release(txn->base);
   pks__staging_close(&txn->staging);
+  pks__free(txn->cache_folder);
   pks__free(txn);
 }
 
@@ -127,8 +127,7 @@ pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error 
   return PKS_OK;
 }
 
-/// Stages a change of a pack that needs nothing but its name.
-static pks_status stage_named(pks_txn *txn, pks__staged_op *change, const char *pack, pks_error *error) {
+pks_status pks__txn_stage_named(pks_txn *txn, pks__staged_op *change, const char *pack, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (status) { return status; }
   if (!pack || !pks__pack_name_is_valid(pack)) {
@@ -140,22 +139,22 @@ static pks_status stage_named(pks_txn *txn, pks__staged_op *change, const char *
 
 pks_status pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *error) {
   pks__staged_op change = {.kind = PKS__CHANGE_REMOVE, .keep_history = keep_history};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error *error) {
   pks__staged_op change = {.kind = PKS__CHANGE_PRIORITY, .priority = priority};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_pin(pks_txn *txn, const char *pack, uint64_t version, pks_error *error) {
   pks__staged_op change = {.kind = PKS__CHANGE_PIN, .version = {.number = version}};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
   pks__staged_op change = {.kind = PKS__CHANGE_UNPIN};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error) {
@@ -163,7 +162,7 @@ pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_erro
     return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack keeps one version at least", pack, PKS_NO_OFFSET);
   }
   pks__staged_op change = {.kind = PKS__CHANGE_TRIM, .count = count};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 pks_status pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[16], pks_error *error) {
@@ -230,7 +229,7 @@ pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_pro
   pks_status status = pks__txn_check_provenance(txn, by, pack, 0, &adopts, error);
   if (status || !adopts) { return status; }
   pks__staged_op change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
-  return stage_named(txn, &change, pack, error);
+  return pks__txn_stage_named(txn, &change, pack, error);
 }
 
 // MARK: - Adding a folder
@@ -256,17 +255,6 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
   }
   return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
               : check_globs(request, error);
-}
-
-static pks_status check_request(const pks_add_request *request, pks_error *error) {
-  pks_status status = pks__txn_check_encoding(request, error);
-  if (!status && (!request->folder || !*request->folder)) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
-  }
-  if (!status && (request->entries != NULL) != (request->entry_count > 0)) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no entry is selected", request->pack, PKS_NO_OFFSET);
-  }
-  return status;
 }
 
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says
@@ -310,9 +298,19 @@ static pks_status choose_number(
   );
 }
 
+/// Whether an earlier add of the transaction made the same segment, to lie among the store's files.
+static bool is_staged_durable(const pks_txn *txn, const pks__segment_id *id) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    const pks__segment *staged = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
+    if (!staged->is_purgeable && pks__segment_id_equal(&staged->id, id)) { return true; }
+  }
+  return false;
+}
+
 /// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their
 /// chunks.
-static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, pks_error *error) {
+static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, bool purgeable, pks_error *error) {
+  bool sync = txn->options.durability == PKS_DURABLE;
   for (uint32_t i = 0; i < series->sealed_count; i++) {
     pks__segment *segment;
     pks__staged_segment staged = {0};
@@ -322,7 +320,13 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
     (void)snprintf(staged.folder, sizeof staged.folder, "%s", pks__segment_series_path(series));
     (void)snprintf(path, sizeof path, "%s/%s", staged.folder, name);
     pks_status status = pks__scratch_reserve(&txn->segments, sizeof staged, error);
-    if (!status) { status = pks__segment_open(&segment, txn->store->vfs, txn->store->root, path, id, error); }
+    if (!status && purgeable) {
+      bool keeps = is_staged_durable(txn, id);
+      status = pks__staging_place_in_cache(&txn->staging, staged.folder, id, keeps, sync, &segment, error);
+      (void)snprintf(staged.folder, sizeof staged.folder, "%s", txn->staging.path);
+    } else if (!status) {
+      status = pks__segment_open(&segment, txn->store->vfs, txn->store->root, path, id, error);
+    }
     if (status) { return status; }
     (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
     status = pks__store_add_segment(txn->store, &segment, error);
@@ -367,8 +371,12 @@ pks_status pks__txn_stage_version(
   }
   bool has_paths = change->kind != PKS__CHANGE_LAYOUT;  // or else they were compared when they came
   if (!status && has_paths) { status = find_shadows(txn, ingest, &change->has_shadows, error); }
-  if (!status) { status = adopt_segments(txn, &ingest->frames.series, error); }
-  if (!status) { status = adopt_segments(txn, &ingest->pages.series, error); }
+  bool in_cache = ingest->stores_purgeable && ingest->frames.series.sealed_count > 0;
+  if (!status && in_cache) {
+    status = pks__staging_need_cache(&txn->staging, pks__txn_snapshot(txn)->generation.cache_folder, error);
+  }
+  if (!status) { status = adopt_segments(txn, &ingest->frames.series, in_cache, error); }
+  if (!status) { status = adopt_segments(txn, &ingest->pages.series, false, error); }
   if (!status) {
     change->run = ingest->run_name;
     change->version.layout = ingest->layout_id;
@@ -388,7 +396,7 @@ pks_status pks__txn_stage_next(
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   pks_status status = choose_number(generation, &ingest->request, adopts, &number, error);
   if (status) { return status; }
-  pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by};
+  pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by, .purgeable = ingest->reliance.purgeable};
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,
@@ -422,26 +430,4 @@ pks_status pks__txn_stage_unchanged(
 ) {
   pks_status status = stage_place(txn, ingest, result, error);
   return status ? status : pks__txn_stage_adoption(txn, ingest->request.pack, by, error);
-}
-
-pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error) {
-  pks_status status = pks__store_check_process(txn->store, error);
-  if (!status) { status = check_request(request, error); }
-  pks_provenance by = {.adopt = request->adopt};
-  bool adopts = false;
-  if (!status) { status = pks__txn_check_provenance(txn, &by, request->pack, 0, &adopts, error); }
-  if (!status) { status = pks__txn_check_number(txn, request, adopts, error); }
-  if (status) { return status; }
-  pks_add_result discarded;
-  if (!result) { result = &discarded; }
-  pks__ingest ingest;
-  pks_snapshot *snapshot = pks__txn_snapshot(txn);
-  status = pks__ingest_folder(&ingest, &txn->staging, snapshot, request, txn->options.durability == PKS_DURABLE, error);
-  if (!status && ingest.result.unchanged) {
-    status = pks__txn_stage_unchanged(txn, &ingest, &by, result, error);
-  } else if (!status) {
-    status = pks__txn_stage_next(txn, &ingest, &by, adopts, result, error);
-  }
-  pks__ingest_close(&ingest);
-  return status;
 }

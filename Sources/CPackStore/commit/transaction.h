@@ -11,6 +11,7 @@
 ///      unlinked.
 ///   3  Segments are renamed into `segments/`, and the folder is synced. Nothing names them yet: if we die now, the
 ///      next collection takes them.
+///      Files of purgeable segments are renamed within the cache folder, and then their tables into `tables/`.
 ///   4  Runs and the new generation's file go into `index/` in the same way.
 ///   5  The control slot that may be lost is written and synced: the switch.
 ///   6  After a durable commit that dropped something, what only the generation before needed is unlinked, unless a reader
@@ -41,6 +42,7 @@ struct pks_txn {
   pks__segment_set kept;  ///< segments that the commit must not collect
   bool collects;          ///< commits even if nothing is staged
   bool evacuates;         ///< what it stages makes segments unneeded, whether a layout changes or not
+  char *cache_folder;     ///< chosen by this transaction; NULL: not
 };
 
 /// What the transaction sees: its base and what is staged.
@@ -48,6 +50,9 @@ static inline pks_snapshot *pks__txn_snapshot(const pks_txn *txn) { return txn->
 
 /// Stages a change: on success the transaction sees it, on failure it is as before.
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error);
+
+/// As `pks__txn_stage`, for a change of a pack that needs nothing but its name.
+pks_status pks__txn_stage_named(pks_txn *txn, pks__staged_op *change, const char *pack, pks_error *error);
 
 /// INVALID_ARGUMENT for a pack's name, a level, sizes of frames or a pattern that cannot be.
 pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error);

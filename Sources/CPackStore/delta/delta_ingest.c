@@ -194,15 +194,16 @@ pks_status pks__ingest_delta(
   const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
+  pks_status status = pks__ingest_init(out, staging, base, request, error);
+  if (status) { return status; }
   delta_walk walk = {.ingest = out, .file = file, .fetch_item = UINT64_MAX};
-  pks__ingest_init(out, staging, base, request);
   pks__scratch_init(&walk.new_chunks, &staging->scratch);
   // The catalog that is written must be the one that is meant, whatever this store's own chunks are like.
   out->chunker = pks__chunker_make(header->chunk_average);
   out->info.chunk_average = header->chunk_average;
   out->files_expected = header->file_count;
   out->bytes_expected = header->logical_bytes;
-  pks_status status = pks__version_list_read(&walk.from, base, from, &staging->scratch, error);
+  status = pks__version_list_read(&walk.from, base, from, &staging->scratch, error);
   if (!status) { status = describe(&walk, error); }
   if (!status) {
     uint64_t chunks = header->new_bytes / header->chunk_average;

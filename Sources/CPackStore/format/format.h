@@ -19,7 +19,7 @@
 
 enum {
   PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 5,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  PKS__FORMAT_DRAFT = 6,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
   /// what every kind of file carries in four bytes: the version below, the draft above
   PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,
@@ -29,6 +29,7 @@ enum {
   PKS__STORE_ID_SIZE = 16,
   PKS__BOOT_ID_SIZE = 16,
   PKS__PATH_KEY_SIZE = 32,
+  PKS__CACHE_FOLDER_MAX = 4095,  ///< bytes of the path of a store's cache folder
 };
 
 /// Identity of a chunk (an asset's or a metadata page's): SHA-256 of its raw bytes.

@@ -18,8 +18,9 @@ static uint64_t sums_in_group(uint64_t pages, uint64_t group) {
 
 // MARK: - Opening
 
-/// Decodes the trailer into `table`, which knows its mapping and file length.
-static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_error *error) {
+/// Decodes the trailer into `table`, which knows its mapping and how long that is. `is_apart`: the file's beginning, up to the
+/// body, lies elsewhere.
+static pks_status read_trailer(pks__table *table, pks__table_kind kind, bool is_apart, pks_error *error) {
   uint64_t file_length = table->file_length;
   pks__table_trailer trailer;
   if (file_length < sizeof trailer) { return pks__fail(error, PKS_CORRUPT, "file is too short", table->name, 0); }
@@ -35,6 +36,10 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   pks_status status = pks__check_format(pks__get32(trailer.version), table->name, at, error);
   if (status) { return status; }
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
+  if (is_apart) {
+    if (__builtin_add_overflow(file_length, offset, &file_length)) { file_length = 0; }
+    at = file_length - sizeof trailer;
+  }
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;
   bool is_expected = pks__get32(trailer.kind) == (uint32_t)kind && pks__get64(trailer.file_length) == file_length;
   if (!is_expected || !aligned || !pks__range_fits(offset, length, at)) {
@@ -44,8 +49,10 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, pks_erro
   if (at - offset - length != sums) {
     return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
   }
+  table->mapping_begin = is_apart ? offset : 0;
+  table->file_length = file_length;
   table->body_offset = offset;
-  table->body = table->mapping + offset;
+  table->body = table->mapping + (offset - table->mapping_begin);
   table->body_length = length;
   table->page_sums = (const pks_le64 *)(const void *)(table->body + length);
   table->group_sums = table->page_sums + pages;
@@ -74,8 +81,8 @@ static pks_status map_file(pks__table *table, pks_vfs_file folder, const char *p
 }
 
 /// Reads the trailer of a mapped file and makes the bitmap. On failure the table is closed.
-static pks_status open_mapping(pks__table *table, pks__table_kind kind, pks_error *error) {
-  pks_status status = read_trailer(table, kind, error);
+static pks_status open_mapping(pks__table *table, pks__table_kind kind, bool is_apart, pks_error *error) {
+  pks_status status = read_trailer(table, kind, is_apart, error);
   if (!status) {
     uint64_t bits = page_count(table) + group_count(page_count(table));
     table->checked = pks__allocate_zeroed((size_t)(bits / 64 + 1), sizeof *table->checked);
@@ -85,15 +92,28 @@ static pks_status open_mapping(pks__table *table, pks__table_kind kind, pks_erro
   return status;
 }
 
-pks_status pks__table_open(
-  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
+static pks_status open_path(
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, bool is_apart,
+  pks_error *error
 ) {
   pks__table table = {.vfs = vfs};
   (void)snprintf(table.name, sizeof table.name, "%s", path);
   pks_status status = map_file(&table, folder, path, error);
-  if (!status) { status = open_mapping(&table, kind, error); }
+  if (!status) { status = open_mapping(&table, kind, is_apart, error); }
   if (!status) { *out = table; }
   return status;
+}
+
+pks_status pks__table_open(
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
+) {
+  return open_path(out, vfs, folder, path, kind, false, error);
+}
+
+pks_status pks__table_open_apart(
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
+) {
+  return open_path(out, vfs, folder, path, kind, true, error);
 }
 
 pks_status pks__table_open_mapped(
@@ -102,14 +122,15 @@ pks_status pks__table_open_mapped(
 ) {
   pks__table table = {.vfs = vfs, .mapping = mapping, .file_length = file_length};
   (void)snprintf(table.name, sizeof table.name, "%s", name);
-  pks_status status = open_mapping(&table, kind, error);
+  pks_status status = open_mapping(&table, kind, false, error);
   if (!status) { *out = table; }
   return status;
 }
 
 void pks__table_close(pks__table *table) {
   if (table->owns_mapping) {
-    pks__vfs_unmap(table->vfs, (void *)(uintptr_t)table->mapping, (size_t)table->file_length);
+    uint64_t length = table->file_length - table->mapping_begin;
+    pks__vfs_unmap(table->vfs, (void *)(uintptr_t)table->mapping, (size_t)length);
   }
   pks__free((void *)table->checked);
   *table = (pks__table){0};
@@ -129,7 +150,7 @@ static pks_status check_group(pks__table *table, uint64_t group, pks_error *erro
   const pks_le64 *sums = table->page_sums + group * PKS__SUMS_PER_GROUP;
   size_t length = (size_t)sums_in_group(pages, group) * sizeof *sums;
   if (pks__checksum(sums, length) != pks__get64(table->group_sums[group])) {
-    uint64_t at = (uint64_t)((const uint8_t *)sums - table->mapping);
+    uint64_t at = table->mapping_begin + (uint64_t)((const uint8_t *)sums - table->mapping);
     return pks__fail(error, PKS_CORRUPT, "checksum mismatch in the page sums", table->name, at);
   }
   set_checked(table, pages + group);

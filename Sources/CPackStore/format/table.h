@@ -13,8 +13,9 @@
 typedef struct pks__table {
   const pks_vfs *vfs;
   char name[64];           ///< for messages: the file's path in the store
-  const uint8_t *mapping;  ///< the whole file
+  const uint8_t *mapping;  ///< the whole file, or its end
   bool owns_mapping;
+  uint64_t mapping_begin;  ///< offset in the file of the first byte that is mapped; 0 unless the table lies apart
   uint64_t file_length;
   uint64_t body_offset;
   const uint8_t *body;
@@ -28,6 +29,10 @@ typedef struct pks__table {
 /// Opens and maps the table at the end of `path`. CORRUPT when it is not a table of that kind, NEWER_FORMAT when of a
 /// later version.
 pks_status pks__table_open(
+  pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
+);
+/// The same for a table that lies apart from the file that it belongs to: `path` has that file's bytes from the body on.
+pks_status pks__table_open_apart(
   pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
 );
 /// The same for a file that the caller has mapped, and keeps mapped longer than the table is open.

@@ -189,6 +189,49 @@ PKS_MUST_CHECK pks_status pks_snapshot_verify(
   void *PKS_NULLABLE context, pks_verify_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
+// MARK: - Data that may vanish
+
+/// How much of a version, or of an asset, can be read now.
+typedef struct pks_availability {
+  uint64_t total_bytes;          ///< sum of the files' sizes
+  uint64_t missing_bytes;        ///< of them, what cannot be read: 0 for what is present, all of it for what is purged
+  uint64_t asset_count;          ///< files
+  uint64_t missing_asset_count;  ///< of them, those that lack bytes
+} pks_availability;
+
+/// Says what of a kept version is there: by the lengths of the files in the cache folder, and by the frames that were found bad in
+/// this process. Nothing of it is read: `pks_snapshot_verify` does that. `pack` and `version` count as in `pks_snapshot_version`
+/// (asserted). Time is linear in the assets of a purgeable pack, and nothing for a pack whose layouts name no purgeable segment.
+PKS_MUST_CHECK pks_status pks_snapshot_availability(
+  pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error
+);
+
+/// Likewise of one asset.
+PKS_MUST_CHECK pks_status
+pks_asset_availability(pks_availability *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
+
+typedef struct pks_purge_result {
+  uint64_t freed_bytes;     ///< of the files that were unlinked
+  uint64_t deferred_bytes;  ///< of files that could have gone, and that a reader has open
+  uint64_t file_count;      ///< that were unlinked
+  /// whether `bytes` were freed, or will be once those readers are done
+  bool is_enough;
+} pks_purge_result;
+
+/// Frees at least `bytes` in the cache folder, if that much may go: unlinks whole files, the least valuable first:
+/// decoded copies of assets, files that no version needs, then data of purgeable packs by their priority, lowest first,
+/// and by their last use, longest ago first; of a pack, older versions first. Never anything among the store's files,
+/// of versions that are pinned, or that a live reader has open, in any process. It takes no lock, commits nothing and
+/// rewrites nothing. Packs that lost data get a mark, by which a plain fetch leaves them as they are:
+/// `pks_store_purge_mark`. Last use is known to the hour. Errors: READ_ONLY, IS_SITE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+PKS_MUST_CHECK pks_status
+pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t bytes, pks_error *PKS_NULLABLE error);
+
+/// Whether a purge took data of the pack, rather than another hand.
+bool pks_store_purge_mark(pks_store *store, const char *pack);
+/// Takes the mark away: the pack is to be whole again.
+void pks_store_clear_purge_mark(pks_store *store, const char *pack);
+
 // MARK: - Repair
 
 /// What became of something that a repair found damaged, or in a damaged file. All text is on loan until the callback returns.

@@ -119,6 +119,10 @@ PKS_MUST_CHECK pks_status pks_store_generation(uint64_t *generation, pks_store *
 /// The generation's number: 1 for an empty new store, rising by 1 with each commit.
 uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 
+/// The folder where the data of purgeable packs lies, as `pks_txn_set_cache_folder` chose it, and how many bytes it may
+/// take (`budget` may be NULL; 0: no limit). NULL: none was chosen. On loan until the snapshot closes.
+const char *PKS_NULLABLE pks_snapshot_cache_folder(const pks_snapshot *snapshot, uint64_t *PKS_NULLABLE budget);
+
 /// Whether the store is a site's: it takes no commits but those of publications.
 bool pks_snapshot_is_site(const pks_snapshot *snapshot);
 
@@ -141,6 +145,8 @@ typedef struct pks_pack {
   int32_t priority;          ///< higher wins; 0 unless said otherwise
   bool removed;              ///< it has no assets; its history is kept
   bool held;                 ///< at its current version, since a rollback
+  bool purgeable;            ///< its data may vanish: `pks_placement`
+  bool placed_by_hand;       ///< a user said so
   uint32_t version_count;    ///< kept versions, the current one included
   pks_pack_version current;  ///< of a removed pack, the last one
   uint64_t highest_version;  ///< the highest number that any version of it ever had

@@ -55,6 +55,13 @@ typedef enum pks_links {
   PKS_LINKS_REFUSE,  ///< any link is a refusal
 } pks_links;
 
+/// Where what is stored for a pack lies.
+typedef enum pks_placement {
+  PKS_PLACE_KEEP = 0,   ///< as the pack is placed; a new one is durable
+  PKS_PLACE_DURABLE,    ///< among the files of the store
+  PKS_PLACE_PURGEABLE,  ///< in the cache folder, where it may vanish at any moment
+} pks_placement;
+
 /// What an add does, one after another. Each begins with a report, and PKS_PHASE_STORE ends with one of everything done.
 typedef enum pks_phase {
   PKS_PHASE_SCAN,    ///< listing the folder
@@ -109,6 +116,9 @@ typedef struct pks_add_request {
   bool set_attributes;
   const void *PKS_NULLABLE attributes;
   size_t attribute_byte_count;
+  /// What the version says of its placement, which counts unless a user placed the pack (`pks_txn_set_placement`). The core does
+  /// not read it from the attributes.
+  pks_placement placement;
   bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
   int32_t level;  ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
   pks_layout layout;
@@ -146,8 +156,8 @@ const char *PKS_NULLABLE pks_glob_fault(const char *pattern);
 bool pks_glob_matches(const char *pattern, const char *path, size_t path_length);
 
 typedef struct pks_add_result {
-  /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count`
-  /// above 0 there is something to commit all the same: where these assets lie now.
+  /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count` or
+  /// `restored_count` above 0 there is something to commit all the same: where these assets lie now.
   bool unchanged;
   pks_pack_version version;
   uint64_t chunk_count;       ///< chunks of the folder
@@ -156,6 +166,8 @@ typedef struct pks_add_result {
   uint64_t new_stored_bytes;  ///< bytes written to segments: these chunks, map assets, catalog and layout pages
   uint64_t mapped_count;      ///< map assets of the folder that hold bytes
   uint64_t relaid_count;      ///< of them, how many did not change but were not stored as map assets before
+  uint64_t
+    restored_count;  ///< assets that did not change, and of which data was stored again: it was gone, or is to lie elsewhere
   uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
 } pks_add_result;
 
@@ -202,9 +214,10 @@ typedef struct pks_copy_request {
   uint64_t version;                         ///< number of a kept version; 0: the current one
   bool set_priority;                        ///< else a pack that is new here gets 0, and another keeps its own
   int32_t priority;
-  bool adopt, downgrade;  ///< as in `pks_provenance`
-  bool as_local;          ///< the pack becomes local here, whatever it is there; adopted if need be
-  int32_t level;          ///< these as in `pks_add_request`, for chunks that this store does not have yet
+  bool adopt, downgrade;    ///< as in `pks_provenance`
+  bool as_local;            ///< the pack becomes local here, whatever it is there; adopted if need be
+  pks_placement placement;  ///< as in `pks_add_request`
+  int32_t level;            ///< these as in `pks_add_request`, for chunks that this store does not have yet
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
@@ -232,6 +245,25 @@ PKS_MUST_CHECK pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t 
 /// history that was kept is removed by another call without `keep_history`. NOT_FOUND when there is neither.
 PKS_MUST_CHECK pks_status
 pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *PKS_NULLABLE error);
+
+/// Stages which folder holds the data of purgeable packs: `folder`, an absolute path of at most 4095 bytes, in which the store
+/// makes a folder of its own. It may be on another file system. What lies in the folder before is not moved: it is
+/// purged unless it is brought along. `budget`: bytes that it may take there; 0: no limit. Errors: INVALID_ARGUMENT,
+/// OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status
+pks_txn_set_cache_folder(pks_txn *txn, const char *folder, uint64_t budget, pks_error *PKS_NULLABLE error);
+
+/// Stages where a pack lies: `placement` is DURABLE or PURGEABLE. All of its kept versions are laid out again: what must not stay
+/// where it is is stored again, in as many bytes. What other packs need stays where it is, too. `by_hand`: a user says so, and what
+/// later versions say does not count; otherwise it does nothing to a pack that a user placed. A pack that is placed so
+/// already is `unchanged`. Becoming durable needs the data of the current version: PURGED when some of it is gone, and
+/// nothing is staged; kept versions of which data is gone stay as they are. `result` may be NULL. Errors:
+/// INVALID_ARGUMENT (no cache folder was chosen), NOT_FOUND, PURGED, IO_ERROR (the cache folder cannot be used),
+/// NO_SPACE, OUT_OF_MEMORY, CORRUPT.
+PKS_MUST_CHECK pks_status pks_txn_set_placement(
+  pks_add_result *PKS_NULLABLE result, pks_txn *txn, const char *pack, pks_placement placement, bool by_hand,
+  pks_error *PKS_NULLABLE error
+);
 
 /// Stages another priority for a pack. NOT_FOUND when there is none.
 PKS_MUST_CHECK pks_status

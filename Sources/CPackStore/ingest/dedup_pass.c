@@ -16,7 +16,7 @@ static bool follows_last_hit(pks__dedup_pass *pass, const pks__id *id) {
   const pks__id *stored;
   if (!pass->has_last_hit || hit->row + 1 >= hit->segment->chunk_count) { return false; }
   if (pks__segment_chunk_id(hit->segment, hit->row + 1, &stored, NULL) || !pks__id_equal(stored, id)) { return false; }
-  if (pks__segment_row_is_bad(hit->segment, hit->row + 1)) { return false; }
+  if (!pks__reliance_allows(&pass->ingest->reliance, hit->segment, hit->row + 1)) { return false; }
   hit->row++;
   return true;
 }
@@ -79,6 +79,8 @@ static pks_status fetch_chunk(
     .path_length = pass->item->path_length,
     .offset = offset,
     .item = pass->item,
+    // Also of kept versions of a pack that is durable now.
+    .may_be_purged = pass->ingest->base->generation.cache_folder != NULL,
   };
   *bytes = pass->fetched.bytes;
   return pass->fetch.fetch(pass->fetch.context, &want, pass->fetched.bytes, error);
@@ -224,23 +226,6 @@ pks_status pks__dedup_pass_chunk(
   return status;
 }
 
-/// Whether an asset that did not change must lie elsewhere nevertheless.
-static pks_status find_relaid(pks__dedup_pass *pass, const char *path, size_t length, bool *relaid, pks_error *error) {
-  const pks__ingest *ingest = pass->ingest;
-  *relaid = false;
-  if (pass->asset.changed || pass->asset.span_count == 0 || !pks__reliance_is_limited(&ingest->reliance)) {
-    return PKS_OK;
-  }
-  pks__hit hit;
-  bool found, allowed = true;
-  pks_status status = pks__namespace_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
-  if (!status && found) {
-    status = pks__reliance_allows_record(&ingest->reliance, ingest->base, &hit, &allowed, error);
-  }
-  *relaid = !allowed;
-  return status;
-}
-
 // MARK: - Catalog entries
 
 static pks_status next_old_entry(pks__dedup_pass *pass, pks_error *error) {
@@ -317,6 +302,19 @@ static void count_item(pks__catalog_info *info, const pks__item *item) {
   }
 }
 
+/// Finds out whether an asset that did not change needs a new record.
+static pks_status find_relaid(pks__dedup_pass *pass, const char *path, size_t length, pks_error *error) {
+  pks__ingest *ingest = pass->ingest;
+  if (!ingest->reliance.is_limited || pass->asset.changed || pass->asset.span_count == 0) { return PKS_OK; }
+  pks__hit hit;
+  bool found, allows = true;
+  pks_status status = pks__namespace_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
+  if (!status && found) { status = pks__reliance_allows_record(&ingest->reliance, ingest->base, &hit, &allows, error); }
+  pass->asset.relaid = !allows;
+  ingest->result.restored_count += !allows;
+  return status;
+}
+
 void pks__dedup_pass_begin(pks__dedup_pass *pass, const pks__item *item) {
   pks__ingest *ingest = pass->ingest;
   pass->item = item;
@@ -334,8 +332,8 @@ pks_status pks__dedup_pass_end(pks__dedup_pass *pass, pks_error *error) {
   pks__frame_pipeline_end_asset(&ingest->frames);
   pks_status status = encode_entry(pass, item, error);
   if (!status) { status = compare_with_old(pass, path, item->path_length, &pass->asset.changed, error); }
-  if (!status) { status = find_relaid(pass, path, item->path_length, &pass->asset.relaid, error); }
   if (!status && item->mapped) { status = end_mapped(pass, error); }
+  if (!status && !item->mapped) { status = find_relaid(pass, path, item->path_length, error); }
   if (!status) {
     status = pks__tree_writer_put(
       &pass->entries, path, item->path_length, pass->value.bytes, (size_t)pass->value.length, error
@@ -385,7 +383,7 @@ pks_status pks__dedup_pass_open(
   pks__scratch_folder *home = &ingest->staging->scratch;
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
   out->search.written = pks__ingest_written(ingest);
-  out->search.reliance = ingest->reliance;
+  out->search.reliance = &ingest->reliance;
   pks__scratch_init(&out->passed, home);
   pks_status status = pks__ingest_report(ingest, PKS_PHASE_STORE, error);
   return status ? status : open_old_catalog(out, error);

@@ -19,8 +19,36 @@ pks_status pks__chunk_want_read(
 }
 
 pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error) {
-  return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+  if (!want->may_be_purged) {
+    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+  }
+  const char *text = "data of the asset was purged: fetch the pack again, from where it came";
+  pks_status status = pks__fail_at_path(error, PKS_PURGED, text, want->path, want->path_length);
+  if (error) { error->needed = want->length; }
+  return status;
 }
+
+static pks_status fetch_own(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+  pks__own_chunks *own = context;
+  bool found;
+  pks_status status = pks__chunk_want_read(want, own->snapshot, &own->bytes, out, &found, error);
+  if (status) { return status; }
+  if (!found) { return pks__chunk_want_fail(want, error); }
+  pks__id id;
+  own->sha256(out, want->length, id.bytes);
+  return pks__id_equal(&id, want->id) ? PKS_OK : pks__chunk_want_fail(want, error);
+}
+
+void pks__own_chunks_init(pks__own_chunks *own, pks_snapshot *snapshot, pks__scratch_folder *home) {
+  *own = (pks__own_chunks){.snapshot = snapshot, .sha256 = snapshot->store->sha256};
+  pks__scratch_init(&own->bytes, home);
+}
+
+pks__chunk_fetch pks__own_chunks_fetch(pks__own_chunks *own) {
+  return (pks__chunk_fetch){.context = own, .fetch = fetch_own};
+}
+
+void pks__own_chunks_free(pks__own_chunks *own) { pks__scratch_free(&own->bytes); }
 
 static void init_scratch(pks__ingest *ingest) {
   pks__scratch_folder *home = &ingest->staging->scratch;
@@ -32,13 +60,20 @@ static void init_scratch(pks__ingest *ingest) {
   pks__hash_map_init(&ingest->new_chunks, home);
 }
 
-void pks__ingest_init(pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request) {
+pks_status pks__ingest_init(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, pks_error *error
+) {
   *out = (pks__ingest){.staging = staging, .base = base, .request = *request};
   out->base_pack = pks__generation_find_pack(&base->generation, request->pack);
   out->chunker = pks__chunker_make(staging->store->chunk_average);
   out->info.chunk_average = staging->store->chunk_average;
   out->thread_count = staging->store->thread_count;
   init_scratch(out);
+  // A pack that is there, or was, stays where it is placed until that is changed.
+  const pks__pack_state *state = pks__generation_find_state(&base->generation, request->pack, NULL);
+  bool purgeable = state ? state->purgeable : request->placement == PKS_PLACE_PURGEABLE;
+  out->stores_purgeable = purgeable;
+  return pks__reliance_open(&out->reliance, base, request->pack, purgeable, NULL, &staging->scratch, error);
 }
 
 pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error) {
@@ -58,7 +93,7 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error) {
   pks_status status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, sync, error);
   if (status) { return status; }
-  ingest->pages.reliance = ingest->reliance;
+  ingest->pages.reliance = &ingest->reliance;
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
   return pks__frame_pipeline_open(
@@ -163,5 +198,6 @@ void pks__ingest_close(pks__ingest *ingest) {
   pks__entry_list_free(&ingest->listing);
   pks__hash_map_free(&ingest->old_segment_map);
   pks__hash_map_free(&ingest->new_chunks);
+  pks__reliance_free(&ingest->reliance);
   *ingest = (pks__ingest){0};
 }

@@ -42,7 +42,9 @@ typedef struct pks__ingest_asset {
   uint32_t span_count;
   bool changed;  ///< the pack's current version has no such entry
   bool mapped;   ///< a map asset: its one span lies raw, in one piece, from a page on
-  bool relaid;   ///< it did not change, and is to lie elsewhere or otherwise than the current version has it
+  /// it did not change, and gets a new record: a map asset that lies elsewhere or otherwise than the current version has it, or
+  /// one of which the current version has what may not be relied on
+  bool relaid;
 } pks__ingest_asset;
 
 /// A segment of the store in which known chunks were found.
@@ -60,6 +62,7 @@ typedef struct pks__chunk_want {
   size_t path_length;
   uint64_t offset;  ///< in the asset
   const pks__item *item;
+  bool may_be_purged;  ///< where it is nowhere, that is no damage
 } pks__chunk_want;
 
 /// Writes the bytes of a chunk to `out`. They have the id that is wanted, or it is an error.
@@ -73,13 +76,25 @@ typedef struct pks__chunk_fetch {
 pks_status pks__chunk_want_read(
   const pks__chunk_want *want, pks_snapshot *snapshot, pks__scratch *bytes, uint8_t *out, bool *found, pks_error *error
 );
-/// Fails with CORRUPT: the wanted chunk is nowhere.
+/// Fails with CORRUPT, or PURGED: the wanted chunk is nowhere.
 pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error);
+
+/// Fetches chunks from wherever a snapshot has them, checked by SHA-256: those that may not be referred to are stored again.
+typedef struct pks__own_chunks {
+  pks_snapshot *snapshot;
+  pks_sha256 *sha256;
+  pks__scratch bytes;
+} pks__own_chunks;
+void pks__own_chunks_init(pks__own_chunks *own, pks_snapshot *snapshot, pks__scratch_folder *home);
+pks__chunk_fetch pks__own_chunks_fetch(pks__own_chunks *own);  ///< good as long as `own` is
+void pks__own_chunks_free(pks__own_chunks *own);
 
 typedef struct pks__ingest {
   pks__staging *staging;
   pks_snapshot *base;
   uint32_t base_pack;  ///< the pack's index in `base`, or UINT32_MAX
+  pks__reliance reliance;
+  bool stores_purgeable;  ///< new frames go to the cache folder
   pks_add_request request;
   pks__chunker chunker;
   pks__entry_list listing;
@@ -100,7 +115,6 @@ typedef struct pks__ingest {
   pks__id catalog_id, layout_id;
   pks__scratch attributes;  ///< of the version that is made; empty: none
   pks__id attributes_id;    ///< their SHA-256; zero: none
-  pks__reliance reliance;   ///< which stored copies may be referred to
   bool is_kept;             ///< what is laid out is a version that is not the current one: the run gets no records
   uint64_t bytes_done;
   pks_add_result result;
@@ -110,7 +124,7 @@ typedef struct pks__ingest {
 
 /// Whether there is nothing to commit: the content is the current version's, and every asset stays where it is.
 static inline bool pks__ingest_is_idle(const pks__ingest *ingest) {
-  return ingest->result.unchanged && ingest->result.relaid_count == 0;
+  return ingest->result.unchanged && ingest->result.relaid_count == 0 && ingest->result.restored_count == 0;
 }
 
 void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine
@@ -138,7 +152,10 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 
 // MARK: - For the two first passes
 
-void pks__ingest_init(pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request);
+/// The result is to be closed, also after an error.
+pks_status pks__ingest_init(
+  pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, pks_error *error
+);
 /// Opens what takes chunks and pages, once it is known how long chunks may be. `sink` takes the frames; NULL: the staging.
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error);
 

@@ -190,8 +190,8 @@ pks_status pks__ingest_folder(
   pks_error *error
 ) {
   pks__folder_scan source = {0};
-  pks__ingest_init(out, staging, base, request);
-  pks_status status = take_attributes(out, error);
+  pks_status status = pks__ingest_init(out, staging, base, request, error);
+  if (!status) { status = take_attributes(out, error); }
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { status = store_source(out, &source, error); }

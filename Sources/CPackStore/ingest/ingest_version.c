@@ -33,8 +33,8 @@ static bool chunk_fits(const pks__catalog_chunk *chunk, uint32_t maximum) {
 }
 
 pks_status pks__ingest_version_has(
-  const pks__version_request *request, pks_snapshot *base, const pks__catalog_entry *entry, uint32_t chunk_maximum,
-  bool *had, pks_error *error
+  const pks__version_request *request, pks_snapshot *base, const pks__reliance *reliance,
+  const pks__catalog_entry *entry, uint32_t chunk_maximum, bool *had, pks_error *error
 ) {
   *had = true;
   if (entry->kind != PKS__RECORD_FILE) { return PKS_OK; }
@@ -49,7 +49,8 @@ pks_status pks__ingest_version_has(
     if (status || !more) { break; }
     *had = chunk_fits(&chunk, chunk_maximum);
     if (!*had) { break; }
-    status = pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
+    status = reliance ? pks__reliance_find_chunk(reliance, base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error)
+                      : pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
     want.id = &chunk.id;
     want.length = pks__get32(chunk.length);
     if (!status && !*had && request->has) { status = request->has(request->context, &want, had, error); }
@@ -119,7 +120,8 @@ static pks_status next_entry(version_walk *walk, pks_error *error) {
   pks_status status = pks__catalog_entry_read(&walk->entries, &entry, error);
   if (!status && request->lost) {
     const pks__ingest *ingest = walk->pass.ingest;
-    status = pks__ingest_version_has(request, ingest->base, &entry, ingest->chunker.maximum, &had, error);
+    status =
+      pks__ingest_version_has(request, ingest->base, &ingest->reliance, &entry, ingest->chunker.maximum, &had, error);
   }
   if (!status && had) { status = take_entry(walk, &entry, error); }
   if (!status && !had) { request->lost(request->context, entry.path, entry.path_length); }
@@ -183,16 +185,19 @@ pks_status pks__ingest_version_open(
   add.context = request->context;
   pks__catalog_info info;
   pks__tree map;
-  pks__ingest_init(out, staging, base, &add);
-  out->reliance = request->reliance;
+  pks_status status = pks__ingest_init(out, staging, base, &add, error);
   out->is_kept = request->is_kept;
-  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (!status) { status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error); }
   if (status) { return status; }
   if (!pks__chunk_average_is_valid(info.chunk_average)) {
     return pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", request->pack, PKS_NO_OFFSET);
   }
   status = take_attributes(out, request, error);
   if (status) { return status; }
+  out->stores_purgeable = out->stores_purgeable && !request->stores_durably;
+  out->reliance.is_limited = out->reliance.is_limited || request->relays || request->avoided;
+  out->reliance.keeps_missing = request->keeps_missing;
+  out->reliance.avoided = request->avoided;
   // The catalog that is written must be the one that is read, whatever this store's own chunks are like.
   out->chunker = pks__chunker_make(info.chunk_average);
   out->info.chunk_average = info.chunk_average;

@@ -16,8 +16,7 @@ typedef struct pks__version_request {
   /// asked instead of the layout whether a file is a map asset, in order of paths; NULL: the layout says
   bool (*is_mapped)(void *context, const char *path, size_t path_length);
   pks__page_source pages;  ///< of all three
-  pks__reliance reliance;
-  bool is_kept;  ///< as in `pks__ingest`
+  bool is_kept;            ///< as in `pks__ingest`
   /// for chunks that the base does not have: whether `fetch` will be able to. NULL: they are nowhere
   pks_status (*has)(void *context, const pks__chunk_want *want, bool *has, pks_error *error);
   pks__chunk_fetch fetch;
@@ -26,15 +25,21 @@ typedef struct pks__version_request {
   void (*lost_attributes)(void *context);                         ///< with `lost`: likewise, of the attributes
   bool (*progress)(void *context, const pks_progress *progress);  ///< as in `pks_add_request`; NULL: none
   void *context;                                                  ///< for all of these
+  /// Stores chunks again that may not be relied on, though nothing changed: those in `avoided` (NULL: none), and those that the
+  /// pack's placement forbids.
+  bool relays;
+  const pks__segment_set *avoided;
+  bool keeps_missing;   ///< as in `pks__reliance`
+  bool stores_durably;  ///< what is stored again goes among the store's files, though the pack be purgeable
   /// keeps the frames, and notes those that are written before the walk; outlives the ingest. NULL: the staging
   const pks__frame_sink *sink;
 } pks__version_request;
 
-/// Whether `base`, or `request->has`, has every chunk of an entry, and these make it up: whether a walk that leaves out
-/// losses keeps it. `chunk_maximum` is what the chunks may be at most.
+/// Whether `base`, as far as `reliance` allows (NULL: all of it), or `request->has`, has every chunk of an entry, and these
+/// make it up: whether a walk that leaves out losses keeps it. `chunk_maximum` is what the chunks may be at most.
 pks_status pks__ingest_version_has(
-  const pks__version_request *request, pks_snapshot *base, const pks__catalog_entry *entry, uint32_t chunk_maximum,
-  bool *had, pks_error *error
+  const pks__version_request *request, pks_snapshot *base, const pks__reliance *reliance,
+  const pks__catalog_entry *entry, uint32_t chunk_maximum, bool *had, pks_error *error
 );
 
 /// First pass over a catalog, in two steps: what takes chunks and pages is opened, and its `frames` may be given chunks

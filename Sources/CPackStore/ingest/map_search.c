@@ -65,8 +65,8 @@ static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) 
 /// Adds the place that begins with a stored chunk, if one does.
 static pks_status add_stored(pks__map_search *search, const pks__chunk_ref *ref, bool is_kept, pks_error *error) {
   location at;
-  if (!pks__reliance_allows(&search->reliance, &ref->segment->id)) { return PKS_OK; }
-  if (has_place(search, ref) || pks__segment_row_is_bad(ref->segment, ref->row)) { return PKS_OK; }
+  if (has_place(search, ref)) { return PKS_OK; }
+  if (!pks__reliance_allows(search->reliance, ref->segment, ref->row)) { return PKS_OK; }
   pks_status status = locate(ref->segment, ref->row, &at, error);
   if (status || !at.raw || at.begin % PKS__PAGE != 0) { return forgive(status); }
   search->places[search->place_count++] =
@@ -226,7 +226,7 @@ static pks_status stored_goes_on(
   if (row >= segment->chunk_count) { return PKS_OK; }
   pks_status status = pks__segment_chunk_id(segment, (uint32_t)row, &stored, error);
   if (status || !pks__id_equal(stored, id)) { return forgive(status); }
-  if (pks__segment_row_is_bad(segment, (uint32_t)row)) { return PKS_OK; }
+  if (!pks__reliance_allows(search->reliance, segment, (uint32_t)row)) { return PKS_OK; }
   status = locate(segment, (uint32_t)row, &at, error);
   if (status) { return forgive(status); }
   // Frames follow each other by number, too: a table that lies may say otherwise.

@@ -48,7 +48,7 @@ typedef struct pks__map_search {
   pks__scratch laid_out;            ///< stretches of new chunks, each a map asset
   pks__hash_map laid_out_by_first;  ///< prefix of the first chunk's id -> index in `laid_out`
   pks__written_chunks written;
-  pks__reliance reliance;  ///< which stored places count
+  const pks__reliance *reliance;  ///< what stored places may be taken
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
   uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all

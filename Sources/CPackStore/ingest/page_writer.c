@@ -65,9 +65,8 @@ static pks_status put_page(void *context, const void *page, size_t length, pks__
   pks__chunk_ref ref;
   bool found;
   pks_status status =
-    pks__reliance_find_chunk(&pages->reliance, pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
-  bool is_whole = !status && found && !pks__segment_row_is_bad(ref.segment, ref.row);
-  if (is_whole) { return pks__segment_set_add(&pages->reused, &ref.segment->id, error); }
+    pks__reliance_find_chunk(pages->reliance, pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
+  if (!status && found) { return pks__segment_set_add(&pages->reused, &ref.segment->id, error); }
   return status ? status : write_page(pages, page, length, id, error);
 }
 

@@ -9,8 +9,8 @@
 #include "segment/segment_set.h"
 
 typedef struct pks__page_writer {
-  pks_snapshot *base;  ///< pages found here are not written again
-  pks__reliance reliance;
+  pks_snapshot *base;             ///< pages found here are not written again
+  const pks__reliance *reliance;  ///< which copies of these count
   pks__segment_series series;
   pks__scratch ids;         ///< pks__id of every page written
   pks__hash_map by_id;      ///< id -> index in `ids`

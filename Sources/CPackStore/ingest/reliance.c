@@ -1,37 +1,124 @@
 #include "ingest/reliance.h"
 
+#include "catalog/catalog.h"
 #include "index/extent_walk.h"
+#include "store/cache_folder.h"
+#include "store/snapshot.h"
 
-pks_status pks__reliance_find_chunk(
-  const pks__reliance *reliance, pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out,
-  bool *found, pks_error *error
+// MARK: - The pack's own purgeable segments
+
+static pks_status add_layout(
+  pks__reliance *reliance, pks_snapshot *base, pks_vfs_file cache, const pks__id *layout, pks_error *error
 ) {
-  pks__chunk_probe probe = {0};
-  for (bool allowed = false; !allowed;) {
-    pks_status status = pks__snapshot_next_chunk(snapshot, id, kind, &probe, out, found, error);
-    if (status || !*found) { return status; }
-    allowed = pks__reliance_allows(reliance, &out->segment->id);
+  pks__layout_root root;
+  pks__scratch segments = {0};
+  pks_status status = pks__layout_read_root(pks__snapshot_pages(base), layout, &root, &segments, error);
+  // A layout that cannot be read names nothing: what it had is stored again.
+  if (status == PKS_CORRUPT || status == PKS_PURGED) { status = PKS_OK; }
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
+    uint64_t length;
+    bool is_new = !pks__segment_set_has(&reliance->own, id) && pks__cache_folder_has(base, cache, id, &length);
+    if (is_new) { status = pks__segment_set_add(&reliance->own, id, error); }
+    if (is_new && !status) { status = pks__scratch_append(&reliance->own_lengths, &length, sizeof length, error); }
   }
-  return PKS_OK;
+  pks__scratch_free(&segments);
+  return status;
+}
+
+static pks_status find_own(pks__reliance *reliance, pks_snapshot *base, const pks__pack_state *pack, pks_error *error) {
+  pks_vfs_file cache = PKS_VFS_NO_FILE;
+  pks_status status = PKS_OK;
+  if (base->generation.cache_folder) {
+    (void)pks__cache_folder_open(base->store, base->generation.cache_folder, false, &cache, NULL);
+  }
+  for (uint32_t i = 0; !status && i < pack->version_count; i++) {
+    status = add_layout(reliance, base, cache, &pack->versions[i].layout, error);
+  }
+  if (cache != PKS_VFS_NO_FILE) { pks__vfs_close(base->store->vfs, cache); }
+  return status;
+}
+
+// MARK: - Life
+
+pks_status pks__reliance_open(
+  pks__reliance *out, pks_snapshot *base, const char *pack, bool purgeable, const pks__segment_set *avoided,
+  pks__scratch_folder *home, pks_error *error
+) {
+  const pks__pack_state *state = pks__generation_find_state(&base->generation, pack, NULL);
+  *out = (pks__reliance){.purgeable = purgeable, .avoided = avoided};
+  pks__segment_set_init(&out->own, home);
+  pks__scratch_init(&out->own_lengths, home);
+  out->is_limited = avoided || purgeable || (state && state->purgeable);
+  return state && purgeable ? find_own(out, base, state, error) : PKS_OK;
+}
+
+void pks__reliance_free(pks__reliance *reliance) {
+  pks__segment_set_free(&reliance->own);
+  pks__scratch_free(&reliance->own_lengths);
+  *reliance = (pks__reliance){0};
+}
+
+// MARK: - Asking
+
+static bool is_avoided(const pks__reliance *reliance, const pks__segment *segment) {
+  return reliance->avoided && pks__segment_set_has(reliance->avoided, &segment->id);
+}
+
+/// Of a purgeable segment.
+static bool allows_purgeable(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
+  uint32_t index;
+  if (!reliance->purgeable || !pks__segment_set_find(&reliance->own, &segment->id, &index)) { return false; }
+  if (reliance->keeps_missing) { return true; }
+  uint64_t length = *PKS__SCRATCH_AT(&reliance->own_lengths, const uint64_t, index);
+  return pks__range_fits(frame->offset, frame->stored_length, length) && pks__segment_has_frame(segment, frame);
+}
+
+static bool allows_frame(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
+  if (is_avoided(reliance, segment)) { return false; }
+  return !segment->is_purgeable || allows_purgeable(reliance, segment, frame);
+}
+
+bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, uint32_t row) {
+  if (is_avoided(reliance, segment)) { return false; }
+  if (!segment->is_purgeable) { return !pks__segment_row_is_bad(segment, row); }
+  pks__chunk_place place;
+  pks__frame frame;
+  if (pks__segment_chunk(segment, row, &place, NULL)) { return false; }
+  return !pks__segment_frame(segment, place.frame, &frame, NULL) && allows_purgeable(reliance, segment, &frame.ref);
 }
 
 pks_status pks__reliance_allows_record(
-  const pks__reliance *reliance, pks_snapshot *snapshot, const pks__hit *hit, bool *allowed, pks_error *error
+  const pks__reliance *reliance, pks_snapshot *base, const pks__hit *hit, bool *allows, pks_error *error
 ) {
-  pks__run *run = &snapshot->runs[hit->run].open->run;
-  pks__extent_walk walk = pks__extent_walk_make(run, &hit->entry);
-  uint32_t last = UINT32_MAX;
-  *allowed = true;
-  for (bool more = true; *allowed;) {
+  pks__extent_walk walk = pks__extent_walk_make(&base->runs[hit->run].open->run, &hit->entry);
+  pks_status status = PKS_OK;
+  *allows = true;
+  for (bool more = true; !status && *allows;) {
     pks__extent_part part;
-    pks__run_segment_info info;
-    pks_status status = pks__extent_walk_next(&walk, &part, &more, error);
-    if (status || !more) { return status; }
-    if (part.frame.segment == last) { continue; }
-    last = part.frame.segment;
-    status = pks__run_segment_at(run, last, &info, error);
-    if (status) { return status; }
-    *allowed = pks__reliance_allows(reliance, &info.id);
+    pks__segment *segment;
+    status = pks__extent_walk_next(&walk, &part, &more, error);
+    if (status || !more) { break; }
+    status = pks__snapshot_segment(base, hit->run, part.frame.segment, &segment, error);
+    *allows = !status && allows_frame(reliance, segment, &part.frame.ref);
+  }
+  bool is_damage = status == PKS_CORRUPT || status == PKS_PURGED;
+  if (is_damage) { *allows = false; }
+  return is_damage ? PKS_OK : status;
+}
+
+pks_status pks__reliance_find_chunk(
+  const pks__reliance *reliance, pks_snapshot *base, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out,
+  bool *found, pks_error *error
+) {
+  // What is there comes before what is gone.
+  for (int any = 0; any <= reliance->keeps_missing; any++) {
+    pks__chunk_probe probe = {.any = any};
+    do {
+      pks_status status = pks__snapshot_next_chunk(base, id, kind, &probe, out, found, error);
+      if (status) { return status; }
+    } while (*found && !pks__reliance_allows(reliance, out->segment, out->row));
+    if (*found) { break; }
   }
   return PKS_OK;
 }

@@ -1,8 +1,13 @@
 /// Which stored copies of chunks and pages a new layout may refer to.
 ///
-/// An ingest refers to what the store has, wherever that lies, unless it is to make segments unneeded: then their copies
-/// count for reading alone, and what lies nowhere else is stored again. Records of the pack's current version that lead to
-/// such a copy are made again, though the assets did not change.
+/// - Copies in durable segments, for any pack.
+/// - Copies in purgeable segments for a purgeable pack alone, if a layout of one of its own versions names the segment, and the
+///   bytes are there now: so what vanishes costs one pack, and a version that is made is whole when it is committed. A version
+///   that is only laid out otherwise goes on without what is gone.
+/// - Nothing in segments that are to be *avoided*: what is needed of them is to be stored again, elsewhere.
+///
+/// A record of the current version that refers to anything else gets a new one, though its asset did not change: the asset is
+/// *relaid*.
 #ifndef PKS_INGEST_RELIANCE_H
 #define PKS_INGEST_RELIANCE_H
 
@@ -10,26 +15,35 @@
 #include "segment/segment_set.h"
 #include "store/chunk_lookup.h"
 
-/// Zeroed: all copies.
 typedef struct pks__reliance {
-  const pks__segment_set *avoided;  ///< segments that nothing new may refer to; NULL: none
+  bool purgeable;                   ///< the pack is: what is stored for it goes to the cache folder
+  bool is_limited;                  ///< records of the current version may refer to what may not be relied on
+  bool keeps_missing;               ///< what the pack's own layouts name may be referred to though its bytes be gone
+  pks__segment_set own;             ///< purgeable segments that layouts of the pack name
+  pks__scratch own_lengths;         ///< uint64_t by index in `own`: bytes of the file that are there
+  const pks__segment_set *avoided;  ///< NULL: none
 } pks__reliance;
 
-static inline bool pks__reliance_is_limited(const pks__reliance *reliance) { return reliance->avoided != NULL; }
+/// What a version of `pack` may refer to. `purgeable` says how the pack is to be placed. `avoided` may be NULL, and outlives the
+/// result, which is to be freed also after an error.
+pks_status pks__reliance_open(
+  pks__reliance *out, pks_snapshot *base, const char *pack, bool purgeable, const pks__segment_set *avoided,
+  pks__scratch_folder *home, pks_error *error
+);
+void pks__reliance_free(pks__reliance *reliance);  ///< a zeroed one is fine
 
-static inline bool pks__reliance_allows(const pks__reliance *reliance, const pks__segment_id *segment) {
-  return !reliance->avoided || !pks__segment_set_has(reliance->avoided, segment);
-}
+/// Whether the copy of a chunk in row `row` may be referred to; none that is known to be damaged may. Needs the segment's table.
+bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, uint32_t row);
+
+/// Whether all frames that a record of the base refers to may be. What cannot be read is not relied on.
+pks_status pks__reliance_allows_record(
+  const pks__reliance *reliance, pks_snapshot *base, const pks__hit *hit, bool *allows, pks_error *error
+);
 
 /// As `pks__snapshot_find_chunk`, among the copies that may be referred to.
 pks_status pks__reliance_find_chunk(
-  const pks__reliance *reliance, pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out,
+  const pks__reliance *reliance, pks_snapshot *base, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out,
   bool *found, pks_error *error
-);
-
-/// Whether all frames that the record of a file leads to lie where a new layout may refer to them.
-pks_status pks__reliance_allows_record(
-  const pks__reliance *reliance, pks_snapshot *snapshot, const pks__hit *hit, bool *allowed, pks_error *error
 );
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "platform/name_list.h"
+#include "store/cache_folder.h"
+#include "store/store_files.h"
 
 // MARK: - Sweeping
 
@@ -89,7 +91,12 @@ static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
 
 pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error) {
   pks__staging staging = {
-    .store = store, .lock = PKS_VFS_NO_FILE, .readers = PKS_VFS_NO_FILE, .folder = PKS_VFS_NO_FILE};
+    .store = store,
+    .lock = PKS_VFS_NO_FILE,
+    .readers = PKS_VFS_NO_FILE,
+    .folder = PKS_VFS_NO_FILE,
+    .cache = PKS_VFS_NO_FILE,
+  };
   const pks_vfs *vfs = store->vfs;
   pks_status status = pks__open_lock(vfs, store->root, &staging.lock, error);
   if (!status) { status = pks__open_readers(vfs, store->root, &staging.readers, error); }
@@ -117,6 +124,10 @@ void pks__staging_close(pks__staging *staging) {
     pks__vfs_close(vfs, staging->folder);
     (staging->leaves_garbage ? empty_folder : remove_folder)(vfs, staging->store->root, staging->path);
   }
+  if (staging->cache != PKS_VFS_NO_FILE) {
+    remove_folder(vfs, staging->cache, staging->path);
+    pks__vfs_close(vfs, staging->cache);
+  }
   if (staging->lock != PKS_VFS_NO_FILE) {
     // Said, for a forked child may have this opening of the file too.
     pks__unlock_staging(vfs, staging->lock, staging->id);
@@ -131,6 +142,109 @@ void pks__staging_leave(const pks__staging *staging) {
   pks__vfs_close(vfs, staging->folder);
   pks__vfs_close(vfs, staging->lock);
   pks__vfs_close(vfs, staging->readers);
+  if (staging->cache != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, staging->cache); }
+}
+
+// MARK: - The cache folder
+
+void pks__staging_sweep_cache(const pks__staging *staging, pks_vfs_file root) {
+  const pks_vfs *vfs = staging->store->vfs;
+  pks__name_list list;
+  uint64_t at = 0, id;
+  (void)pks__name_list_read(&list, vfs, root, PKS__TMP_FOLDER, NULL);
+  for (const char *name = pks__name_list_next(&list, &at); name; name = pks__name_list_next(&list, &at)) {
+    char path[PKS__INDEX_NAME];
+    bool taken = false;
+    if (snprintf(path, sizeof path, PKS__TMP_FOLDER "/%s", name) >= (int)sizeof path) { continue; }
+    if (!pks__hex_parse64(name, &id) || id >> PKS__STAGING_BITS != 0 || id == staging->id) { continue; }
+    if (pks__lock_staging(vfs, staging->lock, id, &taken, NULL) || !taken) { continue; }
+    remove_folder(vfs, root, path);
+    pks__unlock_staging(vfs, staging->lock, id);
+  }
+  pks__name_list_free(&list);
+}
+
+pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pks_error *error) {
+  const pks_vfs *vfs = staging->store->vfs;
+  if (staging->cache != PKS_VFS_NO_FILE) { return PKS_OK; }
+  if (!folder) {
+    const char *text = "no cache folder was chosen for the store, where the data of purgeable packs could lie";
+    return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
+  }
+  pks_vfs_file root = PKS_VFS_NO_FILE;
+  int made = pks__vfs_make_folder(vfs, staging->store->root, PKS__TABLES_FOLDER);
+  if (made && made != EEXIST) { return pks__fail_system(error, made, "cannot create", PKS__TABLES_FOLDER); }
+  // Always: one that was just made by another process may not be durable yet.
+  pks_status status = pks__store_sync_folder(staging->store, ".", error);
+  if (!status) { status = pks__cache_folder_open(staging->store, folder, true, &root, error); }
+  if (status) { return status; }
+  pks__staging_sweep_cache(staging, root);
+  int failure = pks__vfs_make_folder(vfs, root, staging->path);
+  if (failure && failure != EEXIST) {
+    pks__vfs_close(vfs, root);
+    return pks__fail_system(error, failure, "cannot create a folder in the cache folder", folder);
+  }
+  staging->cache = root;
+  return PKS_OK;
+}
+
+/// Appends bytes [begin, end) of an open file to a new one, and closes that.
+static pks_status copy_bytes(
+  pks__staging *staging, pks_vfs_file from, uint64_t begin, uint64_t end, pks_vfs_file folder, const char *path,
+  bool sync, pks_error *error
+) {
+  enum { COPY_SIZE = 1024 * 1024 };
+  const pks_vfs *vfs = staging->store->vfs;
+  pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
+  uint8_t *bytes = pks__allocate(COPY_SIZE);
+  pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
+  (void)pks__vfs_unlink(vfs, folder, path, false);  // what an add that failed left under the same name
+  if (!status) { status = pks__file_writer_open(&writer, vfs, folder, path, error); }
+  for (uint64_t at = begin; !status && at < end;) {
+    size_t wanted = (size_t)pks__min64(COPY_SIZE, end - at), got = 0;
+    int failure = pks__vfs_read_at(vfs, from, at, bytes, wanted, &got);
+    if (!failure && got != wanted) { failure = EIO; }
+    status = failure ? pks__fail_system(error, failure, "cannot read a segment that was staged", path)
+                     : pks__file_writer_append(&writer, bytes, got, error);
+    at += got;
+  }
+  if (!status) { status = pks__file_writer_finish(&writer, sync, error); }
+  pks__file_writer_abandon(&writer);
+  pks__free(bytes);
+  return status;
+}
+
+pks_status pks__staging_place_in_cache(
+  pks__staging *staging, const char *folder, const pks__segment_id *id, bool keeps, bool sync, pks__segment **out,
+  pks_error *error
+) {
+  pks_store *store = staging->store;
+  const pks_vfs *vfs = store->vfs;
+  char name[PKS__SEGMENT_NAME], from[2 * PKS__INDEX_NAME], data[2 * PKS__INDEX_NAME], table[2 * PKS__INDEX_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(from, sizeof from, "%s/%s", folder, name);
+  (void)snprintf(data, sizeof data, "%s/%s", staging->path, name);
+  (void)snprintf(table, sizeof table, "%s/%s" PKS__TABLE_SUFFIX, staging->path, name);
+  pks__segment *whole;
+  pks_status status = pks__segment_open(&whole, vfs, store->root, from, id, error);
+  if (status) { return status; }
+  status = pks__segment_need_table(whole, error);
+  if (!status) { status = copy_bytes(staging, whole->file, 0, whole->file_length, staging->cache, data, sync, error); }
+  if (!status) {
+    uint64_t body = whole->table.body_offset;
+    status = copy_bytes(staging, whole->file, body, whole->file_length, store->root, table, sync, error);
+  }
+  pks__segment_close(whole);
+  if (status) { return status; }
+  pks_vfs_file file;
+  int failure = pks__vfs_open(vfs, staging->cache, data, PKS_VFS_OPEN_READ, &file);
+  if (failure) { return pks__fail_system(error, failure, "cannot open", data); }
+  (void)pks__vfs_lock(vfs, file, 0, 1, PKS_VFS_LOCK_SHARED);
+  status = pks__segment_open_purgeable(out, vfs, store->root, table, file, id, error);
+  // In a folder that outlasts the staging it stays, for a commit that fails.
+  bool is_own = strcmp(folder, staging->path) == 0;
+  if (!status && is_own && !keeps) { (void)pks__vfs_unlink(vfs, store->root, from, false); }
+  return status;
 }
 
 // MARK: - Segment series

@@ -22,11 +22,29 @@ typedef struct pks__staging {
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
   pks__scratch_folder scratch;
   pks__pool *syncs;
+  pks_vfs_file cache;   ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE until it is needed
   bool leaves_garbage;  ///< `segments/` may hold files that nothing names; the folder stays as a note of it
 } pks__staging;
 
 /// Opens a staging after sweeping those of dead processes.
 pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error);
+/// Opens the cache folder, and a folder `tmp/<id>/` in it, which goes with the one in the store; unless that was done before.
+/// Errors: INVALID_ARGUMENT when `folder` is NULL: none was chosen; IO_ERROR, which names the folder.
+pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pks_error *error);
+
+/// Copies the segment `name`, which lies sealed in `folder` of the store, into the cache folder, and its table into the staging
+/// folder, under the same name and PKS__TABLE_SUFFIX; both are synced if `sync`. The file is removed from the staging folder
+/// unless `keeps` is set: then it is to be moved among the store's files, too. Opens it so, as a purgeable segment. The cache
+/// is open.
+pks_status pks__staging_place_in_cache(
+  pks__staging *staging, const char *folder, const pks__segment_id *id, bool keeps, bool sync, pks__segment **out,
+  pks_error *error
+);
+#define PKS__TABLE_SUFFIX ".table"
+
+/// Removes what stagings of dead processes left in the cache folder `root`.
+void pks__staging_sweep_cache(const pks__staging *staging, pks_vfs_file root);
+
 /// Removes the folder with all that is left in it. A zeroed staging is fine.
 void pks__staging_close(pks__staging *staging);
 /// Closes what a forked child inherited of its parent's staging, which goes on.

@@ -71,6 +71,11 @@ static pks_status check_size(
 ) {
   pks__segment *segment;
   pks_status status = pks__snapshot_segment(snapshot, hit->run, first->frame.segment, &segment, error);
+  if (!status && segment->is_purgeable) {
+    const char *text =
+      "the asset lies in the cache folder, which may be cut short at any moment, and is not lent: read it";
+    return pks__fail(error, PKS_NOT_CONTIGUOUS, text, segment->name, PKS_NO_OFFSET);
+  }
   if (status || hit->entry.size <= segment->file_length) { return status; }
   return pks__fail(
     error, PKS_CORRUPT, "an asset in one piece is longer than its segment", segment->name, first->frame.ref.offset

@@ -158,7 +158,8 @@ pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit
     .run = hit->run,
     .kind = (pks_kind)entry->kind,
     .executable = entry->flags & PKS__FLAG_EXECUTABLE,
-    .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS,
+    // What may vanish while it is looked at is not lent.
+    .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS && !snapshot->generation.packs[hit->rank].purgeable,
     .mapped = entry->flags & PKS__FLAG_MAPPED,
     .pack = hit->rank,
     .size = entry->kind == PKS__RECORD_FOLDER ? 0 : entry->size,

@@ -148,7 +148,9 @@ pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_err
     return PKS_OK;
   }
   if (asset->contiguous && asset->size >= MAPPED_MIN) {
-    return pks__namespace_blame(map_raw(asset, &hit, out, error), asset, error);
+    status = map_raw(asset, &hit, out, error);
+    // What lies in the cache folder is materialised or decoded, as what does not lie in one piece.
+    if (status != PKS_NOT_CONTIGUOUS) { return pks__namespace_blame(status, asset, error); }
   }
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   pks_vfs_file file;

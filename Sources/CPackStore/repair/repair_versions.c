@@ -45,7 +45,7 @@ static pks_status has_chunk(void *context, const pks__chunk_want *want, bool *ha
 static pks_status can_be_had(pks__repair *repair, const pks__catalog_entry *entry, bool *had, pks_error *error) {
   pks__version_request request = {
     .pages = pks__chunk_recovery_pages(&repair->salvage), .has = has_chunk, .context = repair};
-  return pks__ingest_version_has(&request, pks__txn_snapshot(repair->txn), entry, UINT32_MAX, had, error);
+  return pks__ingest_version_has(&request, pks__txn_snapshot(repair->txn), NULL, entry, UINT32_MAX, had, error);
 }
 
 /// Whether an entry of a catalog passes.

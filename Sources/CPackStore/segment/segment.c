@@ -9,35 +9,42 @@
 
 // MARK: - Opening and closing
 
-pks_status pks__segment_open(
-  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
-  pks_error *error
-) {
+static pks__segment *make_segment(const pks_vfs *vfs, const char *path, const pks__segment_id *id) {
   pks__segment *segment = pks__allocate_zeroed(1, sizeof *segment);
-  if (!segment) { return pks__fail_memory(error); }
+  if (!segment) { return NULL; }
   segment->vfs = vfs;
   segment->id = *id;
   segment->file = PKS_VFS_NO_FILE;
   (void)snprintf(segment->name, sizeof segment->name, "%s", path);
   segment->mutex = pks__mutex_create();
-  pks_status status = segment->mutex ? PKS_OK : pks__fail_memory(error);
-  if (!status) {
-    int failure = pks__vfs_open(vfs, folder, path, PKS_VFS_OPEN_READ, &segment->file);
-    if (failure == ENOENT) {
-      status = pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
-    } else if (failure) {
-      status = pks__fail_system(error, failure, "cannot open", path);
-    }
-  }
-  if (!status) {
-    pks_vfs_info info;
-    int failure = pks__vfs_info_of(vfs, segment->file, &info);
-    if (failure) {
-      status = pks__fail_system(error, failure, "cannot open", path);
-    } else {
-      segment->file_length = info.size;
-    }
-  }
+  if (segment->mutex) { return segment; }
+  pks__free(segment);
+  return NULL;
+}
+
+/// Asks how long the open file is.
+static pks_status measure_file(pks__segment *segment, const char *path, pks_error *error) {
+  pks_vfs_info info;
+  int failure = pks__vfs_info_of(segment->vfs, segment->file, &info);
+  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
+  segment->file_length = segment->present = info.size;
+  return PKS_OK;
+}
+
+static pks_status fail_gone(const char *path, pks_error *error) {
+  return pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
+}
+
+pks_status pks__segment_open(
+  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
+  pks_error *error
+) {
+  pks__segment *segment = make_segment(vfs, path, id);
+  if (!segment) { return pks__fail_memory(error); }
+  int failure = pks__vfs_open(vfs, folder, path, PKS_VFS_OPEN_READ, &segment->file);
+  pks_status status = failure == ENOENT ? fail_gone(path, error)
+    : failure                           ? pks__fail_system(error, failure, "cannot open", path)
+                                        : measure_file(segment, path, error);
   if (status) {
     pks__segment_close(segment);
     return status;
@@ -114,7 +121,7 @@ static pks_status check_row(pks__segment *segment, const void *row, size_t size,
 }
 
 static pks_status bad_row(pks__segment *segment, const void *row, pks_error *error) {
-  uint64_t at = (uint64_t)((const uint8_t *)row - segment->table.mapping);
+  uint64_t at = segment->table.mapping_begin + (uint64_t)((const uint8_t *)row - segment->table.mapping);
   return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, at);
 }
 
@@ -199,10 +206,55 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
   return status;
 }
 
+// MARK: - Purgeable segments
+
+pks_status pks__segment_open_purgeable(
+  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_vfs_file data,
+  const pks__segment_id *id, pks_error *error
+) {
+  pks__segment *segment = make_segment(vfs, path, id);
+  if (!segment) {
+    if (data != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, data); }
+    return pks__fail_memory(error);
+  }
+  // As it is called in the cache folder.
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  (void)snprintf(segment->name, sizeof segment->name, PKS__SEGMENTS_FOLDER "/%s", name);
+  segment->is_purgeable = true;
+  segment->file = data;
+  pks_error found;
+  pks_status status = data == PKS_VFS_NO_FILE ? PKS_OK : measure_file(segment, path, error);
+  if (!status) {
+    status = pks__table_open_apart(&segment->table, vfs, folder, path, PKS__TABLE_SEGMENT, &found);
+    bool is_gone = status == PKS_IO_ERROR && found.system_error == ENOENT;
+    if (is_gone) { status = fail_gone(path, error); }
+    if (status && !is_gone && error) { *error = found; }
+  }
+  if (!status) { status = read_columns(segment, &segment->table, error); }
+  if (status) {
+    pks__segment_close(segment);
+    return status;
+  }
+  segment->file_length = segment->table.file_length;
+  atomic_store(&segment->has_table, true);
+  *out = segment;
+  return PKS_OK;
+}
+
+/// Says that bytes which lie in the cache folder are gone, and how many of those that were wanted.
+static pks_status fail_purged(const pks__segment *segment, uint64_t offset, uint64_t byte_count, pks_error *error) {
+  const char *text = "data that may be purged is gone from the cache folder: fetch the pack again, from where it came";
+  pks_status status = pks__fail(error, PKS_PURGED, text, segment->name, offset);
+  if (error) { error->needed = byte_count; }
+  return status;
+}
+
 // MARK: - Frames
 
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
   size_t got = 0;
+  if (segment->file == PKS_VFS_NO_FILE) { return fail_purged(segment, offset, byte_count, error); }
   int failure = pks__vfs_read_at(segment->vfs, segment->file, offset, out, byte_count, &got);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
@@ -210,6 +262,7 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
     return status;
   }
   if (got == byte_count) { return PKS_OK; }
+  if (segment->is_purgeable) { return fail_purged(segment, offset + got, byte_count - got, error); }
   return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
 }
 
@@ -233,17 +286,24 @@ static void note_bad_frame(pks__segment *segment, uint64_t offset) {
   atomic_store(&segment->has_bad_frames, true);
 }
 
+bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) {
+  if (!pks__range_fits(frame->offset, frame->stored_length, segment->present)) { return false; }
+  if (!atomic_load(&segment->has_bad_frames)) { return true; }
+  pks__mutex_lock(segment->mutex);
+  bool is_bad = is_bad_frame(segment, frame->offset);
+  pks__mutex_unlock(segment->mutex);
+  return !is_bad;
+}
+
 bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
   pks__chunk_place place;
   pks__frame frame;
-  if (!atomic_load(&segment->has_bad_frames)) { return false; }
+  bool may_be_bad = atomic_load(&segment->has_bad_frames) || segment->present < segment->file_length;
+  if (!may_be_bad) { return false; }
   if (pks__segment_chunk(segment, row, &place, NULL) || pks__segment_frame(segment, place.frame, &frame, NULL)) {
     return true;
   }
-  pks__mutex_lock(segment->mutex);
-  bool is_bad = is_bad_frame(segment, frame.ref.offset);
-  pks__mutex_unlock(segment->mutex);
-  return is_bad;
+  return !pks__segment_has_frame(segment, &frame.ref);
 }
 
 pks_status pks__segment_check(
@@ -251,6 +311,7 @@ pks_status pks__segment_check(
 ) {
   if (pks__checksum(stored, frame->stored_length) == frame->sum) { return PKS_OK; }
   note_bad_frame(segment, frame->offset);
+  if (segment->is_purgeable) { return fail_purged(segment, frame->offset, frame->stored_length, error); }
   return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, frame->offset);
 }
 
@@ -261,6 +322,10 @@ pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref 
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {
   uint8_t *data = atomic_load_explicit(&segment->data, memory_order_acquire);
+  if (segment->is_purgeable) {
+    const char *text = "data that may be purged is not mapped: it may be cut short while it is looked at";
+    return pks__fail(error, PKS_NOT_CONTIGUOUS, text, segment->name, PKS_NO_OFFSET);
+  }
   if (segment->file_length > SIZE_MAX) { return pks__fail_system(error, EFBIG, "cannot map", segment->name); }
   if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
   if (!data) {

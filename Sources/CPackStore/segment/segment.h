@@ -6,6 +6,10 @@
 ///
 /// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked
 /// against the file's limits.
+///
+/// A *purgeable* segment's table lies apart, among the durable files, and its file in a cache folder, where it may vanish or be
+/// cut short at any moment. So the file is never mapped, and what cannot be read of it, or has a wrong sum, is PURGED: gone and
+/// to be fetched again, no damage.
 #ifndef PKS_SEGMENT_H
 #define PKS_SEGMENT_H
 
@@ -15,14 +19,17 @@
 #include "platform/threads.h"
 
 #define PKS__SEGMENTS_FOLDER "segments"
+#define PKS__TABLES_FOLDER "tables"
 
 typedef struct pks__segment {
   const pks_vfs *vfs;
   pks__segment_id id;
   char name[64];  ///< path in the store, for messages
-  pks_vfs_file file;
-  uint64_t file_length;
-  pks__table table;  ///< mapped once `has_table`
+  bool is_purgeable;
+  pks_vfs_file file;     ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
+  uint64_t file_length;  ///< of a purgeable segment what its table says
+  uint64_t present;      ///< bytes of the file that were there when it was opened
+  pks__table table;      ///< mapped once `has_table`
   _Atomic(bool) has_table;
   _Atomic(bool) is_gone;  ///< the file was collected while it is open here
   uint32_t kind;          ///< the rest once `has_table`
@@ -42,6 +49,12 @@ typedef struct pks__segment {
 pks_status pks__segment_open(
   pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
   pks_error *error
+);
+/// Opens a purgeable segment: its table at `path` under `folder`, and its file `data`, which is taken over, whatever is returned;
+/// PKS_VFS_NO_FILE: it is not there. PURGED when there is no such table.
+pks_status pks__segment_open_purgeable(
+  pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_vfs_file data,
+  const pks__segment_id *id, pks_error *error
 );
 void pks__segment_close(pks__segment *segment);  ///< NULL is fine
 
@@ -81,7 +94,12 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
 /// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
 pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
 
-/// Whether the row's frame was read in this process and found damaged: nothing new should refer to it. Needs the table.
+/// Whether the bytes of a frame were there when the segment was opened, and not found damaged in this process. Of a frame that
+/// is listed in the table or in a run.
+bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame);
+
+/// Whether the row's frame was found damaged in this process or, of a purgeable segment, is missing: nothing new should refer
+/// to it. Needs the table.
 bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
 
 /// Reads stored bytes, which must not be used before they are checked.
@@ -93,7 +111,7 @@ pks_status pks__segment_check(pks__segment *segment, const pks__frame_ref *frame
 /// Reads a frame's stored bytes and checks their sum.
 pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref *frame, void *out, pks_error *error);
 
-/// The whole file, mapped for as long as the segment is open.
+/// The whole file, mapped for as long as the segment is open. NOT_CONTIGUOUS for a purgeable segment.
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error);
 
 #endif

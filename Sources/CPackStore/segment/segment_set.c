@@ -19,9 +19,10 @@ bool pks__segment_set_find(const pks__segment_set *set, const pks__segment_id *i
 }
 
 pks_status pks__segment_set_add(pks__segment_set *set, const pks__segment_id *id, pks_error *error) {
-  if (pks__segment_set_has(set, id)) { return PKS_OK; }
+  uint32_t index;
+  if (pks__segment_set_find(set, id, &index)) { return PKS_OK; }
   uint64_t key = pks__hash_map_key(&set->indices, id, sizeof *id);
-  uint32_t index = pks__segment_set_count(set);
+  index = pks__segment_set_count(set);
   pks_status status = pks__scratch_append(&set->ids, id, sizeof *id, error);
   return status ? status : pks__hash_map_insert(&set->indices, key, index, error);
 }

@@ -18,9 +18,12 @@ typedef struct listed_version {
   bool in_scope, moves;
 } listed_version;
 
+#define STORE_FILES UINT32_MAX
+
 /// A segment that may be emptied.
 typedef struct candidate {
   uint32_t segment;
+  uint32_t place;  ///< the number of the pack whose it is, in the cache folder; STORE_FILES: it is durable
   uint64_t copy_bytes, free_bytes;
 } candidate;
 
@@ -133,14 +136,42 @@ static bool is_worth_emptying(uint32_t kind, const pks__segment_sums *sums) {
   return sums->needed_frame_count < sums->frame_count || sums->sparse_frame_count > 0;
 }
 
+/// Whether all frames are there that are needed of a segment which may vanish.
+static pks_status is_there(planner *planner, const pks__segment_use *use, bool *there, pks_error *error) {
+  *there = true;
+  for (uint32_t i = 0; use->segment->is_purgeable && *there && i < use->segment->frame_count; i++) {
+    pks__frame_use frame;
+    pks_status status = pks__chunk_use_frame(&planner->plan->use, use, i, &frame, error);
+    if (status) { return status; }
+    *there = frame.chunk_count == 0 || pks__segment_has_frame(use->segment, &frame.frame.ref);
+  }
+  return PKS_OK;
+}
+
+/// Whose a segment of the cache folder is: that of the version that leads to it.
+static uint32_t place_of(const planner *planner, const pks__segment_use *use, uint32_t segment) {
+  uint64_t count = PKS__SCRATCH_COUNT(&planner->links, link);
+  for (uint64_t i = 0; use->segment->is_purgeable && i < count; i++) {
+    const link *link = link_at(planner, i);
+    if (link->segment == segment) { return listed_at(planner, link->version)->at.pack; }
+  }
+  return STORE_FILES;
+}
+
 static pks_status add_candidate(planner *planner, const pks__segment_use *use, uint32_t segment, pks_error *error) {
   pks__segment_sums sums;
+  bool there = false;
   pks_status status = pks__chunk_use_measure(&planner->plan->use, use, &sums, error);
-  if (status || !is_worth_emptying(use->segment->kind, &sums)) { return status; }
+  if (!status && is_worth_emptying(use->segment->kind, &sums)) { status = is_there(planner, use, &there, error); }
+  if (status || !there) { return status; }
   uint64_t sparse = sums.sparse_raw_bytes < sums.sparse_stored_bytes ? sums.sparse_raw_bytes : sums.sparse_stored_bytes;
   uint64_t copy = sums.needed_stored_bytes - sums.sparse_stored_bytes + sparse;
   uint64_t length = use->segment->file_length;
-  candidate candidate = {.segment = segment, .copy_bytes = copy, .free_bytes = length > copy ? length - copy : 0};
+  candidate candidate = {
+    .segment = segment,
+    .place = place_of(planner, use, segment),
+    .copy_bytes = copy,
+    .free_bytes = length > copy ? length - copy : 0};
   if (planner->limits->only_worthwhile && candidate.free_bytes < candidate.copy_bytes) { return PKS_OK; }
   return pks__scratch_append(&planner->candidates, &candidate, sizeof candidate, error);
 }
@@ -171,12 +202,24 @@ static pks_status find_candidates(planner *planner, pks_error *error) {
   return status;
 }
 
+/// The first candidate that fits decides the place.
+static bool is_in_place(planner *planner, const candidate *candidate) {
+  pks__evacuation_plan *plan = planner->plan;
+  if (planner->limits->any_place) { return true; }
+  if (pks__segment_set_count(&plan->victims) == 0) {
+    plan->is_purgeable = candidate->place != STORE_FILES;
+    plan->pack = candidate->place;
+  }
+  return plan->pack == candidate->place;
+}
+
 static pks_status choose(planner *planner, pks_error *error) {
   pks__evacuation_plan *plan = planner->plan;
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&planner->candidates, candidate); i++) {
     const candidate *candidate = PKS__SCRATCH_AT(&planner->candidates, const struct candidate, i);
     if (candidate->copy_bytes > planner->limits->copy_bytes - plan->copy_bytes) { continue; }
+    if (!is_in_place(planner, candidate)) { continue; }
     plan->copy_bytes += candidate->copy_bytes;
     plan->free_bytes += candidate->free_bytes;
     status = pks__segment_set_add(&plan->victims, pks__segment_set_at(&planner->segments, candidate->segment), error);

@@ -8,6 +8,9 @@
 /// only in frames of which three quarters are needed. A metadata segment is, if more than a quarter of its stored bytes are
 /// dead: each layout that is written leaves the old one's root behind, so that a stricter rule would never end.
 ///
+/// The data segments of one plan lie in one place: among the store's files, or in the cache folder, where they are one
+/// purgeable pack's. What is copied stays there. A purgeable segment is emptied only if all is there that is needed of it.
+///
 /// Where versions are laid out again in any case, metadata segments that no others lead to are emptied with them.
 #ifndef PKS_SPACE_EVACUATION_PLAN_H
 #define PKS_SPACE_EVACUATION_PLAN_H
@@ -24,12 +27,15 @@ typedef struct pks__evacuation_limits {
   const pks__scratch *packs;  ///< names, NUL-terminated: only segments that these lead to; NULL: all segments
   uint64_t copy_bytes;        ///< that may be copied at most
   bool only_worthwhile;       ///< only segments of which at least as much goes as is copied
+  bool any_place;             ///< of all places, for a plan that is not carried out
 } pks__evacuation_limits;
 
 typedef struct pks__evacuation_plan {
   pks__segment_set victims;  ///< data and metadata segments to empty
   pks__scratch versions;     ///< pks__planned_version: all that lead to them, in order of packs, current ones first
   pks__chunk_use use;        ///< of the segments that were looked at
+  bool is_purgeable;         ///< the data segments lie in the cache folder
+  uint32_t pack;             ///< then: whose they are, as in `pks__generation_any_pack`
   uint64_t copy_bytes;       ///< about what must be stored again
   uint64_t free_bytes;       ///< about how much less that is than the segments take
 } pks__evacuation_plan;

@@ -126,6 +126,11 @@ pks_status pks__asset_cache_open(
   return status;
 }
 
+const char *pks__asset_cache_folder(const pks__asset_cache *cache, uint64_t *budget) {
+  *budget = cache->budget;
+  return cache->parent;
+}
+
 void pks__asset_cache_close(pks__asset_cache *cache) {
   if (!cache) { return; }
   pks__mutex_destroy(cache->mutex);
@@ -375,16 +380,21 @@ static bool is_older(const cached *one, const cached *other) {
   return strcmp(one->name, other->name) < 0;
 }
 
+static size_t find_oldest(const cached *files, size_t count) {
+  size_t oldest = 0;
+  for (size_t i = 1; i < count; i++) {
+    if (is_older(&files[i], &files[oldest])) { oldest = i; }
+  }
+  return oldest;
+}
+
 /// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
 /// removed.
 static bool evict(const pks__asset_cache *cache, pks_vfs_file root, cached *files, size_t count, uint64_t cost) {
   uint64_t total = 0;
   for (size_t i = 0; i < count; i++) { total += files[i].cost; }
   while (count > 0 && total > cache->budget - cost) {
-    size_t oldest = 0;
-    for (size_t i = 1; i < count; i++) {
-      if (is_older(&files[i], &files[oldest])) { oldest = i; }
-    }
+    size_t oldest = find_oldest(files, count);
     char sums[NAME_SIZE + sizeof SUMS];
     (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
     bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
@@ -405,6 +415,29 @@ static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t
   pks__free(files);
   pks__free(list.names);
   return made;
+}
+
+uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes) {
+  pks_vfs_file root;
+  if (bytes == 0 || pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
+  listing list;
+  size_t count = 0;
+  uint64_t freed = 0;
+  bool listed = list_folder(cache, root, FILES, &list);
+  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
+  if (files && !collect_files(cache, root, &list, files, &count)) { count = 0; }
+  for (; count > 0 && freed < bytes; count--) {
+    size_t oldest = find_oldest(files, count);
+    char sums[NAME_SIZE + sizeof SUMS];
+    (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
+    bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
+    if (removed) { freed += files[oldest].cost; }
+    files[oldest] = files[count - 1];
+  }
+  pks__free(files);
+  pks__free(list.names);
+  pks__vfs_close(cache->vfs, root);
+  return freed;
 }
 
 // MARK: - Making a file

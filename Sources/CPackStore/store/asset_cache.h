@@ -32,6 +32,10 @@ pks_status pks__asset_cache_open(
   pks__asset_cache **out, const pks_vfs *vfs, const char *folder, const uint8_t store_id[16], uint64_t budget,
   pks_error *error
 );
+/// The folder that it was opened in, and its budget.
+const char *pks__asset_cache_folder(const pks__asset_cache *cache, uint64_t *budget);
+/// Removes files, those used longest ago first, until `bytes` of room came of it; hands out how much did.
+uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes);
 void pks__asset_cache_close(pks__asset_cache *cache);  ///< NULL is fine
 
 /// What a file of `size` bytes and its sums take of the budget: whole pages.

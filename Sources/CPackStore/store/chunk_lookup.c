@@ -13,7 +13,7 @@ static pks_status forgive(pks_status status, pks_status forgiven, const pks_erro
 /// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored again. Pages
 /// are looked for in order to be read, which says what is wrong with them.
 static pks_status confirm(
-  pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool *confirmed,
+  pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool any, bool *confirmed,
   pks_error *error
 ) {
   pks_error found;
@@ -27,8 +27,8 @@ static pks_status confirm(
   const pks__id *stored;
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, &found);
   if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
-  *confirmed =
-    pks__id_equal(stored, id) && (kind == PKS__SEGMENT_METADATA || !pks__segment_row_is_bad(hint->segment, hint->row));
+  any = any || kind == PKS__SEGMENT_METADATA;
+  *confirmed = pks__id_equal(stored, id) && (any || !pks__segment_row_is_bad(hint->segment, hint->row));
   return PKS_OK;
 }
 
@@ -43,7 +43,7 @@ pks_status pks__snapshot_next_chunk(
     pks__run *run = &snapshot->runs[hint.run].open->run;
     for (bool more = true; more;) {
       pks_status status = pks__run_find_chunk(run, prefix, &probe->row, &hint.segment_index, &hint.row, &more, error);
-      if (!status && more) { status = confirm(snapshot, &hint, id, kind, found, error); }
+      if (!status && more) { status = confirm(snapshot, &hint, id, kind, probe->any, found, error); }
       if (status) { return status; }
       if (*found) {
         *out = hint;

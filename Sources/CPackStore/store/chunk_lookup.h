@@ -17,6 +17,7 @@ typedef struct pks__chunk_ref {
 typedef struct pks__chunk_probe {
   uint32_t runs;  ///< that were gone through
   uint32_t row;   ///< in the present one
+  bool any;       ///< also copies that are known to be damaged or missing
 } pks__chunk_probe;
 
 pks_status pks__snapshot_next_chunk(

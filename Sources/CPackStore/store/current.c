@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "store/cache_folder.h"
 #include "store/control_recovery.h"
 #include "store/generation_file.h"
 #include "store/generation_pin.h"
@@ -35,6 +36,7 @@ static void set_current(pks_store *store, pks_snapshot *snapshot) {
   if (newer) {
     store->current = snapshot;
     snapshot->references++;
+    pks__cache_folder_note(store, snapshot->generation.cache_folder);
   }
   pks__mutex_unlock(store->mutex);
   if (newer) { pks__snapshot_release(old); }
@@ -109,6 +111,17 @@ pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_
   if (!status && !*out) { status = open_named(out, store, &control, error); }
   pks__mutex_unlock(store->opening);
   return status;
+}
+
+void pks__snapshot_drop_idle(pks_store *store) {
+  pks__mutex_lock(store->opening);
+  pks__mutex_lock(store->mutex);
+  pks_snapshot *current = store->current;
+  bool is_idle = current && current->references == 1 && store->snapshots == current && !current->next;
+  if (is_idle) { store->current = NULL; }
+  pks__mutex_unlock(store->mutex);
+  if (is_idle) { pks__snapshot_release(current); }
+  pks__mutex_unlock(store->opening);
 }
 
 pks_status pks__snapshot_open_number(pks_snapshot **out, pks_store *store, uint64_t number, pks_error *error) {

@@ -8,7 +8,7 @@
 #define MAGIC "PKSGENR0"
 
 enum { FLAG_SHADOWS = 1, FLAG_GARBAGE = 2, FLAG_SITE = 4, FLAG_DURABLE = 8 };
-enum { PACK_FLAG_HELD = 1, PACK_FLAG_REMOVED = 2 };
+enum { PACK_FLAG_HELD = 1, PACK_FLAG_REMOVED = 2, PACK_FLAG_PURGEABLE = 4, PACK_FLAG_PLACED = 8 };
 enum { VERSION_FLAG_PINNED = 1 };
 enum { VERSION_SIZE = 152, PACK_SIZE = 33 + VERSION_SIZE };  ///< the least that each takes
 
@@ -40,6 +40,7 @@ void pks__generation_free(pks__generation *generation) {
   pks__free(generation->runs);
   pks__free(generation->packs);
   pks__free(generation->removed);
+  pks__free(generation->cache_folder);
   pks__origins_free(&generation->origins);
   *generation = (pks__generation){0};
 }
@@ -83,7 +84,8 @@ pks_status pks__generation_copy(const pks__generation *from, pks__generation *ou
   copy.packs = copy_array(NULL, 0, from->pack_count, sizeof *from->packs);
   copy.removed = copy_array(NULL, 0, from->removed_count, sizeof *from->removed);
   copy.origins = (pks__origin_table){0};
-  bool complete = copy.runs && copy.packs && copy.removed
+  copy.cache_folder = from->cache_folder ? pks__copy_text(from->cache_folder) : NULL;
+  bool complete = copy.runs && copy.packs && copy.removed && !copy.cache_folder == !from->cache_folder
     && pks__origins_copy(&from->origins, &copy.origins, NULL) == PKS_OK
     && copy_runs(from->runs, from->run_count, copy.runs, &copy.run_count)
     && copy_packs(from->packs, from->pack_count, copy.packs, &copy.pack_count)
@@ -93,6 +95,22 @@ pks_status pks__generation_copy(const pks__generation *from, pks__generation *ou
     return pks__fail_memory(error);
   }
   *out = copy;
+  return PKS_OK;
+}
+
+// MARK: - The cache folder
+
+bool pks__cache_folder_is_valid(const char *path) { return path[0] == '/' && strlen(path) <= PKS__CACHE_FOLDER_MAX; }
+
+pks_status pks__generation_set_cache(
+  pks__generation *generation, const char *folder, uint64_t budget, pks_error *error
+) {
+  PKS_ASSERT(pks__cache_folder_is_valid(folder));
+  char *copy = pks__copy_text(folder);
+  if (!copy) { return pks__fail_memory(error); }
+  pks__free(generation->cache_folder);
+  generation->cache_folder = copy;
+  generation->cache_budget = budget;
   return PKS_OK;
 }
 
@@ -287,6 +305,8 @@ pks_pack pks__generation_pack(const pks__generation *generation, uint32_t index)
     .priority = pack->priority,
     .removed = index >= generation->pack_count,
     .held = pack->held,
+    .purgeable = pack->purgeable,
+    .placed_by_hand = pack->placed_by_hand,
     .version_count = pack->version_count,
     .current = pks__version_public(&pack->versions[0]),
     .highest_version = pack->highest_version,
@@ -340,11 +360,16 @@ static void write_version(pks__byte_writer *pen, const pks__version *version) {
   pks__write_64(pen, version->pinned ? VERSION_FLAG_PINNED : 0);
 }
 
+static uint32_t stored_pack_flags(const pks__pack_state *pack, bool removed) {
+  return (pack->held ? PACK_FLAG_HELD : 0) | (removed ? PACK_FLAG_REMOVED : 0)
+    | (pack->purgeable ? PACK_FLAG_PURGEABLE : 0) | (pack->placed_by_hand ? PACK_FLAG_PLACED : 0);
+}
+
 static void write_pack(pks__byte_writer *pen, const pks__pack_state *pack, bool removed) {
   pks__write_32(pen, pack->number);
   pks__write_32(pen, (uint32_t)pack->priority);
   pks__write_32(pen, pack->origin);
-  pks__write_32(pen, (pack->held ? PACK_FLAG_HELD : 0) | (removed ? PACK_FLAG_REMOVED : 0));
+  pks__write_32(pen, stored_pack_flags(pack, removed));
   pks__write_64(pen, pack->highest_version);
   pks__write_text(pen, pack->name);
   pks__write_32(pen, pack->version_count);
@@ -375,6 +400,8 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   pks__write_bytes(&pen, generation->store_id, sizeof generation->store_id);
   pks__write_bytes(&pen, generation->boot_id, sizeof generation->boot_id);
   pks__write_bytes(&pen, generation->path_key, sizeof generation->path_key);
+  pks__write_64(&pen, generation->cache_budget);
+  pks__write_text(&pen, generation->cache_folder ? generation->cache_folder : "");
   pks__origins_write(&pen, &generation->origins);
   pks__write_32(&pen, generation->next_pack_number);
   pks__write_32(&pen, generation->run_count);
@@ -424,6 +451,8 @@ static bool read_pack(pks__reader *reader, pks__pack_state *pack, bool *removed)
   pack->origin = pks__read32(reader);
   uint32_t flags = pks__read32(reader);
   pack->held = flags & PACK_FLAG_HELD;
+  pack->purgeable = flags & PACK_FLAG_PURGEABLE;
+  pack->placed_by_hand = flags & PACK_FLAG_PLACED;
   *removed = flags & PACK_FLAG_REMOVED;
   pack->highest_version = pks__read64(reader);
   uint32_t length = read_count(reader, 1);
@@ -457,6 +486,22 @@ static bool read_run(pks__reader *reader, pks__run_ref *run) {
 }
 
 /// False when memory is short; bad bytes set `reader->failed`.
+static bool read_cache_folder(pks__reader *reader, pks__generation *generation) {
+  generation->cache_budget = pks__read64(reader);
+  uint32_t length = read_count(reader, 1);
+  const char *path = (const char *)pks__read_bytes(reader, length);
+  if (length == 0 || !path) { return true; }
+  if (length > PKS__CACHE_FOLDER_MAX || path[0] != '/' || memchr(path, 0, length)) {
+    reader->failed = true;
+    return true;
+  }
+  generation->cache_folder = pks__allocate_zeroed((size_t)length + 1, 1);
+  if (!generation->cache_folder) { return false; }
+  memcpy(generation->cache_folder, path, length);
+  return true;
+}
+
+/// False when memory is short; bad bytes set `reader->failed`.
 static bool read_lists(pks__reader *reader, pks__generation *generation) {
   uint32_t runs = read_count(reader, 28);
   generation->runs = pks__allocate_zeroed((size_t)runs + 1, sizeof *generation->runs);
@@ -479,6 +524,7 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
     // Numbers are given once: one that was not given yet would be given again.
     if (pack.number == 0 || pack.number >= generation->next_pack_number) { reader->failed = true; }
     if (pks__origins_rank(&generation->origins, pack.origin) == UINT32_MAX) { reader->failed = true; }
+    if (pack.purgeable && !generation->cache_folder) { reader->failed = true; }
     if (removed) {
       generation->removed[generation->removed_count++] = pack;
     } else {
@@ -547,7 +593,8 @@ pks_status pks__generation_decode(
   read_array(&reader, generation.store_id, sizeof generation.store_id);
   read_array(&reader, generation.boot_id, sizeof generation.boot_id);
   read_array(&reader, generation.path_key, sizeof generation.path_key);
-  bool had_memory = pks__origins_read(&reader, &generation.origins), differ = false;
+  bool had_memory = read_cache_folder(&reader, &generation), differ = false;
+  had_memory = had_memory && pks__origins_read(&reader, &generation.origins);
   generation.next_pack_number = pks__read32(&reader);
   had_memory = had_memory && read_lists(&reader, &generation);
   if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ, error) == PKS_OK; }

@@ -12,6 +12,9 @@
 /// Kept versions of a pack stand in the order in which they were current, the last first. A new version drops those
 /// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until a user
 /// says otherwise.
+///
+/// The data of a *purgeable* pack lies in the cache folder and may vanish at any moment (`cache_folder.h`). Which packs are is
+/// decided by what their versions say, until a user decides: that outlives versions.
 #ifndef PKS_STORE_GENERATION_H
 #define PKS_STORE_GENERATION_H
 
@@ -35,6 +38,8 @@ typedef struct pks__pack_state {
   uint32_t origin;  ///< number of an origin of the generation's table
   int32_t priority;
   bool held;             ///< at its current version
+  bool purgeable;        ///< what is stored for it lies in the cache folder
+  bool placed_by_hand;   ///< a user said so: what later versions say of their placement does not count
   uint32_t origin_rank;  ///< of `origin`, as of the last sorting; not stored
   char name[PKS__PACK_NAME_MAX + 1];
   uint64_t highest_version;  ///< number that any version of it ever had
@@ -56,6 +61,8 @@ typedef struct pks__generation {
   uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed
   uint8_t path_key[PKS__PATH_KEY_SIZE];  ///< random, the same in all generations of a store between repairs
   bool is_site;                          ///< the store is a site's: only publications are committed
+  uint64_t cache_budget;                 ///< bytes that the store's files in its cache folder may take; 0: no limit
+  char *cache_folder;                    ///< absolute path, owned; NULL: none was chosen, and no pack is purgeable
   pks__origin_table origins;
   uint32_t next_pack_number;
   bool has_shadows;    ///< somewhere a file of one pack may stand where another needs a folder
@@ -73,6 +80,13 @@ typedef struct pks__generation {
 static inline bool pks__version_is(const pks__version *version, const pks__id *catalog, const pks__id *attributes) {
   return pks__id_equal(&version->catalog, catalog) && pks__id_equal(&version->attributes, attributes);
 }
+
+/// Whether a path may be that of a cache folder: absolute, and not too long.
+bool pks__cache_folder_is_valid(const char *path);
+/// Chooses the cache folder and its budget. The path is copied.
+pks_status pks__generation_set_cache(
+  pks__generation *generation, const char *folder, uint64_t budget, pks_error *error
+);
 
 void pks__generation_free(pks__generation *generation);  ///< a zeroed one is fine
 pks_status pks__generation_copy(const pks__generation *from, pks__generation *out, pks_error *error);

@@ -3,25 +3,29 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "store/cache_folder.h"
 
-/// Takes a reference if the segment is known. The mutex is held.
+/// Takes a reference if the segment is known: to one that lies among the store's files, if there are two. The mutex is held.
 static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
+  pks__segment_slot *found = NULL;
   for (uint32_t i = 0; i < store->segment_count; i++) {
     const pks__segment *known = store->segments[i].segment;
     if (!pks__segment_id_equal(&known->id, id) || atomic_load(&known->is_gone)) { continue; }
-    store->segments[i].references++;
-    return store->segments[i].segment;
+    if (!found || found->segment->is_purgeable) { found = &store->segments[i]; }
   }
-  return NULL;
+  if (!found) { return NULL; }
+  found->references++;
+  return found->segment;
 }
 
-/// A segment that was stored again because the one of that name is damaged takes its place: who has the other open goes
-/// on with it. The mutex is held.
-static void forget_damaged(pks_store *store, const pks__segment_id *id) {
+/// A segment that was stored again because the one of that name is damaged, or may vanish, takes its place: who has the other
+/// open goes on with it. The mutex is held.
+static void forget_lesser(pks_store *store, const pks__segment *than) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
     pks__segment *known = store->segments[i].segment;
-    bool is_damaged = pks__segment_id_equal(&known->id, id) && atomic_load(&known->has_bad_frames);
-    if (is_damaged) { atomic_store(&known->is_gone, true); }
+    if (known == than || !pks__segment_id_equal(&known->id, &than->id)) { continue; }
+    bool is_damaged = atomic_load(&known->has_bad_frames) || known->present < known->file_length;
+    if (is_damaged || (known->is_purgeable && !than->is_purgeable)) { atomic_store(&known->is_gone, true); }
   }
 }
 
@@ -36,11 +40,24 @@ bool pks__store_mends(pks_store *store, const pks__segment_id *id) {
   return mends;
 }
 
+/// As `retain_known`, for one that lies where `segment` does: a pack that becomes purgeable may store what the store has among its
+/// own files. The mutex is held.
+static pks__segment *retain_same(pks_store *store, const pks__segment *segment) {
+  for (uint32_t i = 0; i < store->segment_count; i++) {
+    pks__segment *known = store->segments[i].segment;
+    if (!pks__segment_id_equal(&known->id, &segment->id) || atomic_load(&known->is_gone)) { continue; }
+    if (known->is_purgeable != segment->is_purgeable) { continue; }
+    store->segments[i].references++;
+    return known;
+  }
+  return NULL;
+}
+
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
   pks__mutex_lock(store->mutex);
   pks_status status = PKS_OK;
-  forget_damaged(store, &(*segment)->id);
-  pks__segment *known = retain_known(store, &(*segment)->id);
+  forget_lesser(store, *segment);
+  pks__segment *known = retain_same(store, *segment);
   if (!known && store->segment_count == store->segment_capacity) {
     uint32_t capacity = store->segment_capacity ? store->segment_capacity * 2 : 16;
     void *larger = pks__reallocate(store->segments, capacity * sizeof *store->segments);
@@ -62,18 +79,43 @@ pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_
   return status;
 }
 
+/// Whether a purgeable segment that is known has become durable, by another process perhaps, or lacks bytes that may have come
+/// back: then it is opened again.
+static bool is_outdated(const pks_store *store, const pks__segment *known) {
+  if (!known->is_purgeable) { return false; }
+  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
+  pks_vfs_info info;
+  pks__segment_name(&known->id, name);
+  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
+  return known->present < known->file_length || !pks__vfs_info(store->vfs, store->root, path, false, &info);
+}
+
+pks_status pks__store_open_segment(
+  pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
+) {
+  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1], table[sizeof path];
+  pks__segment_name(id, name);
+  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
+  (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
+  pks_status status = pks__segment_open(out, vfs, store->root, path, id, error);
+  pks_vfs_info info;
+  if (status != PKS_PURGED || pks__vfs_info(vfs, store->root, table, false, &info)) { return status; }
+  return pks__segment_open_purgeable(
+    out, vfs, store->root, table, pks__cache_folder_open_segment(store, name), id, error
+  );
+}
+
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error) {
   pks__mutex_lock(store->mutex);
   pks__segment *segment = retain_known(store, id);
   pks__mutex_unlock(store->mutex);
-  if (segment) {
+  if (segment && !is_outdated(store, segment)) {
     *out = segment;
     return PKS_OK;
   }
-  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
-  pks__segment_name(id, name);
-  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
-  pks_status status = pks__segment_open(&segment, store->vfs, store->root, path, id, error);
+  pks__segment *outdated = segment;
+  pks_status status = pks__store_open_segment(store, store->vfs, id, &segment, error);
+  if (outdated) { pks__store_release_segment(store, outdated); }
   if (status) { return status; }
   status = pks__store_add_segment(store, &segment, error);
   if (status) {

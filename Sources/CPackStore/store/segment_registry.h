@@ -8,6 +8,12 @@
 /// name than their final one. If it is known already, `*segment` is closed and replaced.
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
 
+/// Opens a segment under its final name, without making it known, through `vfs`, which may be another than the store's: from
+/// `segments/`, or, where it is purgeable, from `tables/` and the cache folder. PURGED when it is in neither.
+pks_status pks__store_open_segment(
+  pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
+);
+
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error);
 
 void pks__store_retain_segment(pks_store *store, pks__segment *segment);  ///< one more reference to a known one

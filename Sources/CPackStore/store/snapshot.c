@@ -206,6 +206,11 @@ pks_origin pks_snapshot_origin(const pks_snapshot *snapshot, uint32_t index) {
   return pks__origins_at(&snapshot->generation.origins, index);
 }
 
+const char *pks_snapshot_cache_folder(const pks_snapshot *snapshot, uint64_t *budget) {
+  if (budget) { *budget = snapshot->generation.cache_budget; }
+  return snapshot->generation.cache_folder;
+}
+
 bool pks_snapshot_is_site(const pks_snapshot *snapshot) { return snapshot->generation.is_site; }
 
 uint32_t pks_snapshot_pack_count(const pks_snapshot *snapshot) { return snapshot->generation.pack_count; }

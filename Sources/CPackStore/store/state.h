@@ -36,6 +36,7 @@
 
 #define PKS__TMP_FOLDER "tmp"
 #define PKS__INCOMING_FOLDER "incoming"
+#define PKS__PURGED_FOLDER "purged"
 
 typedef struct pks__open_run {
   pks__run run;
@@ -48,7 +49,7 @@ typedef struct pks__open_run {
 /// A segment that a transaction is to bring.
 typedef struct pks__staged_segment {
   pks__segment *segment;
-  char folder[PKS__INDEX_NAME];  ///< where its file lies until the commit
+  char folder[PKS__INDEX_NAME];  ///< where its file lies until the commit: in the store, or in the cache folder
 } pks__staged_segment;
 
 typedef struct pks__snapshot_run {
@@ -113,6 +114,7 @@ struct pks_store {
   pks__frame_readers readers;
   pks__crew *crew;          ///< threads that help with large reads
   pks__asset_cache *cache;  ///< NULL: none
+  char *cache_folder;       ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
 };
 
 /// The public interface has snapshots as constants: what changes in them is opened when first needed, by atomics or under

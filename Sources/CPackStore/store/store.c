@@ -266,6 +266,7 @@ void pks_store_close(pks_store *store) {
   PKS_ASSERT(!store->snapshots && store->segment_count == 0);
   pks__free(store->segments);
   pks__asset_cache_close(store->cache);
+  pks__free(store->cache_folder);
   pks__crew_destroy(store->crew);
   pks__frame_readers_free(&store->readers);
   pks__layout_segments_free(store);

@@ -12,8 +12,9 @@
 #define BAD_CONTROL_TEXT "the directory was a store, but its control file holds something else"
 
 static bool is_own_name(const char *name, size_t length) {
-  static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE, PKS__CONTROL_FILE,    PKS__INDEX_FOLDER,
-                                      PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER,   PKS__INCOMING_FOLDER, "lost+found"};
+  static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE,  PKS__CONTROL_FILE,  PKS__INDEX_FOLDER,
+                                      PKS__SEGMENTS_FOLDER, PKS__TABLES_FOLDER, PKS__PURGED_FOLDER, PKS__TMP_FOLDER,
+                                      PKS__INCOMING_FOLDER, "lost+found"};
   for (size_t i = 0; i < PKS_COUNT_OF(names); i++) {
     if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) { return true; }
   }
@@ -61,8 +62,8 @@ static int holds_content(const pks_store *store, bool *found) {
   const pks_vfs *vfs = store->vfs;
   char generation[PKS__INDEX_NAME];
   pks__generation_path(1, generation);
-  const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__INDEX_FOLDER};
-  const char *const expected[] = {"", strrchr(generation, '/') + 1};
+  const char *const folders[] = {PKS__SEGMENTS_FOLDER, PKS__TABLES_FOLDER, PKS__INDEX_FOLDER};
+  const char *const expected[] = {"", "", strrchr(generation, '/') + 1};
   *found = false;
   for (size_t i = 0; !*found && i < PKS_COUNT_OF(folders); i++) {
     pks_vfs_file folder;

@@ -2,6 +2,7 @@
 #include "transfer/delivery.h"
 
 #include "base/memory.h"
+#include "packstore_admin.h"
 #include "store/snapshot.h"
 
 // MARK: - What is asked for
@@ -31,7 +32,22 @@ static pks_status check_floor(const pks_delivery *delivery, pks_error *error) {
   );
 }
 
-/// What the store has of the pack already. `*needed` false: this very version is current.
+/// Whether data of a kept version is gone.
+static pks_status lacks_data(const pks_delivery *delivery, uint32_t kept, bool *lacks, pks_error *error) {
+  const pks_snapshot *base = delivery->context.base;
+  const pks__generation *generation = &base->generation;
+  uint32_t index = pks__generation_find_pack(generation, delivery->context.pack);
+  pks_availability availability = {0};
+  if (index == UINT32_MAX) {
+    index = generation->pack_count + pks__generation_find_removed(generation, delivery->context.pack);
+  }
+  pks_status status = pks_snapshot_availability(&availability, base, index, kept, error);
+  *lacks = availability.missing_bytes > 0;
+  // A layout that cannot be read says nothing: that is for a repair.
+  return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status;
+}
+
+/// What the store has of the pack already. `*needed` false: this very version is current, and all of it is there.
 static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_error *error) {
   const pks__generation *generation = &delivery->context.base->generation;
   const char *pack = delivery->context.pack;
@@ -48,8 +64,17 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   bool is_same = kept != UINT32_MAX
     && pks__version_is(&state->versions[kept], &delivery->context.catalog, &delivery->context.attributes);
   *needed = !is_same || kept != 0 || !is_live;
-  if (!*needed) { return pks__txn_stage_adoption(delivery->txn, pack, &delivery->provenance, error); }
-  status = check_floor(delivery, error);
+  bool lacks = false;
+  if (is_same) {
+    delivery->kept = state->versions[kept];
+    status = lacks_data(delivery, kept, &lacks, error);
+  }
+  if (!status && !*needed) {
+    *needed = lacks;
+    delivery->change = PKS__CHANGE_LAYOUT;
+    return pks__txn_stage_adoption(delivery->txn, pack, &delivery->provenance, error);
+  }
+  if (!status) { status = check_floor(delivery, error); }
   if (status) { return status; }
   if (state->held) {
     return pks__fail(error, PKS_HELD, "the pack is held at its current version", pack, PKS_NO_OFFSET);
@@ -58,8 +83,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   if (differs && !pks__provenance_is_unstated(&delivery->provenance, pack, version, generation)) {
     return pks__fail(error, PKS_EXISTS, "that version of the pack exists with other content", pack, PKS_NO_OFFSET);
   }
-  delivery->returns = is_same;
-  if (is_same) { delivery->kept = state->versions[kept]; }
+  delivery->change = is_same ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD;
+  delivery->returns = is_same && !lacks;
   return PKS_OK;
 }
 
@@ -289,7 +314,7 @@ pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_del
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
   bool makes_sense = delta->header_length > PKS__DELTA_FIXED && delta->header_length <= PKS__DELTA_HEADER_MAX
-    && delta->length >= delta->header_length && !delivery->returns && !delivery->delta.is_used;
+    && delta->length >= delta->header_length && delivery->change == PKS__CHANGE_ADD && !delivery->delta.is_used;
   if (!makes_sense) { return invalid(delivery, "no delta of these lengths can be used here", error); }
   uint64_t frame_bytes = delivery->plan.is_made ? pks_delivery_measure(delivery).bytes_total : 0;
   // What an interrupted delivery left of frames stays in the folder.
@@ -358,6 +383,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   if (status) { return status; }
   pks__ingest *ingest = &frames->ingest;
   pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = delivery->provenance};
+  change.purgeable = ingest->reliance.purgeable;
   change.version = (pks__version){
     .number = context->version,
     .catalog = context->catalog,
@@ -367,8 +393,8 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
     .folder_count = ingest->info.folder_count,
     .logical_bytes = ingest->info.logical_bytes,
   };
-  if (delivery->returns) {
-    change.kind = PKS__CHANGE_RETURN;
+  if (delivery->change != PKS__CHANGE_ADD) {
+    change.kind = delivery->change;
     change.version = delivery->kept;
   }
   return pks__txn_stage_version(txn, ingest, &change, result, error);

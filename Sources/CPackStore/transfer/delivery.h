@@ -55,8 +55,11 @@ struct pks_delivery {
   bool set_priority;
   int32_t priority;
   pks_provenance provenance;
-  bool returns;       ///< the version is kept, and becomes current again
-  pks__version kept;  ///< with `returns`
+  /// what becomes of it: PKS__CHANGE_ADD; _RETURN: the version is kept, and becomes current again; _LAYOUT: it is current, and data
+  /// of it is gone
+  pks__staged_op_kind change;
+  pks__version kept;  ///< unless `change` is PKS__CHANGE_ADD
+  bool returns;       ///< PKS__CHANGE_RETURN, and nothing of it has to come
   pks__delivery_phase phase;
   pks_status failed;  ///< of the machine, or for good
   pks_error failure;

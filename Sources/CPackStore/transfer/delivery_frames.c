@@ -305,13 +305,18 @@ pks_status pks__delivery_frames_walk_kept(
   pks__delivery_frames *frames, pks__staging *staging, const pks__version *kept, bool sync, pks_error *error
 ) {
   pks_snapshot *base = frames->context->base;
+  pks__own_chunks own;
+  pks__own_chunks_init(&own, base, &staging->scratch);
   pks__version_request request = {
     .pack = frames->context->pack,
     .catalog = kept->catalog,
     .layout = kept->layout,
     .attributes = kept->attributes,
     .pages = pks__snapshot_pages(base),
+    .fetch = pks__own_chunks_fetch(&own),
   };
   frames->has_ingest = true;
-  return pks__ingest_version(&frames->ingest, staging, base, &request, sync, error);
+  pks_status status = pks__ingest_version(&frames->ingest, staging, base, &request, sync, error);
+  pks__own_chunks_free(&own);
+  return status;
 }

@@ -230,6 +230,30 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   struct ReaderWasDisturbed: Error {}
 
+  private static let installPurgeable: @Sendable (Disk) throws -> Void = { disk in
+    let store = try Store(disk, create: true)
+    try store.commit {
+      try $0.chooseCache("/cache")
+      try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+    }
+    try store.commit { try $0.add("q", "/other", priority: 3) }
+  }
+
+  /// Data goes to the cache folder, and tables to the store.
+  static let purgeableUpdate = Change(
+    name: "update of a purgeable pack", prepare: installPurgeable,
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+
+  /// A pack goes to the cache folder, and what it leaves behind is collected.
+  static let becomingPurgeable = Change(
+    name: "becoming purgeable", prepare: installPurgeable,
+    perform: { disk in try Store(disk).commit { try $0.place("q", PKS_PLACE_PURGEABLE) } })
+
+  /// The way back.
+  static let becomingDurable = Change(
+    name: "becoming durable", prepare: installPurgeable,
+    perform: { disk in try Store(disk).commit { try $0.place("p", PKS_PLACE_DURABLE) } })
+
   /// Nothing of it is synced.
   static let atomic = Change(
     name: "atomic commits", prepare: install, perform: secondAtomic, stages: [firstAtomic], isDurable: false)
@@ -333,7 +357,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
-    deliveryByDelta, adoption, adoptionBesideAtomic,
+    deliveryByDelta, adoption, adoptionBesideAtomic, purgeableUpdate, becomingPurgeable, becomingDurable,
   ]
   static let durable = all.filter(\.isDurable)
 }

@@ -15,9 +15,14 @@ extension Core {
       Change.atomicThenDurable.name: [7: again],
       Change.delivery.name: [1: ghosts], Change.resumedDelivery.name: [1: ghosts],
       Change.collectionBesideReader.name: [2: held],
+      Change.purgeableUpdate.name: [0: copied, 3: younger, 4: younger],
+      Change.becomingPurgeable.name: [0: copied, 3: younger, 4: younger],
       Change.repair.name: [6: reused, 7: reused, 8: reused, 9: reused, 13: folders],
     ]
     private static let joined = "a staged run that the same commit joins with others is never named; known only later"
+    private static let copied =
+      "a segment that is copied to the cache folder, unless a durable pack brings it in the same commit"
+    private static let younger = "needed where another process has just made the folder"
     private static let leftovers = "needed only where the control file itself had been taken back"
     private static let reused = "a segment that was durable before the repair, or its name; nothing tells which were"
     private static let folders = "needed where a folder of the store had to be made again"

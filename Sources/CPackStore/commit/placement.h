@@ -1,0 +1,15 @@
+/// Where packs lie: among the store's files, or in its cache folder.
+#ifndef PKS_COMMIT_PLACEMENT_H
+#define PKS_COMMIT_PLACEMENT_H
+
+#include "commit/transaction.h"
+
+/// Sees that there is a cache folder, if `placement` needs one: else that of `pks_options.cache` is chosen. INVALID_ARGUMENT when
+/// there is none.
+pks_status pks__txn_need_cache_folder(pks_txn *txn, pks_placement placement, pks_error *error);
+
+/// After a version of the pack was staged: places the pack as the version says, unless a user did. A pack that cannot
+/// become durable because data of it is gone stays purgeable.
+pks_status pks__txn_follow_placement(pks_txn *txn, const char *pack, pks_placement placement, pks_error *error);
+
+#endif

@@ -1,0 +1,227 @@
+/// What of versions and assets can be read now: tables compared with the lengths of the files in the cache folder.
+#include "catalog/catalog.h"
+#include "catalog/tree_cursor.h"
+#include "index/extent_walk.h"
+#include "read/namespace.h"
+#include "store/cache_folder.h"
+#include "store/chunk_lookup.h"
+#include "store/segment_registry.h"
+#include "store/snapshot.h"
+
+/// Purgeable segments, and how much of each is there.
+typedef struct presence {
+  pks_snapshot *snapshot;
+  pks_vfs_file cache;
+  pks__scratch rows;    ///< present_segment
+  pks__hash_map by_id;  ///< beginning of an id -> index in `rows`
+} presence;
+
+typedef struct present_segment {
+  pks__segment_id id;
+  bool is_purgeable;
+  uint64_t length;        ///< of its file, if it is purgeable
+  pks__segment *segment;  ///< likewise, with a reference; NULL: it cannot be had
+} present_segment;
+
+static void open_presence(presence *presence, pks_snapshot *snapshot) {
+  *presence = (struct presence){.snapshot = snapshot, .cache = PKS_VFS_NO_FILE, .by_id.key = snapshot->store->map_key};
+  const char *folder = snapshot->generation.cache_folder;
+  if (folder) { (void)pks__cache_folder_open(snapshot->store, folder, false, &presence->cache, NULL); }
+}
+
+static void close_presence(presence *presence) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&presence->rows, present_segment); i++) {
+    pks__segment *segment = PKS__SCRATCH_AT(&presence->rows, present_segment, i)->segment;
+    if (segment) { pks__store_release_segment(presence->snapshot->store, segment); }
+  }
+  if (presence->cache != PKS_VFS_NO_FILE) { pks__vfs_close(presence->snapshot->store->vfs, presence->cache); }
+  pks__scratch_free(&presence->rows);
+  pks__hash_map_free(&presence->by_id);
+}
+
+static pks_status find_segment(
+  presence *presence, const pks__segment_id *id, const present_segment **out, pks_error *error
+) {
+  uint64_t key = pks__hash_map_key(&presence->by_id, id, sizeof *id), probe = 0;
+  uint32_t index;
+  while (pks__hash_map_next(&presence->by_id, key, &probe, &index)) {
+    *out = PKS__SCRATCH_AT(&presence->rows, const present_segment, index);
+    if (pks__segment_id_equal(&(*out)->id, id)) { return PKS_OK; }
+  }
+  present_segment row = {.id = *id};
+  row.is_purgeable = pks__cache_folder_has(presence->snapshot, presence->cache, id, &row.length);
+  pks_status status = PKS_OK;
+  if (row.is_purgeable) {
+    status = pks__store_get_segment(presence->snapshot->store, id, &row.segment, error);
+    if (status == PKS_PURGED || status == PKS_CORRUPT) { status = PKS_OK; }
+  }
+  index = (uint32_t)PKS__SCRATCH_COUNT(&presence->rows, present_segment);
+  if (!status) { status = pks__scratch_append(&presence->rows, &row, sizeof row, error); }
+  if (status && row.segment) { pks__store_release_segment(presence->snapshot->store, row.segment); }
+  if (!status) { status = pks__hash_map_insert(&presence->by_id, key, index, error); }
+  if (!status) { *out = PKS__SCRATCH_AT(&presence->rows, const present_segment, index); }
+  return status;
+}
+
+/// Whether a frame can be read, as far as lengths and what was found say.
+static bool has_frame(const present_segment *row, const pks__frame_ref *frame) {
+  if (!row->is_purgeable) { return true; }
+  return row->segment && pks__range_fits(frame->offset, frame->stored_length, row->length)
+    && pks__segment_has_frame(row->segment, frame);
+}
+
+// MARK: - Layouts
+
+/// Adds the bytes of an extent that are missing.
+static pks_status count_extent(
+  presence *presence, const pks__layout_extent *extent, uint64_t *missing, pks_error *error
+) {
+  const present_segment *row;
+  uint64_t left = pks__get64(extent->length), skip = pks__get32(extent->skip);
+  pks_status status = find_segment(presence, &extent->segment, &row, error);
+  if (status) { return status; }
+  if (!row->is_purgeable) { return PKS_OK; }
+  if (!row->segment) {
+    *missing += left;
+    return PKS_OK;
+  }
+  for (uint32_t index = pks__get32(extent->frame); left > 0; index++, skip = 0) {
+    pks__frame frame;
+    bool fits = index < row->segment->frame_count;
+    status = fits ? pks__segment_frame(row->segment, index, &frame, error) : PKS_CORRUPT;
+    if (!fits || (!status && frame.ref.raw_length <= skip)) {
+      const char *text = "a layout refers to what its segment does not have";
+      status = pks__fail(error, PKS_CORRUPT, text, row->segment->name, PKS_NO_OFFSET);
+    }
+    if (status) { return status; }
+    uint64_t length = pks__min64(left, frame.ref.raw_length - skip);
+    if (!has_frame(row, &frame.ref)) { *missing += length; }
+    left -= length;
+  }
+  return PKS_OK;
+}
+
+static pks_status count_entry(
+  presence *presence, const pks__tree_cursor *entries, pks_availability *out, pks_error *error
+) {
+  pks__layout_entry entry;
+  if (!pks__layout_entry_decode(entries->value, entries->value_length, &entry)) {
+    return pks__fail(error, PKS_CORRUPT, "an entry of a layout breaks the format", NULL, PKS_NO_OFFSET);
+  }
+  pks__extent_cursor extents;
+  pks__extent_cursor_init(&extents, pks__snapshot_pages(presence->snapshot), &entry);
+  uint64_t missing = 0;
+  pks_status status = PKS_OK;
+  for (bool more = true; !status;) {
+    pks__layout_extent extent;
+    status = pks__extent_cursor_next(&extents, &extent, &more, error);
+    if (status || !more) { break; }
+    status = count_extent(presence, &extent, &missing, error);
+  }
+  pks__extent_cursor_free(&extents);
+  out->missing_bytes += missing;
+  out->missing_asset_count += missing > 0;
+  return status;
+}
+
+/// Whether the layout names a purgeable segment.
+static pks_status is_affected(presence *presence, const pks__scratch *segments, bool *affected, pks_error *error) {
+  pks_status status = PKS_OK;
+  *affected = false;
+  for (uint64_t i = 0; !status && !*affected && i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
+    const present_segment *row;
+    status = find_segment(presence, PKS__SCRATCH_AT(segments, const pks__segment_id, i), &row, error);
+    *affected = !status && row->is_purgeable;
+  }
+  return status;
+}
+
+static pks_status count_layout(presence *presence, const pks__tree *map, pks_availability *out, pks_error *error) {
+  pks__tree_cursor entries;
+  bool more = true;
+  pks__tree_cursor_init(&entries, pks__snapshot_pages(presence->snapshot), PKS__TREE_MAP, 0, map);
+  pks_status status = PKS_OK;
+  while (!status && more) {
+    status = pks__tree_cursor_next(&entries, &more, error);
+    if (!status && more) { status = count_entry(presence, &entries, out, error); }
+  }
+  pks__tree_cursor_free(&entries);
+  return status;
+}
+
+// MARK: - Records
+
+static pks_status count_asset(presence *presence, const pks_asset *asset, uint64_t *missing, pks_error *error) {
+  pks__hit hit;
+  pks_status status = pks__namespace_file(asset, &hit, error);
+  if (status) { return status; }
+  pks__run *run = &presence->snapshot->runs[hit.run].open->run;
+  pks__extent_walk walk = pks__extent_walk_make(run, &hit.entry);
+  for (bool more = true; !status;) {
+    pks__extent_part part;
+    pks__run_segment_info info;
+    const present_segment *row;
+    status = pks__extent_walk_next(&walk, &part, &more, error);
+    if (status || !more) { break; }
+    status = pks__run_segment_at(run, part.frame.segment, &info, error);
+    if (!status) { status = find_segment(presence, &info.id, &row, error); }
+    if (!status && !has_frame(row, &part.frame.ref)) { *missing += part.end - part.begin; }
+  }
+  return status;
+}
+
+/// What records lead to is what is read: of a current version it need not be what its layout names.
+static pks_status count_records(presence *presence, uint32_t pack, pks_availability *out, pks_error *error) {
+  pks_cursor *cursor;
+  pks_status status = pks_cursor_open(&cursor, presence->snapshot, "", 0, pack, PKS_DESCENDANTS, error);
+  if (status) { return status; }
+  for (bool more = true; !status;) {
+    pks_entry entry;
+    uint64_t missing = 0;
+    status = pks_cursor_next(&entry, &more, cursor, error);
+    if (status || !more) { break; }
+    if (entry.asset.kind == PKS_FILE) { status = count_asset(presence, &entry.asset, &missing, error); }
+    out->missing_bytes += missing;
+    out->missing_asset_count += missing > 0;
+  }
+  pks_cursor_close(cursor);
+  return status;
+}
+
+// MARK: - Availability
+
+pks_status pks_snapshot_availability(
+  pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *error
+) {
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (status) { return status; }
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  const pks__version *kept = &state->versions[version];
+  bool is_current = pack < snapshot->generation.pack_count && version == 0, affected = false;
+  presence presence;
+  pks__layout_root root;
+  pks__scratch segments = {0};
+  *out = (pks_availability){.total_bytes = kept->logical_bytes, .asset_count = kept->file_count};
+  open_presence(&presence, pks__snapshot_mutable(snapshot));
+  status = pks__layout_read_root(pks__snapshot_pages(presence.snapshot), &kept->layout, &root, &segments, error);
+  if (!status) { status = is_affected(&presence, &segments, &affected, error); }
+  if (!status && affected) {
+    status = is_current ? count_records(&presence, pack, out, error) : count_layout(&presence, &root.map, out, error);
+  }
+  pks__scratch_free(&segments);
+  close_presence(&presence);
+  return status;
+}
+
+pks_status pks_asset_availability(pks_availability *out, const pks_asset *asset, pks_error *error) {
+  pks_status status = pks__store_check_process(asset->snapshot->store, error);
+  if (status) { return status; }
+  presence presence;
+  *out = (pks_availability){.total_bytes = asset->size, .asset_count = 1};
+  open_presence(&presence, pks__snapshot_mutable(asset->snapshot));
+  status = count_asset(&presence, asset, &out->missing_bytes, error);
+  out->missing_asset_count = out->missing_bytes > 0;
+  close_presence(&presence);
+  return status;
+}

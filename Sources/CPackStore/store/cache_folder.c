@@ -1,0 +1,162 @@
+#include "store/cache_folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "platform/name_list.h"
+
+/// A file that was used within this time is not said to be used again: last use is no finer than this.
+#define LAST_USE_NS ((int64_t)3600 * 1000 * 1000 * 1000)
+
+// MARK: - Names
+
+char *pks__cache_folder_path(const pks_store *store, const char *folder) {
+  enum { NAME_SIZE = 1 + 32 + 1 + 16 + 1 };
+  pks_vfs_info info;
+  if (pks__vfs_info_of(store->vfs, store->root, &info)) { return NULL; }
+  size_t capacity = strlen(folder) + NAME_SIZE;
+  char *path = pks__allocate(capacity), id[33], inode[17];
+  if (!path) { return NULL; }
+  pks__hex(store->store_id, sizeof store->store_id, id);
+  pks__hex64(info.inode, inode);
+  (void)snprintf(path, capacity, "%s/%s-%s", folder, id, inode);
+  return path;
+}
+
+// MARK: - Opening
+
+/// Makes a folder and what is missing above it. `path` is cut and put together again.
+static int make_folders(const pks_vfs *vfs, char *path, pks_vfs_file *out) {
+  int failure = pks__vfs_open_root(vfs, path, false, out);
+  if (failure != ENOENT) { return failure; }
+  failure = pks__vfs_open_root(vfs, path, true, out);
+  if (failure != ENOENT) { return failure; }
+  // What is above it is missing, too.
+  char *slash = strrchr(path, '/');
+  if (!slash || slash == path) { return failure; }
+  pks_vfs_file above;
+  *slash = 0;
+  failure = make_folders(vfs, path, &above);
+  *slash = '/';
+  if (failure) { return failure; }
+  pks__vfs_close(vfs, above);
+  return pks__vfs_open_root(vfs, path, true, out);
+}
+
+/// Always synced: another process may have made them just now.
+static int make_parts(const pks_vfs *vfs, pks_vfs_file root) {
+  static const char *const parts[] = {PKS__SEGMENTS_FOLDER, PKS__TMP_FOLDER};
+  int failure = 0;
+  for (size_t i = 0; !failure && i < PKS_COUNT_OF(parts); i++) {
+    failure = pks__vfs_make_folder(vfs, root, parts[i]);
+    if (failure == EEXIST) { failure = 0; }
+  }
+  return failure ? failure : pks__vfs_sync(vfs, root);
+}
+
+pks_status pks__cache_folder_open(
+  const pks_store *store, const char *folder, bool create, pks_vfs_file *out, pks_error *error
+) {
+  const pks_vfs *vfs = store->vfs;
+  char *path = pks__cache_folder_path(store, folder);
+  *out = PKS_VFS_NO_FILE;
+  if (!path) { return pks__fail_memory(error); }
+  int failure = create ? make_folders(vfs, path, out) : pks__vfs_open_root(vfs, path, false, out);
+  if (failure) { *out = PKS_VFS_NO_FILE; }
+  if (!failure && create) { failure = make_parts(vfs, *out); }
+  if (failure && *out != PKS_VFS_NO_FILE) {
+    pks__vfs_close(vfs, *out);
+    *out = PKS_VFS_NO_FILE;
+  }
+  pks_status status = failure ? pks__fail_system(error, failure, "cannot use the cache folder", path) : PKS_OK;
+  pks__free(path);
+  return status;
+}
+
+// MARK: - The folder of a store
+
+void pks__cache_folder_note(pks_store *store, const char *folder) {
+  bool is_same = store->cache_folder && folder && strcmp(store->cache_folder, folder) == 0;
+  if (is_same || !folder) { return; }
+  char *copy = pks__copy_text(folder);
+  if (!copy) { return; }
+  pks__free(store->cache_folder);
+  store->cache_folder = copy;
+}
+
+/// Opens the store's own folder in the cache folder that was noted.
+static pks_vfs_file open_noted(pks_store *store) {
+  pks__mutex_lock(store->mutex);
+  char *folder = store->cache_folder ? pks__copy_text(store->cache_folder) : NULL;
+  pks__mutex_unlock(store->mutex);
+  pks_vfs_file root = PKS_VFS_NO_FILE;
+  if (folder) { (void)pks__cache_folder_open(store, folder, false, &root, NULL); }
+  pks__free(folder);
+  return root;
+}
+
+pks_vfs_file pks__cache_folder_open_segment(pks_store *store, const char *name) {
+  const pks_vfs *vfs = store->vfs;
+  pks_vfs_file root = open_noted(store), file;
+  if (root == PKS_VFS_NO_FILE) { return PKS_VFS_NO_FILE; }
+  char path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
+  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
+  if (pks__vfs_open(vfs, root, path, PKS_VFS_OPEN_READ, &file)) { file = PKS_VFS_NO_FILE; }
+  if (file != PKS_VFS_NO_FILE) {
+    (void)pks__vfs_lock(vfs, file, 0, 1, PKS_VFS_LOCK_SHARED);
+    pks_vfs_info info;
+    bool is_due = !pks__vfs_info_of(vfs, file, &info) && info.modified_ns + LAST_USE_NS < pks__vfs_now_ns(vfs);
+    if (is_due) { (void)pks__vfs_touch(vfs, root, path); }
+  }
+  pks__vfs_close(vfs, root);
+  return file;
+}
+
+// MARK: - What is there
+
+static bool is_file(const pks_vfs *vfs, pks_vfs_file root, const char *folder, const char *name, uint64_t *length) {
+  char path[PKS__INDEX_NAME];
+  pks_vfs_info info;
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  bool is_there = !pks__vfs_info(vfs, root, path, false, &info) && info.kind == PKS_VFS_KIND_FILE;
+  *length = is_there ? info.size : 0;
+  return is_there;
+}
+
+bool pks__cache_folder_has(
+  const pks_snapshot *snapshot, pks_vfs_file root, const pks__segment_id *id, uint64_t *length
+) {
+  const pks_store *store = snapshot->store;
+  char name[PKS__SEGMENT_NAME];
+  pks__segment_name(id, name);
+  for (uint64_t i = 0; snapshot->staged && i < PKS__SCRATCH_COUNT(snapshot->staged, pks__staged_segment); i++) {
+    const pks__segment *staged = PKS__SCRATCH_AT(snapshot->staged, const pks__staged_segment, i)->segment;
+    if (!pks__segment_id_equal(&staged->id, id)) { continue; }
+    *length = staged->present;
+    return staged->is_purgeable;
+  }
+  if (is_file(store->vfs, store->root, PKS__SEGMENTS_FOLDER, name, length)) { return false; }
+  if (!is_file(store->vfs, store->root, PKS__TABLES_FOLDER, name, length)) { return false; }
+  if (root == PKS_VFS_NO_FILE || !is_file(store->vfs, root, PKS__SEGMENTS_FOLDER, name, length)) { *length = 0; }
+  return true;
+}
+
+pks_status pks__cache_folder_list(
+  const pks_store *store, pks_vfs_file root, pks__cache_visitor *visit, void *context, pks_error *error
+) {
+  pks__name_list list;
+  uint64_t at = 0;
+  pks_status status = pks__name_list_read(&list, store->vfs, root, PKS__SEGMENTS_FOLDER, error);
+  bool goes_on = !status;
+  for (const char *name = pks__name_list_next(&list, &at); goes_on && name; name = pks__name_list_next(&list, &at)) {
+    char path[PKS__INDEX_NAME];
+    pks_vfs_info info;
+    if (snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name) >= (int)sizeof path) { continue; }
+    if (pks__vfs_info(store->vfs, root, path, false, &info) || info.kind != PKS_VFS_KIND_FILE) { continue; }
+    goes_on = visit(context, name, &info);
+  }
+  pks__name_list_free(&list);
+  return status;
+}

@@ -1,0 +1,242 @@
+import CPackStore
+import CPackStoreTesting
+import Testing
+
+extension Core {
+  /// Packs whose data lies in a cache folder, and may vanish.
+  @Suite struct PlacementTests {
+    private static func disk(_ folders: [String: Folder] = Change.folders) -> Disk {
+      let disk = Disk(seed: 9)
+      for (path, folder) in folders { disk.put(folder, at: path) }
+      return disk
+    }
+
+    /// A store with a cache folder, and the purgeable pack `p`.
+    private static func purgeableStore(_ disk: Disk) throws -> Store {
+      let store = try Store(disk, create: true)
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      return store
+    }
+
+    private static func files(_ folder: Folder) -> Set<String> {
+      Set(folder.filter { if case .file(let bytes, _) = $0.value { !bytes.isEmpty } else { false } }.keys)
+    }
+
+    /// Data segments among the store's own files.
+    private static func durableData(_ disk: Disk) -> [String] {
+      disk.list("/store/segments").filter { disk.read("/store/segments/\($0)")?[12] == 1 }
+    }
+
+    @Test func aPurgeablePackLiesInTheCacheFolder() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      #expect(Self.durableData(disk).isEmpty)
+      #expect(disk.cacheSegments.count == 1 && disk.list("/store/tables").count == 1)
+      let file = disk.read(disk.cacheSegments[0])!, table = disk.read("/store/tables/" + disk.list("/store/tables")[0])!
+      #expect(Array(file.suffix(table.count)) == table)
+      let snapshot = try Store(disk).snapshot()
+      #expect(try snapshot.state()["p"]?.content == Change.folders["/one"])
+      #expect(snapshot.packs[0].purgeable && !snapshot.packs[0].placed_by_hand)
+      #expect(try snapshot.faults(deep: true).isEmpty)
+      #expect(try snapshot.availability(of: "p").missing_bytes == 0)
+      withExtendedLifetime(store) {}
+    }
+
+    /// Whatever goes: what is missing is PURGED and nothing else is hurt; the same folder added again makes it whole.
+    @Test(arguments: [nil, 0, 64, 3_000, 10_000, 20_000]) func whatVanishesIsPurged(length: Int?) throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      try Store(disk).commit { try $0.add("q", "/other") }
+      let path = disk.cacheSegments[0]
+      if let length { disk.cut(path, to: length) } else { disk.vanish(path) }
+      let store = try Store(disk), snapshot = try store.snapshot()
+      let (content, purged) = try snapshot.readable("p")
+      #expect(!purged.isEmpty && purged.isSubset(of: Self.files(Change.folders["/one"]!)))
+      #expect(content == Change.folders["/one"]!.filter { !purged.contains($0.key) })
+      if length == nil { #expect(purged == Self.files(Change.folders["/one"]!)) }
+      #expect(try snapshot.availability(of: "p").missing_asset_count == UInt64(purged.count))
+      for asset in Self.files(Change.folders["/one"]!) {
+        let missing = try snapshot.availability(ofAsset: asset).missing_bytes
+        #expect((missing > 0) == purged.contains(asset), "\(asset)")
+      }
+      #expect(try snapshot.readable("q").content == Change.folders["/other"])
+      var result = pks_add_result()
+      try store.commit { result = try $0.add("p", "/one") }
+      #expect(result.unchanged && result.restored_count == UInt64(purged.count))
+      #expect(try store.snapshot().readable("p").content == Change.folders["/one"])
+      #expect(try Store(disk).snapshot().faults(deep: true).isEmpty)
+      #expect(try store.snapshot().packs.allSatisfy { $0.current.number == 1 })
+    }
+
+    @Test func aWrongSumIsPurgedToo() throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      _ = sim_corrupt(disk.raw, disk.cacheSegments[0], 200, 1)
+      let store = try Store(disk), snapshot = try store.snapshot()
+      let purged = try snapshot.readable("p").purged
+      #expect(!purged.isEmpty && purged != Self.files(Change.folders["/one"]!))
+      #expect(try snapshot.availability(of: "p").missing_asset_count == UInt64(purged.count), "what was met is known")
+      try store.commit { try $0.add("p", "/one") }
+      #expect(try store.snapshot().readable("p").content == Change.folders["/one"])
+    }
+
+    /// Invariant: what a durable pack needs is among the store's files, in whatever order packs come and go.
+    @Test func aDurablePackNeverDependsOnTheCache() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.add("d", "/one") }  // the same content
+      try store.commit { try $0.add("e", "/two") }  // most of it
+      try store.commit { try $0.place("d", PKS_PLACE_PURGEABLE) }
+      try store.commit { try $0.add("f", "/one") }
+      try store.commit { try $0.place("p", PKS_PLACE_DURABLE) }
+      try store.commit { try $0.remove("f") }
+      try store.commit { try $0.prioritise("e", 2) }
+      #expect(try store.snapshot().faults(deep: true).isEmpty)
+      disk.vanish("/cache")
+      let after = try Store(disk).snapshot()
+      #expect(try after.readable("p").content == Change.folders["/one"])
+      #expect(try after.readable("e").content == Change.folders["/two"])
+      let d = try after.readable("d")
+      #expect(d.content == Change.folders["/one"]!.filter { !d.purged.contains($0.key) })
+    }
+
+    @Test func placingMovesAllKeptVersionsThereAndBack() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      try store.commit { try $0.add("p", "/two") }
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.place("p", PKS_PLACE_PURGEABLE)
+      }
+      try store.commit { try $0.add("q", "/small") }
+      #expect(Self.durableData(disk).count == 1, "only that of q")
+      do {
+        let snapshot = try Store(disk).snapshot()
+        #expect(try snapshot.readable("p").content == Change.folders["/two"])
+        #expect(snapshot.packs.first { String(cString: $0.name) == "p" }?.placed_by_hand == true)
+        #expect(try snapshot.faults(deep: true).isEmpty)
+        for version in 0..<2 {
+          #expect(try snapshot.availability(of: "p", version: UInt32(version)).missing_bytes == 0)
+        }
+      }
+      try store.commit { try $0.place("p", PKS_PLACE_DURABLE) }
+      #expect(disk.cacheSegments.isEmpty && disk.list("/store/tables").isEmpty)
+      let snapshot = try Store(disk).snapshot()
+      #expect(try snapshot.readable("p").content == Change.folders["/two"] && snapshot.faults(deep: true).isEmpty)
+      try store.commit { try $0.rollBack("p") }
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/one"])
+    }
+
+    @Test func placingDurableWithDataMissingChangesNothing() throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      disk.vanish(disk.cacheSegments[0])
+      let store = try Store(disk), before = try store.snapshot().generation
+      let transaction = try store.begin()
+      #expect(try status { try transaction.place("p", PKS_PLACE_DURABLE) } == PKS_PURGED)
+      #expect(try transaction.commit() == before)
+      #expect(try store.snapshot().packs[0].purgeable)
+    }
+
+    /// What a user said outlives what versions say; what versions say counts until then.
+    @Test func whatAUserSaysOutlivesVersions() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.add("p", "/two") { $0.placement = PKS_PLACE_DURABLE } }
+      #expect(try !store.snapshot().packs[0].purgeable)
+      try store.commit { try $0.place("p", PKS_PLACE_PURGEABLE) }
+      try store.commit { try $0.add("p", "/other") { $0.placement = PKS_PLACE_DURABLE } }
+      #expect(try store.snapshot().packs[0].purgeable && store.snapshot().packs[0].placed_by_hand)
+      try store.commit { try $0.remove("p", keepHistory: true) }
+      try store.commit { try $0.rollBack("p") }
+      #expect(try store.snapshot().packs[0].purgeable)
+      #expect(try store.snapshot().readable("p").content == Change.folders["/other"])
+    }
+
+    @Test func withoutACacheFolderNothingIsPurgeable() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      let transaction = try store.begin()
+      #expect(try status { try transaction.place("p", PKS_PLACE_PURGEABLE) } == PKS_INVALID_ARGUMENT)
+      #expect(
+        try status { try transaction.add("q", "/other") { $0.placement = PKS_PLACE_PURGEABLE } } == PKS_INVALID_ARGUMENT
+      )
+      for path in ["cache", "", "/" + String(repeating: "x", count: 4_095)] {
+        #expect(try status { try transaction.chooseCache(path) } == PKS_INVALID_ARGUMENT)
+      }
+    }
+
+    /// A delivery of the version that is current fetches the frames that are missing, and nothing else; without any there is none.
+    @Test(arguments: [nil, 20_000, 30_000]) func aDeliveryHeals(length: Int?) throws {
+      let publisher = Self.disk()
+      try Store(publisher, create: true).commit { try $0.add("p", "/one") }
+      let site = try Site(publisher), disk = Self.disk(), store = try Store(disk, create: true)
+      let whole = try store.pull(site)!.totals.bytes_total
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.place("p", PKS_PLACE_PURGEABLE)
+      }
+      #expect(try store.pull(site) == nil && Self.durableData(disk).isEmpty)
+      if let length { disk.cut(disk.cacheSegments[0], to: length) } else { disk.vanish(disk.cacheSegments[0]) }
+      let after = try Store(disk), missing = try after.snapshot().readable("p").purged
+      let pull = try #require(try after.pull(site))
+      if length == nil { #expect(pull.totals.bytes_total == whole) } else { #expect(pull.totals.bytes_total < whole) }
+      #expect(pull.result.restored_count == UInt64(missing.count))
+      #expect(pull.wants.allSatisfy { !site.isMetadata($0) || $0.isTable }, "pages are here")
+      let snapshot = try Store(disk).snapshot()
+      #expect(try snapshot.readable("p").content == Change.folders["/one"])
+      #expect(snapshot.packs[0].current.number == 1 && snapshot.packs[0].purgeable)
+      #expect(try after.pull(site) == nil)
+    }
+
+    /// Unlinks the least valuable first: what no version needs, the lower priority, older versions; nothing that is read or pinned.
+    @Test func aPurgeTakesTheLeastValuableFirst() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.add("p", "/other") }  // version 1 is kept, and shares nothing with it
+      try store.commit {
+        try $0.add("q", "/two") { request in
+          request.placement = PKS_PLACE_PURGEABLE
+          request.set_priority = true
+          request.priority = 7
+        }
+      }
+      #expect(disk.cacheSegments.count == 3)
+      let first = try store.purge(1)
+      #expect(first.file_count == 1 && first.is_enough && first.deferred_bytes == 0)
+      #expect(try store.snapshot().availability(of: "p", version: 1).missing_asset_count > 0)
+      #expect(try store.snapshot().availability(of: "p").missing_bytes == 0)
+      #expect(pks_store_purge_mark(store.raw, "p") && !pks_store_purge_mark(store.raw, "q"))
+      do {
+        let reader = try Store(disk, process: sim_start_process(disk.raw, 2)).snapshot()
+        _ = try reader.readable("p")
+        let beside = try store.purge(1)
+        #expect(beside.file_count == 1 && beside.deferred_bytes > 0, "what is read stays")
+        #expect(try store.snapshot().readable("q").purged == Self.files(Change.folders["/two"]!))
+      }
+      try store.commit { try $0.pin("p", 2) }
+      let pinned = try store.purge(1)
+      #expect(pinned.file_count == 0 && !pinned.is_enough)
+      try store.commit { try $0.unpin("p") }
+      #expect(try store.purge(.max).file_count == 1 && disk.cacheSegments.isEmpty)
+      pks_store_clear_purge_mark(store.raw, "p")
+      #expect(!pks_store_purge_mark(store.raw, "p"))
+    }
+
+    /// A copy of a store has files of its own in the cache folder.
+    @Test func aCopyDoesNotShareTheCache() throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      for path in disk.list("/store") where disk.read("/store/\(path)") != nil && !path.hasPrefix("tmp/") {
+        disk.write(disk.read("/store/\(path)")!, to: "/copy/\(path)")
+      }
+      sim_put_folder(disk.raw, "/copy/tmp")
+      let copy = try Store("/copy", vfs: disk.vfs, home: disk)
+      #expect(try copy.snapshot().readable("p").purged == Self.files(Change.folders["/one"]!))
+      try copy.commit { try $0.add("p", "/one") }
+      #expect(disk.cacheSegments.count == 2)
+      try copy.commit { try $0.remove("p") }
+      #expect(disk.cacheSegments.count == 1)
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/one"])
+    }
+  }
+}
