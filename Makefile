@@ -10,6 +10,8 @@ COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/pack
 PACKAGES := libzstd-dev libxxhash-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
+# The same for `make bench-space`.
+SPACE_PEERS := casync restic borgbackup ostree
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
@@ -18,7 +20,7 @@ SOURCES := Sources Tests Package.swift Benchmarks/Sources Benchmarks/Tests Bench
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release install setup format lint bench bench-update bench-sweep bench-test compare sanitize coverage torture fuzz portability docs golden clean help
+.PHONY: demo test build release install setup format lint bench bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -84,6 +86,12 @@ bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="n
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
 	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
+
+bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 15 minutes.
+	@Scripts/setup --optional $(SPACE_PEERS)
+	@mkdir -p $(RAW)
+	Benchmarks/compare-space --retries 2 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/summarize $(RAW)/space.json
 
 bench-sweep: compare  ## Measure what sizes were chosen by, which takes hours: FOLDERS="name=folder ..." PAIRS="name=old:new ...".
 	$(COMPARE) sweep $(foreach folder,$(FOLDERS),--folder $(folder)) $(foreach pair,$(PAIRS),--pair $(pair)) \
