@@ -13,6 +13,7 @@ struct Main: ParsableCommand {
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
       ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, UpdateCommand.self,
+      PausesCommand.self,
     ],
     defaultSubcommand: AllCommand.self
   )

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import PackStore
+import Synchronization
+
+struct PausesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pauses",
+    abstract: "Read at random places of a store until the standard input ends, and say how long single reads took.",
+    discussion: """
+      For what happens beside a reader: another process commits, collects or writes meanwhile. Each read opens the newest \
+      snapshot and copies 64 KiB. Prints 'reading' once it has begun, and at the end an object with 'reads', 'median_ns', \
+      'p999_ns' and 'longest_ns'.
+
+        packstore-bench pauses Packs < <(packstore gc Packs --json)
+      """
+  )
+
+  @Argument(help: "The store's folder.", completion: .directory)
+  var store: String
+
+  func run() throws {
+    let reader = try PauseReader(Store(at: FilePath(store), options: .readOnly))
+    let isOver = Atomic(false)
+    let ended = DispatchSemaphore(value: 0)
+    _ = try reader.read(count: 1) { false }  // The first read opens files, and fails where the store does.
+    print("reading")
+    fflush(nil)
+    Thread.detachNewThread {
+      while readLine() != nil {}
+      isOver.store(true, ordering: .relaxed)
+      ended.signal()
+    }
+    let pauses = try reader.read(count: PauseReader.mostReads) { isOver.load(ordering: .relaxed) }
+    ended.wait()
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    encoder.outputFormatting = .sortedKeys
+    print(String(decoding: try encoder.encode(pauses), as: UTF8.self))
+  }
+}
