@@ -54,15 +54,15 @@ struct NetworkOptions: ParsableArguments {
 /// A number of bytes per second above 0; see ``parseByteCount(_:)``.
 @Sendable func parseByteRate(_ text: String) throws -> Int {
   guard let bytes = byteCount(text), bytes > 0 else {
-    throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2M")
+    throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2MB")
   }
   return bytes
 }
 
-/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions.
+/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions, and then perhaps with `B`.
 @Sendable func parseByteCount(_ text: String) throws -> Int {
   guard let bytes = byteCount(text) else {
-    throw ValidationError("'\(text)' is no number of bytes, such as 500000, 500k or 2M")
+    throw ValidationError("'\(text)' is no number of bytes, such as 500000, 500k or 2MB")
   }
   return bytes
 }
@@ -77,8 +77,9 @@ struct NetworkOptions: ParsableArguments {
 
 private func byteCount(_ text: String) -> Int? {
   let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
-  let factor = text.last.flatMap { factors[$0] }
-  let digits = factor == nil ? text[...] : text.dropLast()
+  let amount = text.hasSuffix("B") ? text.dropLast() : text[...]
+  let factor = amount.last.flatMap { factors[$0] }
+  let digits = factor == nil ? amount : amount.dropLast()
   guard let number = Int(digits), number >= 0,
     case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: factor ?? 1),
     !isTooLarge

@@ -84,6 +84,16 @@ import Testing
     #expect(try measured(sizes) == 0)
   }
 
+  /// Amounts of bytes are written as they are shown.
+  @Test(arguments: ["200MB", "200M", "500kB", "1G", "7", "7B"]) func budgets(amount: String) throws {
+    let run = try playground.packstore("gc", "store", "--dry-run", "--budget", amount)
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
+  @Test(arguments: ["MB", "B", "", "2 MB", "2MBB", "-2M", "9999999999G", "0"]) func noBudgets(amount: String) throws {
+    #expect(try playground.packstore("gc", "store", "--dry-run", "--budget=\(amount)").status == 2)
+  }
+
   @Test func statByExtension() throws {
     try playground.write(noise(5_000, seed: 3), to: "level/deep/b.DAT")
     try playground.write(noise(9_000, seed: 4), to: "level/a.txt")
