@@ -7,6 +7,12 @@ extension Store.Statistics {
     /// `segments/`: chunks of assets, and pages of catalogs and layouts.
     public let segments: Files
 
+    /// `tables/`: tables of the segments that lie in the cache folder.
+    public let tables: Files
+
+    /// The store's own folder in the cache folder: data of purgeable packs. No part of the store's folder.
+    public let cache: Files
+
     /// `index/`: runs and generations.
     public let index: Files
 
@@ -34,17 +40,17 @@ extension Store.Statistics {
     /// Bytes of headers, tables and padding, in files that are needed.
     public let tableByteCount: Int
 
-    /// The sizes of files in `segments/` that no kept version needs. The next collection takes them, unless a reader holds them.
+    /// The sizes of segments' files that no kept version needs. The next collection takes them, unless a reader holds them.
     public let unneededByteCount: Int
 
-    /// The sizes of segment files that one pack alone needs: the sum over all packs.
+    /// The sizes of segments' files that one pack alone needs: the sum over all packs.
     public let freedByteCount: Int
 
-    /// The sizes of segment files that several packs need.
+    /// The sizes of segments' files that several packs need.
     public let sharedFileByteCount: Int
 
-    /// The whole folder.
-    public var total: Files { [segments, index, incoming, temporary, other].reduce(Files.none, Files.adding) }
+    /// The whole folder, without the cache folder.
+    public var total: Files { [segments, tables, index, incoming, temporary, other].reduce(Files.none, Files.adding) }
 
     /// Files of a part of the folder.
     public struct Files: Hashable, Codable, Sendable {
@@ -79,15 +85,21 @@ extension Store.Statistics {
       /// Of ``neededByteCount``: what no other pack needs.
       public let ownByteCount: Int
 
-      /// The sizes of the files that vanish when the pack is removed with its history, once a collection has run and no reader
+      /// Of ``neededByteCount``: what was purged from the cache folder, or vanished there.
+      public let missingByteCount: Int
+
+      /// The sizes of the files that vanish when the pack is removed with its history, those in the cache folder among them, once a collection has run and no reader
       /// holds an older generation.
       public let freedByteCount: Int
 
       /// What the file system allotted to those files, in bytes.
       public let freedAllocatedByteCount: Int
 
+      /// Of ``freedByteCount``: files in the cache folder, which may vanish or be purged.
+      public let cacheByteCount: Int
+
       /// Of ``neededByteCount``: what other packs need as well.
-      public var sharedByteCount: Int { max(neededByteCount - ownByteCount, 0) }
+      public var sharedByteCount: Int { max(neededByteCount - ownByteCount - missingByteCount, 0) }
     }
   }
 
@@ -114,6 +126,8 @@ extension Store.Statistics.Space {
   fileprivate init(_ space: pks_space, packs: [PackID: Pack]) {
     self.packs = packs
     segments = Files(space.segments)
+    tables = Files(space.tables)
+    cache = Files(space.cache)
     index = Files(space.index)
     incoming = Files(space.incoming)
     temporary = Files(space.tmp)
@@ -143,7 +157,9 @@ extension Store.Statistics.Space.Pack {
     pageByteCount = Int(clamping: space.page_bytes)
     ownByteCount = Int(clamping: space.own_bytes)
     freedByteCount = Int(clamping: space.freed_bytes)
+    missingByteCount = Int(clamping: space.missing_bytes)
     freedAllocatedByteCount = Int(clamping: space.freed_allocated_bytes)
+    cacheByteCount = Int(clamping: space.cache_bytes)
   }
 }
 

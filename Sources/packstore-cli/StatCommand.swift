@@ -83,16 +83,21 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   private func text(_ space: Store.Statistics.Space) -> [String] {
     let total = space.total
     let parts: [(String, Store.Statistics.Space.Files)] = [
-      (formatCount(space.segments.count, "segment"), space.segments), ("index", space.index),
+      (formatCount(space.segments.count, "segment"), space.segments), ("tables", space.tables), ("index", space.index),
       ("half-fetched", space.incoming), ("unfinished", space.temporary), ("other", space.other),
     ]
     let shown = parts.filter { $0.1.byteCount > 0 }.map { "\($0) of \(formatBytes($1.byteCount))" }
     let unneeded = space.deadByteCount.addingClamped(space.unneededByteCount)
+    let missing = space.packs.values.map(\.missingByteCount).clampedSum()
+    let cache = [
+      "in the cache folder     \(formatBytes(space.cache.byteCount))",
+      "purged or vanished      \(formatBytes(missing))",
+    ]
     return [
       "on disk                 \(formatBytes(total.byteCount)): \(shown.joined(separator: ", "))",
       "allotted                \(formatBytes(total.allocatedByteCount))",
       "needed by no version    \(formatBytes(unneeded)), of that \(formatBytes(space.unneededByteCount)) in whole files",
-    ]
+    ] + (space.cache.byteCount > 0 || missing > 0 ? cache : [])
   }
 
   /// Kinds of files, after an empty line.
@@ -171,7 +176,8 @@ private struct StatReport: Encodable {
   }
 
   struct PackSpace: Encodable {
-    let neededBytes, currentBytes, pageBytes, ownBytes, sharedBytes, freedBytes, freedAllocatedBytes: Int
+    let neededBytes, currentBytes, pageBytes, ownBytes, sharedBytes, missingBytes: Int
+    let freedBytes, freedAllocatedBytes, cacheBytes: Int
 
     init(_ space: Store.Statistics.Space.Pack) {
       neededBytes = space.neededByteCount
@@ -180,7 +186,9 @@ private struct StatReport: Encodable {
       ownBytes = space.ownByteCount
       sharedBytes = space.sharedByteCount
       freedBytes = space.freedByteCount
+      missingBytes = space.missingByteCount
       freedAllocatedBytes = space.freedAllocatedByteCount
+      cacheBytes = space.cacheByteCount
     }
   }
 
@@ -201,11 +209,13 @@ private struct StatReport: Encodable {
   }
 
   struct Space: Encodable {
-    let segments, index, incoming, tmp, other, total: Files
+    let segments, tables, index, incoming, tmp, other, total, cache: Files
     let ownBytes, sharedBytes, deadBytes, tableBytes, unneededBytes, freedBytes, sharedFileBytes: Int
 
     init(_ space: Store.Statistics.Space) {
       segments = Files(space.segments)
+      tables = Files(space.tables)
+      cache = Files(space.cache)
       index = Files(space.index)
       incoming = Files(space.incoming)
       tmp = Files(space.temporary)

@@ -53,14 +53,18 @@ typedef struct pks_pack_space {
   uint64_t needed_bytes;           ///< that its kept versions need, the current one among them
   uint64_t page_bytes;             ///< of `needed_bytes`: pages
   uint64_t own_bytes;              ///< of `needed_bytes`: what no other pack needs
-  uint64_t freed_bytes;            ///< sizes of the segment files that only its versions need: they go with the pack
+  uint64_t missing_bytes;          ///< of `needed_bytes`: what was purged from the cache folder or vanished there
+  uint64_t freed_bytes;            ///< sizes of the segments' files that only its versions need: they go with the pack
   uint64_t freed_allocated_bytes;  ///< what the file system allotted to those
+  uint64_t cache_bytes;            ///< of `freed_bytes`: files in the cache folder, which may vanish or be purged
 } pks_pack_space;
 
-/// What lies in a store's folder. `segments.bytes` is own + shared + dead + table + unneeded, and freed + shared_file +
-/// unneeded.
+/// What lies in a store's folder, and in its own in the cache folder. The bytes of `segments`, `tables` and `cache` together are
+/// own + shared + dead + table + unneeded, and freed + shared_file + unneeded, unless a transaction is staging in the cache folder.
 typedef struct pks_space {
   pks_files segments;          ///< `segments/`
+  pks_files tables;            ///< `tables/`: tables of segments in the cache folder
+  pks_files cache;             ///< the cache folder: data of purgeable packs
   pks_files index;             ///< `index/`
   pks_files incoming;          ///< `incoming/`: what was fetched of versions that are not committed yet
   pks_files tmp;               ///< `tmp/`: work of running writers, and what a killed one left until the next commit
@@ -69,7 +73,7 @@ typedef struct pks_space {
   uint64_t shared_bytes;       ///< of those that several packs need
   uint64_t dead_bytes;         ///< of those that no kept version needs, in files that are needed
   uint64_t table_bytes;        ///< headers, tables and padding of files that are needed
-  uint64_t unneeded_bytes;     ///< sizes of files in `segments/` that no kept version needs, though a reader may
+  uint64_t unneeded_bytes;     ///< sizes of segments' files that no kept version needs, though a reader may
   uint64_t freed_bytes;        ///< sizes of files that only one pack needs: the sum over all packs
   uint64_t shared_file_bytes;  ///< sizes of files that several packs need
 } pks_space;

@@ -5,6 +5,9 @@
 /// From both, sums follow in one walk over the tables. What goes with a pack is what a collection would find by the same
 /// lists (`space/live_set.h`).
 ///
+/// A purgeable segment has a file in the cache folder and one in `tables/`: they go with the same pack. What is gone of the one
+/// counts as missing, and for nothing else.
+///
 /// Memory: 18 bits a chunk, in the heap: readers have no folder for temporary files.
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +16,7 @@
 #include "platform/name_list.h"
 #include "space/chunk_use.h"
 #include "space/live_set.h"
+#include "store/cache_folder.h"
 #include "store/segment_registry.h"
 
 enum { NO_PACK = 0, SEVERAL_PACKS = UINT32_MAX };
@@ -21,8 +25,8 @@ enum { NO_PACK = 0, SEVERAL_PACKS = UINT32_MAX };
 typedef struct space_segment {
   pks__segment_id id;
   uint32_t pack;          ///< number + 1 of the pack whose versions list it; SEVERAL_PACKS
-  bool has_file;          ///< in `segments/`
-  uint64_t file_bytes;    ///< its size
+  bool has_file;          ///< in `segments/`, in `tables/` or in the cache folder
+  uint64_t file_bytes;    ///< the sizes of these
   pks__segment *segment;  ///< a reference, with the table; NULL: no chunk of it is needed
   uint16_t *needed_by;    ///< per chunk: number + 1 of the pack that needed it first; 0: none
   uint64_t *shared;       ///< bit per chunk: two packs or more need it
@@ -34,6 +38,7 @@ typedef struct space_walk {
   pks_snapshot *snapshot;
   pks_space *out;
   pks_pack_space *packs;  ///< by number of the public interface
+  pks_vfs_file root;      ///< of the files that are measured: the store's folder, or its own in the cache folder
   pks__scratch segments;  ///< space_segment
   pks__hash_map by_id;    ///< id -> index in `segments`
 } space_walk;
@@ -152,8 +157,8 @@ static void add_clamped(uint64_t *sum, uint64_t bytes) {
   if (__builtin_add_overflow(*sum, bytes, sum)) { *sum = UINT64_MAX; }
 }
 
-/// Notes the size of a file in `segments/`, for the pack that it would go with.
-static void add_segment_file(space_walk *walk, const char *name, const pks_vfs_info *info) {
+/// Notes the size of a segment's file, for the pack that it would go with.
+static void add_segment_file(space_walk *walk, const char *name, const pks_vfs_info *info, bool may_vanish) {
   pks__segment_id id;
   space_segment *segment = pks__segment_name_parse(name, &id) ? find_segment(walk, &id) : NULL;
   if (!segment) {
@@ -161,7 +166,7 @@ static void add_segment_file(space_walk *walk, const char *name, const pks_vfs_i
     return;
   }
   segment->has_file = true;
-  segment->file_bytes = info->size;
+  add_clamped(&segment->file_bytes, info->size);
   if (segment->pack == SEVERAL_PACKS) {
     add_clamped(&walk->out->shared_file_bytes, info->size);
     return;
@@ -169,26 +174,32 @@ static void add_segment_file(space_walk *walk, const char *name, const pks_vfs_i
   pks_pack_space *pack = &walk->packs[segment->pack - 1];
   add_clamped(&pack->freed_bytes, info->size);
   add_clamped(&pack->freed_allocated_bytes, info->stored);
+  if (may_vanish) { add_clamped(&pack->cache_bytes, info->size); }
   add_clamped(&walk->out->freed_bytes, info->size);
+}
+
+static bool is_segment_folder(const folder_path *path) {
+  return path->length > 0
+    && (strcmp(path->text, PKS__SEGMENTS_FOLDER) == 0 || strcmp(path->text, PKS__TABLES_FOLDER) == 0);
 }
 
 /// Adds a file or folder to `files`. What vanishes meanwhile counts as gone.
 static pks_status measure_path(
   space_walk *walk, pks_files *files, folder_path path, const char *name, pks_error *error
 ) {
-  const pks_store *store = walk->snapshot->store;
+  const pks_vfs *vfs = walk->snapshot->store->vfs;
   pks_vfs_info info;
-  bool is_segment = files == &walk->out->segments && path.length == strlen(PKS__SEGMENTS_FOLDER);
-  if (!enter(&path, name) || pks__vfs_info(store->vfs, store->root, path.text, false, &info)) { return PKS_OK; }
+  bool is_segment = files != &walk->out->other && is_segment_folder(&path);
+  if (!enter(&path, name) || pks__vfs_info(vfs, walk->root, path.text, false, &info)) { return PKS_OK; }
   add_clamped(&files->allocated_bytes, info.stored);
   if (info.kind != PKS_VFS_KIND_FOLDER) {
     files->count++;
     add_clamped(&files->bytes, info.size);
-    if (is_segment) { add_segment_file(walk, name, &info); }
+    if (is_segment) { add_segment_file(walk, name, &info, files == &walk->out->cache); }
     return PKS_OK;
   }
   pks__name_list names = {0};
-  pks_status status = pks__name_list_read(&names, store->vfs, store->root, path.text, error);
+  pks_status status = pks__name_list_read(&names, vfs, walk->root, path.text, error);
   uint64_t at = 0;
   for (const char *below; !status && (below = pks__name_list_next(&names, &at)) != NULL;) {
     status = measure_path(walk, files, path, below, error);
@@ -202,14 +213,14 @@ static pks_status measure_files(space_walk *walk, pks_error *error) {
     const char *name;
     pks_files *files;
   } folders[] = {
-    {PKS__SEGMENTS_FOLDER, &walk->out->segments},
-    {PKS__INDEX_FOLDER, &walk->out->index},
-    {PKS__INCOMING_FOLDER, &walk->out->incoming},
+    {PKS__SEGMENTS_FOLDER, &walk->out->segments}, {PKS__TABLES_FOLDER, &walk->out->tables},
+    {PKS__INDEX_FOLDER, &walk->out->index},       {PKS__INCOMING_FOLDER, &walk->out->incoming},
     {PKS__TMP_FOLDER, &walk->out->tmp},
   };
   const pks_store *store = walk->snapshot->store;
   pks__name_list names = {0};
   pks_vfs_info info;
+  walk->root = store->root;
   if (pks__vfs_info_of(store->vfs, store->root, &info) == 0) { walk->out->other.allocated_bytes = info.stored; }
   pks_status status = pks__name_list_read(&names, store->vfs, store->root, ".", error);
   uint64_t at = 0;
@@ -221,6 +232,24 @@ static pks_status measure_files(space_walk *walk, pks_error *error) {
     status = measure_path(walk, files, (folder_path){.length = 0}, name, error);
   }
   pks__name_list_free(&names);
+  return status;
+}
+
+/// The store's own folder in the cache folder. One that cannot be opened counts as gone: all that lay there is purged.
+static pks_status measure_cache(space_walk *walk, pks_error *error) {
+  const pks_store *store = walk->snapshot->store;
+  const char *folder = walk->snapshot->generation.cache_folder;
+  pks_vfs_info info;
+  if (!folder || pks__cache_folder_open(store, folder, false, &walk->root, NULL)) { return PKS_OK; }
+  if (pks__vfs_info_of(store->vfs, walk->root, &info) == 0) { walk->out->cache.allocated_bytes = info.stored; }
+  pks__name_list names = {0};
+  pks_status status = pks__name_list_read(&names, store->vfs, walk->root, ".", error);
+  uint64_t at = 0;
+  for (const char *name; !status && (name = pks__name_list_next(&names, &at)) != NULL;) {
+    status = measure_path(walk, &walk->out->cache, (folder_path){.length = 0}, name, error);
+  }
+  pks__name_list_free(&names);
+  pks__vfs_close(store->vfs, walk->root);
   return status;
 }
 
@@ -238,6 +267,12 @@ static void add_chunk(space_walk *walk, const space_segment *segment, uint32_t r
   }
 }
 
+/// Adds what vanished, or was purged, for the pack whose it was: the segment is named by no other.
+static void add_missing(space_walk *walk, const space_segment *segment, uint32_t row, uint64_t stored) {
+  uint32_t pack = segment->segment ? segment->needed_by[row] : NO_PACK;
+  if (pack != NO_PACK) { walk->packs[pack - 1].missing_bytes += stored; }
+}
+
 static pks_status measure_frame(
   space_walk *walk, const space_segment *segment, pks__segment *open, uint32_t index, uint64_t *stored, pks_error *error
 ) {
@@ -246,11 +281,16 @@ static pks_status measure_frame(
   pks_status status = pks__segment_frame(open, index, &frame, error);
   if (!status) { status = pks__segment_frame_ends(open, &frame, &ends, error); }
   if (status) { return status; }
-  *stored += frame.ref.stored_length;
+  bool is_missing = open->is_purgeable && !pks__segment_has_frame(open, &frame.ref);
+  if (!is_missing) { *stored += frame.ref.stored_length; }
   uint64_t before = 0;
   for (uint32_t i = 0; i < frame.chunk_count; i++) {
     uint64_t until = pks__frame_stored_until(&frame, pks__get32(ends[i]));
-    add_chunk(walk, segment, frame.first_chunk + i, until - before);
+    if (is_missing) {
+      add_missing(walk, segment, frame.first_chunk + i, until - before);
+    } else {
+      add_chunk(walk, segment, frame.first_chunk + i, until - before);
+    }
     before = until;
   }
   return PKS_OK;
@@ -305,6 +345,7 @@ pks_status pks_snapshot_space(pks_space *out, pks_pack_space *packs, const pks_s
   if (!walk.packs) { status = pks__fail_memory(error); }
   for (uint32_t pack = 0; !status && pack < count; pack++) { status = measure_pack(&walk, pack, error); }
   if (!status) { status = measure_files(&walk, error); }
+  if (!status) { status = measure_cache(&walk, error); }
   if (!status) { status = measure_segments(&walk, error); }
   if (!status && packs) { memcpy(packs, walk.packs, count * sizeof *packs); }
   close_walk(&walk);

@@ -10,33 +10,47 @@ extension Core {
       disk.list("/store/\(folder)").map { UInt64(disk.read("/store/\(folder)/\($0)")?.count ?? 0) }.reduce(0, +)
     }
 
+    /// The sizes of all files of segments, those in the cache folder too.
+    private static func segmentBytes(_ disk: Disk) -> UInt64 {
+      size(disk, "segments") + size(disk, "tables")
+        + disk.cacheSegments.map { UInt64(disk.read($0)?.count ?? 0) }.reduce(0, +)
+    }
+
     private static func collect(_ store: Store) throws { try store.commit { $0.collect() } }
 
     /// Each figure beside what the disk says, and the sums that are promised.
-    private static func check(_ disk: Disk, _ snapshot: Snapshot, _ comment: Comment) throws {
+    @discardableResult private static func check(
+      _ disk: Disk, _ snapshot: Snapshot, _ comment: Comment
+    ) throws -> (space: pks_space, packs: [pks_pack_space]) {
       let (space, packs) = try snapshot.space()
       #expect(space.segments.bytes == size(disk, "segments"), comment)
       #expect(space.segments.count == disk.list("/store/segments").count, comment)
       #expect(space.index.bytes == size(disk, "index"), comment)
-      let whole = [space.segments, space.index, space.incoming, space.tmp, space.other]
+      #expect(space.tables.bytes == size(disk, "tables"), comment)
+      let whole = [space.segments, space.tables, space.index, space.incoming, space.tmp, space.other]
       #expect(whole.map(\.bytes).reduce(0, +) == size(disk, ""), comment)
       #expect(whole.allSatisfy { $0.allocated_bytes >= $0.bytes }, comment)
 
       let chunks = space.own_bytes + space.shared_bytes + space.dead_bytes
-      #expect(chunks + space.table_bytes + space.unneeded_bytes == space.segments.bytes, comment)
-      #expect(space.freed_bytes + space.shared_file_bytes + space.unneeded_bytes == space.segments.bytes, comment)
+      let all = space.segments.bytes + space.tables.bytes + space.cache.bytes
+      #expect(all == segmentBytes(disk), comment)
+      #expect(chunks + space.table_bytes + space.unneeded_bytes == all, comment)
+      #expect(space.freed_bytes + space.shared_file_bytes + space.unneeded_bytes == all, comment)
       #expect(packs.map(\.own_bytes).reduce(0, +) == space.own_bytes, comment)
       #expect(packs.map(\.freed_bytes).reduce(0, +) == space.freed_bytes, comment)
-      #expect(packs.allSatisfy { $0.own_bytes <= $0.needed_bytes && $0.page_bytes <= $0.needed_bytes }, comment)
+      #expect(
+        packs.allSatisfy { $0.own_bytes + $0.missing_bytes <= $0.needed_bytes && $0.page_bytes <= $0.needed_bytes },
+        comment)
       #expect(packs.allSatisfy { $0.current_bytes <= $0.needed_bytes && $0.needed_bytes > 0 }, comment)
 
       // The parts of packs, as the simplest of walks finds them.
       let reached = try (0..<packs.count).map { try snapshot.usedChunks(pack: UInt32($0)) }
       for (pack, used) in zip(packs, reached) { #expect(pack.needed_bytes == used.sums.stored_bytes, comment) }
-      let all = try snapshot.usedChunks().sums
-      #expect(space.own_bytes + space.shared_bytes == all.stored_bytes, comment)
+      let missing = packs.map(\.missing_bytes).reduce(0, +)
+      #expect(try space.own_bytes + space.shared_bytes + missing == snapshot.usedChunks().sums.stored_bytes, comment)
       let isShared = Set(reached.flatMap(\.chunks)).count < reached.map(\.chunks.count).reduce(0, +)
       #expect(isShared == (space.shared_bytes > 0), comment)
+      return (space, packs)
     }
 
     @Test(arguments: testSeeds(1...4)) func histories(seed: UInt64) throws {
@@ -117,6 +131,40 @@ extension Core {
       let (space, packs) = try store.snapshot().space()
       #expect(packs.count == 1 && packs[0].current_bytes == 0 && packs[0].needed_bytes == cost.needed_bytes)
       #expect(packs[0].freed_bytes == cost.freed_bytes && space.own_bytes == cost.needed_bytes)
+    }
+
+    // MARK: - Purgeable packs
+
+    /// A purgeable pack takes files in three folders, which go together; what vanished of it is missing, and counts as nothing
+    /// else.
+    @Test func purgeablePacks() throws {
+      let disk = Disk(seed: 9), store = try Store(disk, create: true)
+      for (path, folder) in Change.folders { disk.put(folder, at: path) }
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      try store.commit { try $0.add("q", "/other") }
+      try store.commit { try $0.add("p", "/two") }
+      let (space, packs) = try Self.check(disk, store.snapshot(), "whole")
+      let place = try store.snapshot().packNames.firstIndex(of: "p")!, other = 1 - place
+      #expect(packs[place].cache_bytes == space.cache.bytes && packs[place].cache_bytes > 0)
+      #expect(packs[place].missing_bytes == 0 && packs[other].cache_bytes == 0)
+      do {
+        let disk = disk.clone(), store = try Store(disk), before = Self.segmentBytes(disk)
+        try store.commit { try $0.remove("p") }
+        #expect(before - Self.segmentBytes(disk) == packs[place].freed_bytes && disk.cacheSegments.isEmpty)
+        #expect(pks_store_freed_bytes(store.raw) == packs[place].freed_bytes)
+      }
+      var missing: UInt64 = 0
+      let path = disk.cacheSegments.max { disk.read($0)!.count < disk.read($1)!.count }!
+      for length in [disk.read(path)!.count / 2, nil] {
+        if let length { disk.cut(path, to: length) } else { disk.vanish(path) }
+        let left = try Self.check(disk, Store(disk).snapshot(), "cut to \(length ?? 0)").packs
+        #expect(left[place].missing_bytes > missing && left[other].missing_bytes == 0)
+        #expect(left[place].needed_bytes == packs[place].needed_bytes)
+        missing = left[place].missing_bytes
+      }
     }
 
     // MARK: - Kinds of files
