@@ -35,6 +35,7 @@ let package = Package(
     .library(name: "PackStore", targets: ["PackStore"]),
     .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
+    .library(name: "ManagedPacks", targets: ["ManagedPacks"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
   ],
@@ -101,6 +102,16 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // The managed client: policies, downloads, progress and one namespace, over PackDelivery.
+    .target(
+      name: "ManagedPacks",
+      dependencies: [
+        "PackStore", "PackDelivery",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
@@ -161,6 +172,14 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "ManagedPacksTests",
+      dependencies: [
+        "ManagedPacks", "PackDelivery", "PackAuthoring", "PackStore",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
     ),

@@ -47,6 +47,7 @@ final class OfferReader {
     result.isFirstContact = try verdict == .pinned || isUntried(signed)
     result.channel = source.isArchive ? nil : channel
     result.primaryLanguage = root.primaryLanguage
+    result.rootNumber = RootNumber(signed)
     result.madeAt = Date(timeIntervalSince1970: Double(root.madeAt) / 1e9)
     result.expiresAt = root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
     return signed

@@ -31,6 +31,9 @@ extension Store {
     /// The root is older than one that was seen at this place: a mirror lags. What it offers is not what counts.
     public internal(set) var isStale = false
 
+    /// Of the root that says so.
+    package internal(set) var rootNumber = RootNumber()
+
     /// What came over the wire, in bytes.
     public internal(set) var wireByteCount = 0
 

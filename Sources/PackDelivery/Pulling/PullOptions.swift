@@ -75,6 +75,12 @@ extension Store {
     /// Other time than the world's, for tests.
     package var clock = TransferClock.system
 
+    /// A limit that several pulls share; in place of ``byteRateLimit``.
+    package var sharedRateLimit: RateLimit?
+
+    /// Of a pull that names no packs: only those that the store has.
+    package var onlyInstalled = false
+
     public init(
       trustedKey: SitePublicKey? = nil, adopts: Bool = false, allowsDowngrade: Bool = false,
       channel: SiteChannel? = nil, appVersion: AppVersion? = nil, platform: Platform? = .current,

@@ -31,6 +31,9 @@ extension Store {
     /// The root is older than one that was seen at this place: a mirror lags. Nothing was changed.
     public internal(set) var isStale = false
 
+    /// Of the root that was followed.
+    package internal(set) var rootNumber = RootNumber()
+
     /// What came over the wire in all, roots and manifests included, in bytes.
     public internal(set) var wireByteCount = 0
 

@@ -128,6 +128,7 @@ final class Puller {
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
     if !result.isStale { try source.requireOpen(root.root) }
+    result.rootNumber = RootNumber(root)
     result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
     result.age = .seconds(-result.madeAt.timeIntervalSinceNow)
     result.expiresAt = root.root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
@@ -208,7 +209,10 @@ final class Puller {
     func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
       ChosenPack(pack: pack, entry: entry, product: root.product, firstKey: signed.authority?.firstKey)
     }
-    guard let packs else { return root.packs.map { chosen($0.id, $0) } }
+    guard let packs else {
+      let entries = try options.onlyInstalled ? root.packs.filter { try version(of: $0.id) != nil } : root.packs
+      return entries.map { chosen($0.id, $0) }
+    }
     return try Set(packs).sorted().map { pack in
       let entry = root.packs.first { $0.id == pack }
       guard try entry != nil || version(of: pack) != nil else {

@@ -92,7 +92,8 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
 /// The source that a URL or path means.
 func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
-  let limit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
+  let ownLimit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
+  let limit = options.sharedRateLimit ?? ownLimit
   let pace = Pace(pause: options.pause, limit: limit)
   guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
     return try makeSource(atPath: site, pace)

@@ -1,0 +1,201 @@
+extension ManagedConfiguration {
+  /// The most bytes that a property list can have.
+  public static let byteCountLimit = 65_536
+
+  /// The variable of the environment that names the property list of the program that runs.
+  public static let environmentVariable = "PACKSTORE_BACKGROUND_ASSETS"
+
+  /// The configuration of the program that runs: the property list that ``environmentVariable`` names, else the first of
+  /// `PROGRAM.plist`, `PROGRAM.json` and `Info.plist` beside the program.
+  ///
+  /// - Throws: ``ManagedPacksError``.
+  public static func main(
+    environment: [String: String] = ProcessInfo.processInfo.environment, program: FilePath? = nil
+  ) throws -> Self {
+    if let named = environment[environmentVariable], !named.isEmpty {
+      return try Self(contentsOf: FilePath(named))
+    }
+    let program = program ?? FilePath(Bundle.main.executablePath ?? CommandLine.arguments.first ?? "")
+    let folder = program.removingLastComponent(), name = program.lastComponent?.string ?? ""
+    let candidates = ["\(name).plist", "\(name).json", "Info.plist"].map { folder.appending($0) }
+    guard let found = candidates.first(where: pathExists) else {
+      throw ManagedPacksError(
+        .noConfiguration, "there is no property list for the program '\(program)'",
+        remedy:
+          "put \(name).plist or \(name).json beside it with BAAppGroupID and BAManifestURL, or name one in the variable "
+          + environmentVariable)
+    }
+    return try Self(contentsOf: found)
+  }
+
+  /// Reads a property list: XML or JSON.
+  ///
+  /// - Throws: ``ManagedPacksError``.
+  public init(contentsOf path: FilePath) throws {
+    let bytes: [UInt8]
+    do {
+      bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
+    } catch let error as PackStoreError {
+      throw ManagedPacksError(
+        .noConfiguration, "the property list '\(path)' cannot be read (\(error.finding))",
+        remedy: "see that it is a file of at most \(Self.byteCountLimit) bytes that the program may read")
+    }
+    try self.init(propertyList: Data(bytes), name: path.string)
+  }
+
+  /// Takes the bytes of a property list apart.
+  ///
+  /// - Parameter name: what errors call it.
+  /// - Throws: ``ManagedPacksError``.
+  public init(propertyList data: Data, name: String = "property list") throws {
+    let list = try PropertyList(data, name: name)
+    if try list.value("BAHasManagedAssetPacks", Bool.self) == false {
+      throw list.error("BAHasManagedAssetPacks", "is false", "set it to true: the app uses managed asset packs")
+    }
+    guard let group = try list.text("BAAppGroupID") else {
+      throw list.error(
+        "BAAppGroupID", "is missing", "name the group of apps that share the packs, such as group.com.example.game")
+    }
+    guard let url = try list.text("BAManifestURL") else {
+      throw list.error(
+        "BAManifestURL", "is missing",
+        "set it to the URL of the site that has the packs: no packs are hosted by Apple here")
+    }
+    var sites = [
+      Site(
+        url, channel: try list.channel("PackStoreChannel"), trustedKey: try list.key("PackStoreTrustedKey"),
+        allowsUnsigned: try list.value("PackStoreAllowsUnsigned", Bool.self) ?? false)
+    ]
+    for other in try list.lists("PackStoreSites") {
+      guard let url = try other.text("URL") else { throw other.error("URL", "is missing", "name the site") }
+      sites.append(
+        Site(
+          url, channel: try other.channel("Channel"), trustedKey: try other.key("TrustedKey"),
+          allowsUnsigned: try other.value("AllowsUnsigned", Bool.self) ?? false))
+    }
+    try self.init(
+      appGroupID: try list.converted(group, "BAAppGroupID") { try PackID(validating: $0) }, sites: sites,
+      appID: try list.text("CFBundleIdentifier") ?? programName(),
+      appVersion: try list.text("CFBundleShortVersionString").map { text in
+        try list.converted(text, "CFBundleShortVersionString") { try AppVersion($0) }
+      },
+      essentialByteCount: try list.essentialByteCount(),
+      groupFolder: try list.text("PackStoreGroupFolder").map { FilePath($0) })
+  }
+}
+
+/// The values of a property list by their keys, each of the type that is asked for.
+private struct PropertyList {
+  private let name: String
+  private let values: [String: Any]
+
+  init(_ data: Data, name: String) throws {
+    self.name = name
+    let first = data.first { !UInt8.isSpace($0) }, isJSON = first == UInt8(ascii: "{")
+    guard data.count <= ManagedConfiguration.byteCountLimit else {
+      throw ManagedPacksError(
+        .noConfiguration, "the property list '\(name)' is too long",
+        remedy: "it has \(ManagedConfiguration.byteCountLimit) bytes at most")
+    }
+    // Foundation's reader of the binary form traps on some damaged lists, and that of XML calls itself for each level.
+    guard isJSON || first == UInt8(ascii: "<"), Self.nodeCount(data) <= Self.nodeLimit else {
+      throw ManagedPacksError(
+        .noConfiguration, "'\(name)' is no property list that can be read",
+        remedy: "write it as XML, or as a JSON object; plutil -convert xml1 does so with a binary one")
+    }
+    let root: Any?
+    do {
+      root =
+        isJSON
+        ? try JSONSerialization.jsonObject(with: data)
+        : try PropertyListSerialization.propertyList(from: data, format: nil)
+    } catch {
+      throw ManagedPacksError(
+        .noConfiguration, "'\(name)' is no property list", remedy: "write it as XML, or as a JSON object")
+    }
+    guard let values = root as? [String: Any] else {
+      throw ManagedPacksError(
+        .noConfiguration, "the property list '\(name)' is no dictionary",
+        remedy: "give each value a key, such as BAAppGroupID")
+    }
+    self.values = values
+  }
+
+  private init(name: String, values: [String: Any]) {
+    self.name = name
+    self.values = values
+  }
+
+  private static let nodeLimit = 512
+
+  /// No fewer than there are levels.
+  private static func nodeCount(_ data: Data) -> Int {
+    data.count { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } + data.split(separator: Array("<dict".utf8)).count
+      + data.split(separator: Array("<array".utf8)).count
+  }
+
+  func error(_ key: String, _ fault: String, _ remedy: String) -> ManagedPacksError {
+    ManagedPacksError(.invalidConfiguration, "\(key) \(fault) in '\(name)'", remedy: remedy)
+  }
+
+  /// Nil where the key is missing.
+  func value<Value>(_ key: String, _: Value.Type) throws -> Value? {
+    guard let value = values[key] else { return nil }
+    guard let value = value as? Value else {
+      let kind =
+        switch Value.self {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is Int.Type: "a whole number"
+        default: "a list of dictionaries"
+        }
+      throw error(key, "has a value of another type", "write \(kind)")
+    }
+    return value
+  }
+
+  func text(_ key: String) throws -> String? {
+    guard let text = try value(key, String.self) else { return nil }
+    guard !text.isEmpty else { throw error(key, "is empty", "give it a value, or leave it out") }
+    return text
+  }
+
+  func converted<Value>(_ text: String, _ key: String, _ convert: (String) throws -> Value?) throws -> Value {
+    do {
+      if let value = try convert(text) { return value }
+    } catch let fault as PackStoreError {
+      throw error(key, "makes no sense (\(fault.finding))", fault.remedy ?? "change it")
+    }
+    throw error(key, "makes no sense", "change it")
+  }
+
+  func channel(_ key: String) throws -> SiteChannel? {
+    try text(key).map { text in try converted(text, key) { try SiteChannel($0) } }
+  }
+
+  func key(_ key: String) throws -> SitePublicKey? {
+    guard let text = try text(key) else { return nil }
+    guard let value = SitePublicKey(text) else {
+      throw error(key, "is no public key", "write the 44 characters of base64 that packstore keygen prints")
+    }
+    return value
+  }
+
+  func lists(_ key: String) throws -> [PropertyList] {
+    let items = try value(key, [[String: Any]].self) ?? []
+    return items.enumerated().map { PropertyList(name: "\(name), \(key)[\($0)]", values: $1) }
+  }
+
+  func essentialByteCount() throws -> Int? {
+    let restrictions = try value("BAInitialDownloadRestrictions", [String: Any].self)
+    let nested = restrictions.map { PropertyList(name: "\(name), BAInitialDownloadRestrictions", values: $0) }
+    let count =
+      try value("BAEssentialMaxInstallSize", Int.self) ?? nested?.value("BAEssentialDownloadAllowance", Int.self)
+    guard count ?? 0 >= 0 else { throw error("BAEssentialMaxInstallSize", "is negative", "write a number of bytes") }
+    return count
+  }
+}
+
+extension UInt8 {
+  fileprivate static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+}

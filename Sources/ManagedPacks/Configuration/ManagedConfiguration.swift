@@ -1,0 +1,69 @@
+/// What a manager is set up with: which group of apps it belongs to, and from where its packs come.
+///
+/// An app says it in a property list beside the program; see ``init(contentsOf:)``.
+public struct ManagedConfiguration: Hashable, Sendable {
+  /// The group of apps that share packs: `BAAppGroupID`.
+  public var appGroupID: PackID
+
+  /// Where packs come from; the first site that has a pack gives it. Never empty.
+  public var sites: [Site]
+
+  /// What the group's journal knows the app by: `CFBundleIdentifier`; by default the name of the program.
+  public var appID: String
+
+  /// The version of the app: `CFBundleShortVersionString`. Nil: versions of packs for any app are taken, and no update of the
+  /// app is noticed.
+  public var appVersion: AppVersion?
+
+  /// What the essential packs take, in bytes, as long as no site was asked: `BAEssentialMaxInstallSize`, else
+  /// `BAEssentialDownloadAllowance`.
+  public var essentialByteCount: Int?
+
+  /// The folder of the group; nil: the one that ``GroupFolder`` describes.
+  public var groupFolder: FilePath?
+
+  /// Where packs come from.
+  public struct Site: Hashable, Sendable {
+    /// An `http:`, `https:` or `file:` URL, or the path of a folder or archive.
+    public var location: String
+
+    /// The channel to follow; nil: the one that was followed last, or `live`.
+    public var channel: SiteChannel?
+
+    /// The key that must have signed the site; nil: the first contact pins the one that is found.
+    public var trustedKey: SitePublicKey?
+
+    /// Takes a site that is not signed, from a folder or archive only.
+    public var allowsUnsigned: Bool
+
+    public init(
+      _ location: String, channel: SiteChannel? = nil, trustedKey: SitePublicKey? = nil, allowsUnsigned: Bool = false
+    ) {
+      self.location = location
+      self.channel = channel
+      self.trustedKey = trustedKey
+      self.allowsUnsigned = allowsUnsigned
+    }
+  }
+
+  public init(
+    appGroupID: PackID, sites: [Site], appID: String = programName(), appVersion: AppVersion? = nil,
+    essentialByteCount: Int? = nil, groupFolder: FilePath? = nil
+  ) throws {
+    guard !sites.isEmpty, sites.allSatisfy({ !$0.location.isEmpty }) else {
+      throw ManagedPacksError(
+        .invalidConfiguration, "no site is named to take packs from", remedy: "set BAManifestURL to the URL of one")
+    }
+    self.appGroupID = appGroupID
+    self.sites = sites
+    self.appID = appID
+    self.appVersion = appVersion
+    self.essentialByteCount = essentialByteCount
+    self.groupFolder = groupFolder
+  }
+}
+
+/// The name of the program that runs, without its folder.
+public func programName() -> String {
+  FilePath(CommandLine.arguments.first ?? "").lastComponent?.string ?? "program"
+}

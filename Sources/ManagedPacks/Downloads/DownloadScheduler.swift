@@ -1,0 +1,321 @@
+import Synchronization
+
+/// Fetches packs, each in a download of its own: one that fails fails alone.
+///
+/// A download is *queued*, *running*, *paused*, or *waiting* for another try. At most one download of a pack is open; who asks for
+/// the pack meanwhile joins it, and makes it as urgent as it is wanted. The most urgent goes first, then the one that was asked
+/// for first. Downloads that the app waits for and those that it does not have places of their own: neither keeps the other from
+/// starting.
+///
+/// Everything that happens is decided and told under one lock, so that listeners see it in the order in which it happened.
+final class DownloadScheduler: Sendable {
+  typealias Fetch = @Sendable (AssetPack, Store.PullPause, @escaping @Sendable (Int, Int) -> Void) async throws -> Void
+
+  private enum Phase {
+    case queued
+    case running
+    case paused
+    case waiting(Task<Void, Never>)
+  }
+
+  private struct Download {
+    let number: Int
+    let pack: AssetPack
+    let progress: DownloadProgress
+    let pause = Store.PullPause()
+    var urgency: Urgency
+    var phase = Phase.queued
+    /// The pull, once it was started; it may be paused.
+    var task: Task<Void, Never>?
+    var isCancelled = false
+    var failureCount = 0
+    /// Listeners know of it.
+    var hasBegun = false
+    var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+
+    var isRunning: Bool { if case .running = phase { true } else { false } }
+  }
+
+  private struct State {
+    var nextNumber = 0
+    var nextWaiter = 0
+    /// By pack.
+    var downloads: [String: Download] = [:]
+    /// Asked for while the one before is being cancelled.
+    var successors: [String: Download] = [:]
+  }
+
+  private let rules: DownloadRules
+  private let clock: TransferClock
+  private let hub: StatusHub
+  private let fetch: Fetch
+  /// Called under the lock when a download is over.
+  private let onEnd: @Sendable (AssetPack, (any Error)?) -> Void
+  /// Called under the lock when the app pauses a download, or lets it go on.
+  private let onPause: @Sendable (AssetPack, Bool) -> Void
+  private let state = Mutex(State())
+
+  init(
+    rules: DownloadRules, clock: TransferClock, hub: StatusHub,
+    onEnd: @escaping @Sendable (AssetPack, (any Error)?) -> Void,
+    onPause: @escaping @Sendable (AssetPack, Bool) -> Void, fetch: @escaping Fetch
+  ) {
+    self.rules = rules
+    self.clock = clock
+    self.hub = hub
+    self.onEnd = onEnd
+    self.onPause = onPause
+    self.fetch = fetch
+  }
+
+  // MARK: - Asking
+
+  /// Asks for a pack; false: it was asked for before.
+  @discardableResult
+  func request(_ pack: AssetPack, _ urgency: Urgency, isPaused: Bool = false) -> Bool {
+    state.withLock { state in
+      let isNew = add(pack, urgency, to: &state)
+      if isNew, isPaused { pause(pack.id, in: &state) }
+      startReady(in: &state)
+      return isNew
+    }
+  }
+
+  /// Asks for a pack and returns when it is here. When the task is cancelled and nothing else wants the pack, the download is
+  /// cancelled too.
+  func fetch(_ pack: AssetPack, _ urgency: Urgency) async throws {
+    let waiter = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        state.withLock { state in
+          guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+          add(pack, urgency, to: &state)
+          if state.successors[pack.id] != nil {
+            state.successors[pack.id]?.waiters[waiter] = continuation
+          } else {
+            state.downloads[pack.id]?.waiters[waiter] = continuation
+          }
+          startReady(in: &state)
+        }
+      }
+    } onCancel: {
+      state.withLock { leave(pack.id, waiter, in: &$0) }
+    }
+  }
+
+  @discardableResult
+  private func add(_ pack: AssetPack, _ urgency: Urgency, to state: inout State) -> Bool {
+    let id = pack.id
+    guard let open = state.downloads[id] else {
+      state.downloads[id] = makeDownload(pack, urgency, &state)
+      return true
+    }
+    guard !open.isCancelled else {
+      if let next = state.successors[id] {
+        state.successors[id]?.urgency = max(next.urgency, urgency)
+        return false
+      }
+      state.successors[id] = makeDownload(pack, urgency, &state)
+      return true
+    }
+    guard urgency > open.urgency else { return false }
+    state.downloads[id]?.urgency = urgency
+    // Who waits now does not wait for the end of a delay.
+    if case .waiting(let delay) = open.phase, !urgency.isBackground {
+      delay.cancel()
+      state.downloads[id]?.phase = .queued
+    }
+    return false
+  }
+
+  private func makeDownload(_ pack: AssetPack, _ urgency: Urgency, _ state: inout State) -> Download {
+    state.nextNumber += 1
+    let number = state.nextNumber
+    let progress = DownloadProgress(estimate: pack.downloadSize) { [weak self] command in
+      self?.control(pack.id, number, command)
+    }
+    return Download(number: number, pack: pack, progress: progress, urgency: urgency)
+  }
+
+  /// A task that waited was cancelled.
+  private func leave(_ id: String, _ waiter: Int, in state: inout State) {
+    if let continuation = state.successors[id]?.waiters.removeValue(forKey: waiter) {
+      continuation.resume(throwing: CancellationError())
+      if let left = state.successors[id], left.waiters.isEmpty, !left.urgency.isBackground {
+        state.successors[id] = nil
+      }
+      return
+    }
+    guard let continuation = state.downloads[id]?.waiters.removeValue(forKey: waiter) else { return }
+    continuation.resume(throwing: CancellationError())
+    if let left = state.downloads[id], left.waiters.isEmpty, left.urgency == .foreground { cancel(id, in: &state) }
+  }
+
+  // MARK: - Control
+
+  private func control(_ id: String, _ number: Int, _ command: DownloadProgress.Command) {
+    state.withLock { state in
+      // A progress that was kept longer than its download controls nothing.
+      guard state.downloads[id]?.number == number else { return }
+      switch command {
+      case .cancel: cancel(id, in: &state)
+      case .pause: pause(id, in: &state)
+      case .resume: resume(id, in: &state)
+      }
+    }
+  }
+
+  /// False: there is nothing to cancel, pause or resume.
+  @discardableResult
+  func control(_ id: String, _ command: DownloadProgress.Command) -> Bool {
+    state.withLock { state in
+      guard let open = state.downloads[id], !open.isCancelled else { return false }
+      switch command {
+      case .cancel: cancel(id, in: &state)
+      case .pause: pause(id, in: &state)
+      case .resume: resume(id, in: &state)
+      }
+      return true
+    }
+  }
+
+  private func cancel(_ id: String, in state: inout State) {
+    guard let open = state.downloads[id], !open.isCancelled else { return }
+    state.downloads[id]?.isCancelled = true
+    open.progress.setCancelled()
+    if case .waiting(let delay) = open.phase { delay.cancel() }
+    // A pull that runs says when it has stopped.
+    guard let task = open.task else { return end(id, CancellationError(), in: &state) }
+    task.cancel()
+  }
+
+  private func pause(_ id: String, in state: inout State) {
+    guard let open = state.downloads[id], !open.isCancelled else { return }
+    switch open.phase {
+    case .paused: return
+    case .waiting(let delay): delay.cancel()
+    case .queued, .running: break
+    }
+    open.pause.pause()
+    open.progress.set(isPaused: true)
+    state.downloads[id]?.phase = .paused
+    onPause(open.pack, true)
+    if open.hasBegun { hub.publish(.paused(open.pack)) }
+    startReady(in: &state)
+  }
+
+  private func resume(_ id: String, in state: inout State) {
+    guard let open = state.downloads[id], !open.isCancelled, case .paused = open.phase else { return }
+    open.progress.set(isPaused: false)
+    onPause(open.pack, false)
+    state.downloads[id]?.phase = .queued
+    startReady(in: &state)
+  }
+
+  /// Downloads that were held back may go on.
+  func conditionsChanged() { state.withLock { startReady(in: &$0) } }
+
+  // MARK: - What is open
+
+  func isOpen(_ id: String) -> Bool { state.withLock { $0.downloads[id].map { !$0.isCancelled } ?? false } }
+
+  func progress(of id: String) -> Progress? { state.withLock { $0.downloads[id]?.progress } }
+
+  // MARK: - Running
+
+  private func startReady(in state: inout State) {
+    for isBackground in [false, true] {
+      if isBackground, rules.isMetered() { return }
+      while let next = nextQueued(isBackground, in: state) { start(next, in: &state) }
+    }
+  }
+
+  /// The download that is to start, if there is room for one.
+  private func nextQueued(_ isBackground: Bool, in state: State) -> String? {
+    let own = state.downloads.values.filter { $0.urgency.isBackground == isBackground }
+    guard own.count(where: \.isRunning) < max(rules.concurrentDownloadCount, 1) else { return nil }
+    let queued = own.filter { if case .queued = $0.phase { !$0.isCancelled } else { false } }
+    return queued.min { ($1.urgency, $0.number) < ($0.urgency, $1.number) }?.pack.id
+  }
+
+  private func start(_ id: String, in state: inout State) {
+    guard let open = state.downloads[id] else { return }
+    state.downloads[id]?.phase = .running
+    state.downloads[id]?.hasBegun = true
+    hub.publish(.began(open.pack))
+    open.pause.resume()
+    guard open.task == nil else { return }  // it was paused
+    let number = open.number
+    state.downloads[id]?.task = Task { [fetch] in
+      do {
+        try await fetch(open.pack, open.pause) { completed, total in self.record(id, number, completed, total) }
+        self.stopped(id, number, nil)
+      } catch {
+        self.stopped(id, number, error)
+      }
+    }
+  }
+
+  private func record(_ id: String, _ number: Int, _ completed: Int, _ total: Int) {
+    state.withLock { state in
+      guard let open = state.downloads[id], open.number == number, !open.isCancelled else { return }
+      open.progress.record(completed: completed, total: total)
+      if open.isRunning { hub.publish(.downloading(open.pack, open.progress)) }
+    }
+  }
+
+  /// A pull has ended.
+  private func stopped(_ id: String, _ number: Int, _ error: (any Error)?) {
+    state.withLock { state in
+      guard var open = state.downloads[id], open.number == number else { return }
+      open.task = nil
+      open.failureCount += 1
+      state.downloads[id] = open
+      // A commit that was under way when the download was cancelled counts.
+      guard let error else { return end(id, nil, in: &state) }
+      guard !open.isCancelled else { return end(id, CancellationError(), in: &state) }
+      guard DownloadRules.isTemporary(error), open.failureCount <= rules.retryLimit(open.urgency) else {
+        return end(id, error, in: &state)
+      }
+      if case .paused = open.phase { return }  // tried again when it is resumed
+      wait(id, number, open.failureCount, in: &state)
+    }
+  }
+
+  private func wait(_ id: String, _ number: Int, _ failureCount: Int, in state: inout State) {
+    guard let open = state.downloads[id] else { return }
+    let delay = rules.retryDelay(failureCount: failureCount, chance: clock.random())
+    state.downloads[id]?.phase = .waiting(
+      Task { [clock] in
+        guard (try? await clock.sleep(delay)) != nil, !Task.isCancelled else { return }
+        self.goOn(id, number)
+      })
+    hub.publish(.paused(open.pack))
+    startReady(in: &state)
+  }
+
+  private func goOn(_ id: String, _ number: Int) {
+    state.withLock { state in
+      guard let open = state.downloads[id], open.number == number, case .waiting = open.phase else { return }
+      state.downloads[id]?.phase = .queued
+      startReady(in: &state)
+    }
+  }
+
+  private func end(_ id: String, _ error: (any Error)?, in state: inout State) {
+    guard let ended = state.downloads.removeValue(forKey: id) else { return }
+    if error == nil { ended.progress.finish() }
+    onEnd(ended.pack, error)
+    if !ended.hasBegun { hub.publish(.began(ended.pack)) }
+    if error == nil { hub.publish(.downloading(ended.pack, ended.progress)) }
+    hub.publish(error.map { .failed(ended.pack, $0) } ?? .finished(ended.pack))
+    for waiter in ended.waiters.values {
+      if let error { waiter.resume(throwing: error) } else { waiter.resume() }
+    }
+    if let next = state.successors.removeValue(forKey: id) { state.downloads[id] = next }
+    startReady(in: &state)
+  }
+}

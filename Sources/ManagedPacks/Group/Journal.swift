@@ -1,0 +1,163 @@
+/// What the processes of a group know together, beside what the store says: which apps there are, which downloads were asked for
+/// and have not ended, which root brought each pack.
+///
+/// The journal is the truth; whatever processes tell each other is a hint to read it again. What it has lost costs a question to
+/// a site, and never a pack.
+package struct Journal: Hashable, Sendable {
+  /// The apps of the group by their ids.
+  package var apps: [String: App] = [:]
+
+  /// The language that the app chose; nil: the user's preferences decide.
+  package var chosenLanguage: LanguageTag?
+
+  /// The language for which policies were applied last; nil: none yet.
+  package var language: LanguageTag?
+
+  /// Packs that were brought here, and by which root.
+  package var packs: [PackID: Source] = [:]
+
+  /// Downloads that have not ended.
+  package var requests: [PackID: Request] = [:]
+
+  /// Packs that policies were applied to, or that were here: one that was removed does not come again by itself.
+  package var seen: Set<PackID> = []
+
+  /// The essential packs, as of the last manifest: what an app without a network must have to start.
+  package var essential: Set<PackID> = []
+
+  package init() {}
+
+  package struct App: Hashable, Codable, Sendable {
+    package var version: String
+    /// Policies for its installation were applied.
+    package var isInstalled = false
+    /// Policies for an update of it were applied.
+    package var isUpdated = false
+
+    package init(version: String) { self.version = version }
+  }
+
+  package struct Source: Hashable, Codable, Sendable {
+    package var origin: Store.Origin
+    package var channel: SiteChannel?
+    package var root: RootNumber
+
+    package init(origin: Store.Origin, channel: SiteChannel?, root: RootNumber) {
+      self.origin = origin
+      self.channel = channel
+      self.root = root
+    }
+  }
+
+  package struct Request: Hashable, Codable, Sendable {
+    package var urgency: Urgency
+    package var isPaused = false
+
+    package init(urgency: Urgency, isPaused: Bool = false) {
+      self.urgency = urgency
+      self.isPaused = isPaused
+    }
+  }
+}
+
+/// How soon a pack is wanted; the higher goes first.
+package enum Urgency: String, CaseIterable, Codable, Comparable, Sendable {
+  /// A newer version of a pack that is here.
+  case update
+  /// A pack that a policy fetches before it is asked for.
+  case prefetch
+  /// A pack that the app waits for.
+  case foreground
+  /// A pack without which the app does not start.
+  case essential
+
+  /// No one waits for it: it may be held back while the network costs money or the disk is full.
+  package var isBackground: Bool { self < .foreground }
+
+  private var rank: Int {
+    switch self {
+    case .update: 0
+    case .prefetch: 1
+    case .foreground: 2
+    case .essential: 3
+    }
+  }
+
+  package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+extension Journal {
+  /// The version of what is written.
+  package static let format = 1
+
+  /// The most bytes of a journal.
+  package static let byteCountLimit = 4 << 20
+
+  /// The most packs, requests and apps of each kind.
+  package static let countLimit = 10_000
+
+  /// Nil for what is no journal.
+  ///
+  /// - Throws: ``ManagedPacksError`` `newerJournal`.
+  package init?(decoding bytes: [UInt8]) throws {
+    guard bytes.count <= Self.byteCountLimit else { return nil }
+    // Before Foundation's decoder sees it: deep nesting, names that are there twice.
+    let document = JSONReader.read(bytes)
+    guard document.faults.isEmpty, let members = document.root?.object,
+      let format = members.first(where: { $0.name == "format" })?.value.integer(Int.self)
+    else { return nil }
+    guard format <= Self.format else {
+      throw ManagedPacksError(
+        .newerJournal, "the group's journal was written by a later version of PackStore", remedy: "update PackStore")
+    }
+    guard let journal = try? JSONDecoder().decode(Self.self, from: Data(bytes)), journal.isBounded else { return nil }
+    self = journal
+  }
+
+  private var isBounded: Bool {
+    [apps.count, packs.count, requests.count, seen.count, essential.count].allSatisfy { $0 <= Self.countLimit }
+  }
+
+  package func encode() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(self))
+  }
+}
+
+extension Journal: Codable {
+  private enum CodingKeys: CodingKey { case format, apps, chosenLanguage, language, packs, requests, seen, essential }
+
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    apps = try values.decodeIfPresent([String: App].self, forKey: .apps) ?? [:]
+    chosenLanguage = try values.decodeIfPresent(LanguageTag.self, forKey: .chosenLanguage)
+    language = try values.decodeIfPresent(LanguageTag.self, forKey: .language)
+    packs = try Self.byPack(values.decodeIfPresent([String: Source].self, forKey: .packs))
+    requests = try Self.byPack(values.decodeIfPresent([String: Request].self, forKey: .requests))
+    seen = try values.decodeIfPresent(Set<PackID>.self, forKey: .seen) ?? []
+    essential = try values.decodeIfPresent(Set<PackID>.self, forKey: .essential) ?? []
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(Self.format, forKey: .format)
+    try values.encode(apps, forKey: .apps)
+    try values.encodeIfPresent(chosenLanguage, forKey: .chosenLanguage)
+    try values.encodeIfPresent(language, forKey: .language)
+    try values.encode(Self.byName(packs), forKey: .packs)
+    try values.encode(Self.byName(requests), forKey: .requests)
+    try values.encode(seen.sorted(), forKey: .seen)
+    try values.encode(essential.sorted(), forKey: .essential)
+  }
+
+  private static func byPack<Value>(_ values: [String: Value]?) throws -> [PackID: Value] {
+    var packs: [PackID: Value] = [:]
+    for (name, value) in values ?? [:] { packs[try PackID(validating: name)] = value }
+    return packs
+  }
+
+  private static func byName<Value>(_ values: [PackID: Value]) -> [String: Value] {
+    Dictionary(uniqueKeysWithValues: values.map { ($0.key.name, $0.value) })
+  }
+}

@@ -1,0 +1,191 @@
+import Dispatch
+import Synchronization
+
+/// What a manager works with: the group's folder, the store, the sites, the downloads.
+final class ManagedCore: Sendable {
+  let configuration: ManagedConfiguration
+  let options: AssetPackManager.Options
+  let folder: GroupFolder
+  let store: Store
+  let journal: JournalFile
+  let sites: [any PackSite]
+  let packs: LocalPacks
+  let reader: NamespaceReader
+  let scheduler: DownloadScheduler
+  /// Requests are noted in the order in which they were made and met.
+  let journalQueue = DispatchQueue(label: "PackStore.journal")
+  private let views: Mutex<ViewFolder?> = Mutex(nil)
+  /// What the last listings said, for questions that ask no site.
+  private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
+
+  init(_ configuration: ManagedConfiguration, _ options: AssetPackManager.Options, hub: StatusHub) throws {
+    self.configuration = configuration
+    self.options = options
+    let folder = try GroupFolder(of: configuration, environment: options.environment)
+    let journal = JournalFile(in: folder)
+    self.folder = folder
+    self.journal = journal
+    _ = try journal.read()
+    let store = try options.store ?? Self.openStore(folder, options)
+    self.store = store
+    var template = options.pullOptions
+    template.clock = options.clock
+    template.sharedRateLimit = options.rules.byteRateLimit.map {
+      RateLimit(bytesPerSecond: max($0, 1), clock: options.clock)
+    }
+    let sites: [any PackSite] =
+      options.sites
+      ?? configuration.sites.map { StoreSite($0, of: store, appVersion: configuration.appVersion, template: template) }
+    self.sites = sites
+    packs = LocalPacks(of: store, availability: DurablePacks())
+    reader = NamespaceReader(store: store, packs: packs)
+    let queue = journalQueue, rules = options.rules
+    scheduler = DownloadScheduler(
+      rules: rules, clock: options.clock, hub: hub,
+      onEnd: { pack, error in
+        // What may succeed when it is tried again is taken up at the next launch.
+        guard error.map({ !DownloadRules.isTemporary($0) }) ?? true else { return }
+        queue.async { forget(pack, in: journal) }
+      },
+      onPause: { pack, isPaused in queue.async { note(pack, isPaused: isPaused, in: journal) } },
+      fetch: { pack, pause, record in
+        guard sites.indices.contains(pack.site) else {
+          throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
+        }
+        let id = try PackID(validating: pack.id)
+        try checkRoom(for: pack, isHere: store.makeSnapshot().pack(id) != nil, in: folder.path, rules)
+        let pulled = try await sites[pack.site].pull(id, pause: pause) { progress in
+          if progress.phase == .fetch, progress.totalByteCount > 0 {
+            record(progress.byteCount, progress.totalByteCount)
+          }
+        }
+        let isHere = try store.makeSnapshot().pack(id) != nil
+        try accept(pulled, of: pack, isHere: isHere)
+        try queue.sync { try note(pulled, of: id, in: journal) }
+      })
+  }
+
+  private static func openStore(_ folder: GroupFolder, _ options: AssetPackManager.Options) throws -> Store {
+    let cache = Store.Cache(folder: folder.cache, byteBudget: options.cacheByteBudget)
+    return try Store(at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil))
+  }
+
+  /// The folder for plain files, made when it is first needed.
+  func viewFolder() throws -> ViewFolder {
+    try views.withLock { views in
+      if let views { return views }
+      let made = try ViewFolder(in: folder.views)
+      views = made
+      return made
+    }
+  }
+
+  // MARK: - Sites
+
+  /// Asks all sites what they offer.
+  ///
+  /// - Throws: what the first one throws, where none answers.
+  func catalog() async throws -> PackCatalog {
+    var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
+    await withTaskGroup { group in
+      for (number, site) in sites.enumerated() {
+        group.addTask { (number, await Self.ask(site)) }
+      }
+      for await (number, answer) in group { answers[number] = answer }
+    }
+    try Task.checkCancellation()
+    let local = try packs.current()
+    let catalog = try PackCatalog(answers.compactMap { $0 }) { id in local.packs[id.name]?.pack.origin }
+    lastCatalog.withLock { $0 = catalog }
+    return catalog
+  }
+
+  private static func ask(_ site: any PackSite) async -> Result<SiteListing, any Error> {
+    do {
+      let listing = try await site.listing()
+      guard !listing.isStale else {
+        throw ManagedPacksError(
+          .staleSite, "the site '\(withoutUser(site.location))' is older than what was seen there before",
+          remedy: "try again later; what is here stays")
+      }
+      return .success(listing)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// What was offered when a site was last asked in this process.
+  var knownCatalog: PackCatalog? { lastCatalog.withLock { $0 } }
+
+  // MARK: - Languages
+
+  /// The user's preferences, the most preferred first: what the app chose comes before them.
+  func preferredTags() -> [LanguageTag] {
+    let chosen = (try? journal.read())?.chosenLanguage
+    return [chosen].compactMap { $0 } + preferredLanguages(options.environment)
+  }
+
+  /// In which language packs are read.
+  func resolvedLanguage(of catalog: PackCatalog) -> LanguageTag? {
+    let available = catalog.packs.compactMap(\.languageTag)
+    return LanguageMatcher(available: available, primary: catalog.primaryLanguage).resolve(preferred: preferredTags())
+  }
+}
+
+// MARK: - Downloads
+
+private func checkRoom(for pack: AssetPack, isHere: Bool, in folder: FilePath, _ rules: DownloadRules) throws {
+  guard let free = rules.freeByteCount(folder) else { return }
+  // An update shares most bytes with what is here.
+  let (needed, overflows) = rules.reservedByteCount.addingReportingOverflow(isHere ? 0 : pack.downloadSize)
+  guard !overflows, free >= needed else {
+    throw ManagedPacksError(
+      .lowSpace, "there is too little room for the asset pack '\(pack.id)': \(free) bytes are free",
+      remedy: "make room for \(overflows ? Int.max : needed) bytes, for instance by removing asset packs")
+  }
+}
+
+/// Turns what came of a pull into an error where the pack is not what was asked for.
+private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) throws {
+  switch pulled.outcome {
+  case .updated, .unchanged: return
+  case .held, .otherOrigin: if isHere { return }
+  case .absent: throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
+  case .notOffered:
+    throw ManagedPacksError(
+      .notOffered, "the asset pack '\(pack.id)' is not offered to this version of the app, platform or device",
+      remedy: "ask the publisher for which ones it is")
+  case .stale:
+    throw ManagedPacksError(
+      .staleSite, "the site of the asset pack '\(pack.id)' is older than what was seen there before",
+      remedy: "try again later; what is here stays")
+  }
+  throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
+}
+
+/// Notes which root brought a pack.
+private func note(_ pulled: PulledPack, of id: PackID, in journal: JournalFile) throws {
+  guard pulled.outcome == .updated || pulled.outcome == .unchanged else { return }
+  let source = Journal.Source(origin: pulled.origin, channel: pulled.channel, root: pulled.root)
+  let known = try journal.read()
+  guard known.packs[id] != source || known.requests[id] != nil || !known.seen.contains(id) else { return }
+  try journal.update { journal in
+    journal.packs[id] = source
+    journal.requests[id] = nil
+    journal.seen.insert(id)
+  }
+}
+
+/// A request is paused or goes on, for processes that take it up. One that cannot be noted goes on there.
+private func note(_ pack: AssetPack, isPaused: Bool, in journal: JournalFile) {
+  guard let id = try? PackID(validating: pack.id), let request = (try? journal.read())?.requests[id],
+    request.isPaused != isPaused
+  else { return }
+  try? journal.update { $0.requests[id]?.isPaused = isPaused }
+}
+
+/// A request is over. What cannot be written now is asked for once more at the next launch, which costs a question.
+private func forget(_ pack: AssetPack, in journal: JournalFile) {
+  guard let id = try? PackID(validating: pack.id), (try? journal.read())?.requests[id] != nil else { return }
+  try? journal.update { $0.requests[id] = nil }
+}

@@ -1,0 +1,83 @@
+import Synchronization
+
+/// Plain files and folders of assets, for what needs a path: a folder of this process, which the next process of the group removes
+/// once this one has ended.
+///
+/// What was made never changes: after an update, the same question is answered by other files.
+final class ViewFolder: Sendable {
+  private let folder: FilePath
+  /// Held as long as the process lives.
+  private let lock: FileLock
+  private let made: Mutex<[Key: FilePath]> = Mutex([:])
+
+  private struct Key: Hashable {
+    let path: String
+    let pack: PackID?
+    let versions: [PackVersion]
+  }
+
+  /// - Parameter parent: where the folders of all processes are.
+  init(in parent: FilePath) throws {
+    try makeFolder(parent, isSecret: true)
+    Self.sweep(parent)
+    let name = "view-\(UInt64.random(in: 0 ... .max))"
+    // Waits while another process looks whether the lock is still of use.
+    lock = try FileLock(FilePlace("\(name).lock", in: parent), waits: true, reason: "another process has this folder")
+    folder = parent.appending(name)
+    try makeFolder(folder, isSecret: true)
+  }
+
+  /// Removes the folders of processes that have ended.
+  private static func sweep(_ parent: FilePath) {
+    for lockName in (try? namesInFolder(parent)) ?? [] where lockName.hasSuffix(".lock") {
+      guard let lock = try? FileLock(FilePlace(lockName, in: parent), waits: false, reason: "in use") else { continue }
+      removeTree(parent.appending(String(lockName.dropLast(".lock".count))))
+      try? removeFile(FilePlace(lockName, in: parent))
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  /// The path of a plain file with an asset's bytes, or of a folder with all that is below it.
+  func path(of name: String, pack: PackID?, in snapshot: Snapshot) throws -> FilePath {
+    let key = Key(path: name, pack: pack, versions: snapshot.packs.map(\.version))
+    return try made.withLock { made in
+      if let path = made[key] { return path }
+      let path = try make(name, pack, in: snapshot, folder.appending("\(made.count)"))
+      made[key] = path
+      return path
+    }
+  }
+
+  private func make(_ name: String, _ pack: PackID?, in snapshot: Snapshot, _ target: FilePath) throws -> FilePath {
+    let asset = try snapshot.asset(name, pack: pack)
+    guard asset.kind != .folder else {
+      let path = target.pushing(FilePath(name))
+      try makeFolder(path.removingLastComponent(), isSecret: true)
+      try snapshot.extract(name, pack: pack, to: path)
+      return path
+    }
+    // Its own name stays: programs look at extensions.
+    let path = target.pushing(FilePath(name))
+    try makeFolder(path.removingLastComponent(), isSecret: true)
+    let file = try NewFile(FilePlace(path))
+    try asset.copy(to: file)
+    return path
+  }
+}
+
+extension Snapshot.Asset {
+  /// Writes all bytes, a piece at a time.
+  fileprivate func copy(to file: NewFile) throws {
+    let pieceByteCount = 1 << 20
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(max(byteCount, 1), pieceByteCount), alignment: 16)
+    defer { buffer.deallocate() }
+    var offset = 0
+    while offset < byteCount {
+      let count = try read(into: buffer, range: offset..<min(offset + pieceByteCount, byteCount))
+      try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += count
+    }
+    if byteCount == 0 { _ = try read(into: buffer, range: 0..<0) }  // a link or folder is refused
+  }
+}

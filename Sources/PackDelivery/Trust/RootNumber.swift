@@ -1,0 +1,22 @@
+import PackStore
+
+/// Which of two roots of one origin and channel is the newer one: numbers count only under the same delegation.
+package struct RootNumber: Hashable, Codable, Comparable, Sendable {
+  /// Of the delegation by which the root is signed; 0: it is not signed.
+  package var serial: UInt64
+
+  package var sequence: UInt64
+
+  package init(serial: UInt64 = 0, sequence: UInt64 = 0) {
+    self.serial = serial
+    self.sequence = sequence
+  }
+
+  init(_ signed: SignedSiteRoot) {
+    self.init(serial: signed.authority?.delegation.serial ?? 0, sequence: signed.root.sequence)
+  }
+
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.serial, left.sequence) < (right.serial, right.sequence)
+  }
+}

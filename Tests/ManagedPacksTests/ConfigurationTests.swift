@@ -1,0 +1,246 @@
+import Foundation
+import PackStore
+import Testing
+
+@testable import ManagedPacks
+
+/// What an app is set up with: each mistake is an error that says what to do.
+@Suite struct ConfigurationTests {
+  private static let key = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+
+  @Test func everyKey() throws {
+    let json = """
+      {"BAAppGroupID": "group.com.example.game", "BAHasManagedAssetPacks": true, "BAManifestURL": "https://example.com/packs",
+       "PackStoreChannel": "beta", "PackStoreTrustedKey": "\(Self.key)", "CFBundleIdentifier": "com.example.game",
+       "CFBundleShortVersionString": "1.2", "BAEssentialMaxInstallSize": 1000, "PackStoreGroupFolder": "/tmp/group",
+       "PackStoreSites": [{"URL": "/srv/mods", "AllowsUnsigned": true}]}
+      """
+    let configuration = try ManagedConfiguration(propertyList: Data(json.utf8))
+    let expected = try ManagedConfiguration(
+      appGroupID: "group.com.example.game",
+      sites: [
+        .init("https://example.com/packs", channel: SiteChannel("beta"), trustedKey: SitePublicKey(Self.key)),
+        .init("/srv/mods", allowsUnsigned: true),
+      ],
+      appID: "com.example.game", appVersion: AppVersion("1.2"), essentialByteCount: 1000, groupFolder: "/tmp/group")
+    #expect(configuration == expected)
+    let list = try JSONSerialization.jsonObject(with: Data(json.utf8))
+    let data = try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
+    #expect(try ManagedConfiguration(propertyList: data) == expected)
+    let binary = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+    #expect(throws: ManagedPacksError.self) { try ManagedConfiguration(propertyList: binary) }
+  }
+
+  @Test(arguments: [
+    ("", "noConfiguration"), ("{", "noConfiguration"), ("[]", "noConfiguration"), ("<plist>", "noConfiguration"),
+    ("nonsense", "noConfiguration"), (#"{"BAManifestURL": "x"}"#, "BAAppGroupID"),
+    (#"{"BAAppGroupID": "g"}"#, "BAManifestURL"),
+    (#"{"BAAppGroupID": "g", "BAUsesAppleHosting": true}"#, "BAManifestURL"),
+    (#"{"BAAppGroupID": "../g", "BAManifestURL": "x"}"#, "BAAppGroupID"),
+    (#"{"BAAppGroupID": "", "BAManifestURL": "x"}"#, "BAAppGroupID"),
+    (#"{"BAAppGroupID": 7, "BAManifestURL": "x"}"#, "BAAppGroupID"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": ""}"#, "BAManifestURL"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAHasManagedAssetPacks": false}"#, "BAHasManagedAssetPacks"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreChannel": "Ä"}"#, "PackStoreChannel"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreTrustedKey": "short"}"#, "PackStoreTrustedKey"),
+    (
+      #"{"BAAppGroupID": "g", "BAManifestURL": "x", "CFBundleShortVersionString": "one"}"#, "CFBundleShortVersionString"
+    ),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAEssentialMaxInstallSize": -1}"#, "BAEssentialMaxInstallSize"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAEssentialMaxInstallSize": "big"}"#, "BAEssentialMaxInstallSize"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreSites": [7]}"#, "PackStoreSites"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreSites": [{}]}"#, "URL"),
+    (
+      #"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAInitialDownloadRestrictions": 3}"#,
+      "BAInitialDownloadRestrictions"
+    ),
+  ])
+  func mistakes(text: String, word: String) throws {
+    do {
+      _ = try ManagedConfiguration(propertyList: Data(text.utf8))
+      Issue.record("'\(text)' cannot be right")
+    } catch let error as ManagedPacksError {
+      #expect(error.code.rawValue == word || error.reason.contains(word), "\(error)")
+      #expect(!error.remedy.isEmpty && error.errorDescription == "\(error)")
+    }
+  }
+
+  /// Lists that are damaged in any place, too long or nested too deep: an error, and no trap.
+  @Test func hostileLists() throws {
+    let good = Data(#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreSites": [{"URL": "y"}]}"#.utf8)
+    let list = try JSONSerialization.jsonObject(with: good)
+    for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+      let bytes = try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
+      for index in bytes.indices {
+        for bit in [0x01, 0x10, 0x80] as [UInt8] {
+          var damaged = bytes
+          damaged[index] ^= bit
+          _ = try? ManagedConfiguration(propertyList: damaged)
+        }
+        _ = try? ManagedConfiguration(propertyList: bytes.prefix(index))
+      }
+    }
+    for text in [
+      String(repeating: "[", count: 65_000), String(repeating: #"{"a":"#, count: 13_000),
+      String(repeating: "<array>", count: 9000),
+    ] {
+      #expect(throws: ManagedPacksError.self) { try ManagedConfiguration(propertyList: Data(text.utf8)) }
+    }
+    #expect(throws: ManagedPacksError.self) {
+      try ManagedConfiguration(propertyList: Data(count: ManagedConfiguration.byteCountLimit + 1))
+    }
+  }
+
+  /// The list that the environment names, else the first beside the program.
+  @Test func whereItIs() throws {
+    let folder = TestFolder()
+    let program = folder.path.appending("game")
+    func list(_ group: String) -> String { #"{"BAAppGroupID": "\#(group)", "BAManifestURL": "x"}"# }
+    func group(_ environment: [String: String] = [:]) throws -> String {
+      try ManagedConfiguration.main(environment: environment, program: program).appGroupID.name
+    }
+    #expect(throws: ManagedPacksError.self) { try group() }
+    for (file, name) in [("Info.plist", "a"), ("game.json", "b"), ("game.plist", "c"), ("other.json", "d")] {
+      try folder.write(list(name), to: file)
+      if name != "d" { #expect(try group() == name) }
+    }
+    #expect(try group([ManagedConfiguration.environmentVariable: "\(folder.path)/other.json"]) == "d")
+    #expect(throws: ManagedPacksError.self) { try group([ManagedConfiguration.environmentVariable: "/nowhere"]) }
+  }
+
+  @Test func groupFolder() throws {
+    let folder = TestFolder()
+    let configuration = try ManagedConfiguration(appGroupID: "group.a", sites: [.init("x")])
+    func make(_ environment: [String: String]) throws -> FilePath {
+      try GroupFolder(of: configuration, environment: environment).path
+    }
+    #expect(try make(["XDG_DATA_HOME": "\(folder.path)/data"]) == folder.path.appending("data/packstore/group.a"))
+    #expect(
+      try make(["XDG_DATA_HOME": "data", "HOME": "\(folder.path)"])
+        == folder.path.appending(".local/share/packstore/group.a"))
+    #expect(throws: ManagedPacksError.self) { try make([:]) }
+    let made = folder.path.appending("data/packstore/group.a").string
+    let mode = try FileManager.default.attributesOfItem(atPath: made)[.posixPermissions] as? Int
+    #expect(mode == 0o700)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: made)
+    #expect(throws: ManagedPacksError.self) { try make(["XDG_DATA_HOME": "\(folder.path)/data"]) }
+    try folder.write("", to: "file/packstore/group.a")
+    #expect(throws: ManagedPacksError.self) { try make(["XDG_DATA_HOME": "\(folder.path)/file"]) }
+  }
+
+  // MARK: - Journal
+
+  static func full() throws -> Journal {
+    var journal = Journal()
+    journal.apps["com.example"] = Journal.App(version: "1.0")
+    journal.chosenLanguage = try LanguageTag("de-AT")
+    journal.language = try LanguageTag("en")
+    journal.packs["A"] = Journal.Source(
+      origin: .unsigned(.standard), channel: .live, root: RootNumber(serial: 1, sequence: 2))
+    journal.requests["B"] = Journal.Request(urgency: .prefetch, isPaused: true)
+    journal.seen = ["A", "B"]
+    journal.essential = ["A"]
+    return journal
+  }
+
+  /// C15: what one process writes the others read; whatever else lies there counts as lost, and is no trap.
+  @Test func journal() throws {
+    let journal = try Self.full(), bytes = try journal.encode()
+    #expect(try Journal(decoding: bytes) == journal)
+    for index in bytes.indices {
+      _ = try? Journal(decoding: Array(bytes.prefix(index)))
+      for bit in [0x01, 0x20, 0x80] as [UInt8] {
+        var damaged = bytes
+        damaged[index] ^= bit
+        _ = try? Journal(decoding: damaged)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "", "{}", "[]", "null", #"{"format": 1"#, #"{"format": "1"}"#, #"{"format": 1.0}"#, #"{"format": -1e99}"#,
+    #"{"format": 1, "apps": 3}"#, #"{"format": 1, "packs": {"../x": {}}}"#, #"{"format": 1, "seen": ["a/b"]}"#,
+    #"{"format": 1, "requests": {"A": {"urgency": "now", "isPaused": false}}}"#, #"{"format": 1, "language": "12"}"#,
+    #"{"format": 1, "format": 1}"#, #"{"format": 1, "packs": {"A": {"origin": {"kind": "signed"}}}}"#,
+    String(repeating: "[", count: 100_000), #"{"format": 99999999999999999999}"#,
+  ])
+  func noJournal(text: String) throws { #expect(try Journal(decoding: Array(text.utf8)) == nil) }
+
+  @Test func newerJournal() throws {
+    #expect(throws: ManagedPacksError.self) { try Journal(decoding: Array(#"{"format": 2}"#.utf8)) }
+    #expect(try Journal(decoding: Array(#"{"format": 1}"#.utf8)) == Journal())
+    #expect(try Journal(decoding: Array(#"{"format": 1, "other": [1]}"#.utf8)) == Journal())
+  }
+
+  /// C15: changes of several writers at once are all there.
+  @Test func journalOfManyWriters() async throws {
+    let folder = TestFolder()
+    let configuration = try ManagedConfiguration(
+      appGroupID: "g", sites: [.init("x")], groupFolder: folder.path.appending("group"))
+    let group = try GroupFolder(of: configuration, environment: [:])
+    try await withThrowingTaskGroup { tasks in
+      for number in 0..<20 {
+        tasks.addTask {
+          _ = try JournalFile(in: group).update { $0.seen.insert(try PackID(validating: "P\(number)")) }
+        }
+      }
+      try await tasks.waitForAll()
+    }
+    #expect(try JournalFile(in: group).read().seen.count == 20)
+    try folder.write("damaged", to: "group/journal")
+    #expect(try JournalFile(in: group).read() == Journal())
+    try JournalFile(in: group).update { $0 = try Self.full() }
+    #expect(try JournalFile(in: group).read() == Self.full())
+  }
+
+  // MARK: - Manifests
+
+  @Test func downloadManifest() throws {
+    let json = """
+      {"assetPacks": [{"id": "Tutorial", "version": 3, "url": "https://example.com/Tutorial", "downloadSize": 123,
+        "downloadPolicy": {"prefetch": {"installationEventTypes": ["firstInstallation"]}}, "userInfo": {"level": 1},
+        "language": "de"}, {"id": "Other", "version": 1, "downloadSize": 0, "downloadPolicy": {"onDemand": {}}}]}
+      """
+    let manifest = try AssetPackManifest(from: Data(json.utf8), appGroupID: "g")
+    let tutorial = try manifest.assetPack(withID: "Tutorial")
+    #expect(tutorial.version == 3 && tutorial.downloadSize == 123 && tutorial.userInfo == Data(#"{"level": 1}"#.utf8))
+    #expect(tutorial.downloadPolicy == .prefetch(on: [.firstInstallation]))
+    #expect(manifest.availableLanguages == [Locale.Language(identifier: "de")])
+    #expect(manifest.localizedAssetPacks(for: Locale.Language(identifier: "de-AT")) == [tutorial])
+    #expect(manifest.localizedAssetPacks(for: Locale.Language(identifier: "fr")) == [])
+    let folder = TestFolder()
+    try folder.write(json, to: "manifest.json")
+    #expect(
+      try AssetPackManifest(contentsOf: URL(fileURLWithPath: "\(folder.path)/manifest.json"), appGroupID: "g")
+        == manifest)
+    #expect(throws: ManagedBackgroundAssetsError.assetPackNotFound(withID: "X")) { try manifest.assetPack(withID: "X") }
+  }
+
+  @Test(arguments: [
+    "", "{}", "[]", #"{"assetPacks": 3}"#, #"{"assetPacks": [3]}"#,
+    #"{"assetPacks": [{"id": "a/b", "version": 1, "downloadSize": 1}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": -1, "downloadSize": 1}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 99999999999999999999, "downloadSize": 1}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 1, "downloadSize": -1}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 1}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 1, "downloadSize": 1, "downloadPolicy": {"essential": {}}}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 1, "downloadSize": 1, "downloadPolicy": {"other": {}}}]}"#,
+    #"{"assetPacks": [{"id": "A", "version": 1, "downloadSize": 1}, {"id": "A", "version": 2, "downloadSize": 1}]}"#,
+  ])
+  func noManifest(text: String) {
+    #expect { try AssetPackManifest(from: Data(text.utf8), appGroupID: "g") } throws: {
+      ($0 as? PackStoreError)?.code == .corrupt
+    }
+  }
+
+  /// C14: the codes are Apple's.
+  @Test func errorCodes() {
+    let errors: [any Error] = [
+      ManagedBackgroundAssetsError.assetPackNotFound(withID: "A"), ManagedBackgroundAssetsError.fileNotFound(at: "x"),
+      AssetPackManager.LocalAvailabilityError(successes: [], failures: [:]),
+    ]
+    #expect(errors.map { ($0 as NSError).code } == [0, 1, 2])
+    #expect(errors.allSatisfy { ($0 as NSError).domain == BAManagedErrorDomain })
+    #expect((errors[0] as NSError).userInfo[BAAssetPackIdentifierErrorKey] as? String == "A")
+  }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+/// C13: which packs an event fetches.
+@Suite struct PolicyTests {
+  static let offered: [AssetPack] = {
+    let both: Set<InstallationEvent> = [.firstInstallation, .subsequentUpdate]
+    return [
+      try! pack("EssentialBoth", policy: .essential(on: both)),
+      try! pack("EssentialFirst", policy: .essential(on: [.firstInstallation])),
+      try! pack("EssentialUpdate", policy: .essential(on: [.subsequentUpdate])),
+      try! pack("German", policy: .prefetch(on: both), language: "de"),
+      try! pack("OnDemand"),
+      try! pack("OnDemandGerman", language: "de"),
+      try! pack("PrefetchFirst", policy: .prefetch(on: [.firstInstallation])),
+      try! pack("PrefetchUpdate", policy: .prefetch(on: [.subsequentUpdate])),
+    ]
+  }()
+
+  @Test(
+    arguments: [
+      (BAContentRequest.install, "", "", nil, "EssentialBoth! EssentialFirst! PrefetchFirst"),
+      (.install, "", "", "de", "EssentialBoth! EssentialFirst! German PrefetchFirst"),
+      (.install, "", "", "de-AT", "EssentialBoth! EssentialFirst! PrefetchFirst"),
+      (.install, "EssentialBoth", "", nil, "EssentialFirst! PrefetchFirst"),
+      (.install, "", "EssentialBoth PrefetchFirst", nil, "EssentialBoth! EssentialFirst! PrefetchFirst"),
+      (.update, "", "", nil, "EssentialBoth! EssentialUpdate! PrefetchUpdate"),
+      (.update, "", "", "de", "EssentialBoth! EssentialUpdate! German PrefetchUpdate"),
+      (.update, "EssentialUpdate PrefetchUpdate", "", nil, "EssentialBoth!"),
+      (.periodic, "", "", nil, "EssentialBoth! EssentialFirst! EssentialUpdate! PrefetchFirst PrefetchUpdate"),
+      (.periodic, "", "EssentialBoth EssentialFirst EssentialUpdate PrefetchFirst", nil, "PrefetchUpdate"),
+      (.periodic, "PrefetchUpdate", "EssentialBoth EssentialFirst EssentialUpdate PrefetchFirst", nil, ""),
+      (.languageChange, "", "", "de", "German"), (.languageChange, "", "German", "de", "German"),
+      (.languageChange, "German", "", "de", ""), (.languageChange, "", "", "fr", ""),
+      (.languageChange, "", "", nil, ""),
+    ] as [(BAContentRequest, String, String, String?, String)])
+  func chosen(event: BAContentRequest, local: String, seen: String, language: String?, expected: String) throws {
+    let here = Set(local.split(separator: " ").map(String.init))
+    let chosen = PolicyRules.packs(
+      for: event, among: Self.offered, isLocal: here.contains,
+      seen: Set(try seen.split(separator: " ").map { try PackID(validating: String($0)) }),
+      language: try language.map { try LanguageTag($0) })
+    #expect(chosen.map { "\($0.pack.id)\($0.urgency == .essential ? "!" : "")" }.joined(separator: " ") == expected)
+  }
+
+  /// C13: the events that a launch finds, by what the journal remembers.
+  @Test func eventsOfLaunches() async throws {
+    let setup = try ManagedSetup([
+      try entry("First", policy: .prefetch(on: [.firstInstallation])),
+      try entry("Update", policy: .prefetch(on: [.subsequentUpdate])),
+      try entry("German", policy: .prefetch(on: [.firstInstallation]), language: "de"),
+    ])
+    func launch(_ version: String, _ language: String) async throws -> (AssetPackManager, [BAContentRequest]) {
+      let manager = try setup.manager(appVersion: version, environment: ["LANG": language])
+      return (manager, try await manager.detectEvents())
+    }
+    var (manager, events) = try await launch("1.0", "en_US")
+    #expect(events == [.install])
+    await setup.site.log.wait(for: 1)
+    #expect(setup.site.log.lines == ["First"])
+    try await manager.ensureLocalAvailability(of: pack("First"))
+    (manager, events) = try await launch("1.0", "en_US")
+    #expect(events == [])
+    (manager, events) = try await launch("1.1", "en_US")
+    #expect(events == [.update])
+    await setup.site.log.wait(for: 2)
+    try await manager.ensureLocalAvailability(of: pack("Update"))
+    (manager, events) = try await launch("1.1", "de_DE")
+    #expect(events == [.languageChange])
+    await setup.site.log.wait(for: 3)
+    #expect(setup.site.log.lines == ["First", "Update", "German"])
+  }
+
+  /// C13: an app's filter is asked for what a policy fetches, and not for what the app asks for.
+  @Test func shouldDownload() async throws {
+    let setup = try ManagedSetup([try entry("A", policy: .essential(on: [.firstInstallation]))])
+    let asked = Log()
+    let manager = try setup.manager { options in
+      options.shouldDownload = { pack in
+        asked.append(pack.id)
+        return false
+      }
+    }
+    try await manager.ensureEssential()
+    #expect(asked.lines.contains("A") && setup.site.log.lines == [])
+    try await manager.ensureLocalAvailability(of: pack("A"))
+    #expect(setup.site.log.lines == ["A"])
+  }
+
+  /// C16: one progress over all essential packs: the estimate first, then the sum.
+  @Test func essentialPacksGateTheLaunch() async throws {
+    let setup = try ManagedSetup([
+      try entry("A", policy: .essential(on: [.firstInstallation]), size: 300),
+      try entry("B", policy: .essential(on: [.firstInstallation]), size: 500),
+      try entry("C", policy: .prefetch(on: [.firstInstallation])),
+      try entry("D", policy: .essential(on: [.subsequentUpdate])),
+    ])
+    setup.site.state.withLock { $0.fractions = [(0, 300), (300, 300)] }
+    let manager = try setup.manager()
+    let progress = manager.essentialProgress
+    #expect(progress.fractionCompleted == 0)
+    try await manager.ensureEssential()
+    #expect(manager.assetPackIsAvailableLocally(withID: "A") && manager.assetPackIsAvailableLocally(withID: "B"))
+    #expect(!manager.assetPackIsAvailableLocally(withID: "D"))
+    #expect(progress.isFinished && progress.fractionCompleted == 1)
+    #expect(progress.completedUnitCount == progress.totalUnitCount)
+    // Without a network, what is here is enough.
+    setup.site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+    try await setup.manager().ensureEssential()
+    try await setup.store.remove("A")
+    await #expect(throws: DeliveryError.self) { try await setup.manager().ensureEssential() }
+  }
+
+  /// C13: one essential pack that cannot come is named; the others are here.
+  @Test func essentialFailure() async throws {
+    let setup = try ManagedSetup([
+      try entry("A", policy: .essential(on: [.firstInstallation])),
+      try entry("B", policy: .essential(on: [.firstInstallation])),
+    ])
+    setup.site.state.withLock { $0.failures["B"] = Array(repeating: DeliveryError(.corrupt, "damaged"), count: 20) }
+    let manager = try setup.manager()
+    do {
+      try await manager.ensureEssential()
+      Issue.record("it cannot be there")
+    } catch let error as AssetPackManager.LocalAvailabilityError {
+      #expect(error.failures.keys.map(\.id) == ["B"])
+    }
+    #expect(manager.assetPackIsAvailableLocally(withID: "A"))
+  }
+
+  /// C6: what this call triggers, and nothing that was under way.
+  @Test func checkForUpdates() async throws {
+    let setup = try ManagedSetup([try entry("A"), try entry("B"), try entry("C"), try entry("New")])
+    let manager = try setup.manager()
+    for name in ["A", "B", "C"] { try await manager.ensureLocalAvailability(of: pack(name)) }
+    #expect(try await manager.checkForUpdates() == ([], []))
+    let gate = Gate()
+    setup.site.state.withLock { state in
+      for index in 0..<2 { state.listing.packs[index].offer?.version = 2 }
+      for name in ["A", "B"] as [PackID] { state.gates[name] = gate }
+    }
+    #expect(try await manager.checkForUpdates() == (["A", "B"], []))
+    #expect(try await manager.checkForUpdates() == ([], []))
+    #expect(try manager.core.journal.read().requests.keys.sorted() == ["A", "B"])
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    gate.open()
+    #expect(await kinds(updates).last == "finished")
+    #expect(try manager.localVersion(ofAssetPackWithID: "A") == 2)
+  }
+
+  /// C5, C15: what was paused stays so in the process that takes it up.
+  @Test func pauseOutlivesTheProcess() async throws {
+    let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])
+    setup.site.state.withLock { $0.gates["A"] = Gate() }
+    do {
+      let manager = try setup.manager()
+      try await manager.detectEvents()
+      await setup.site.log.wait(for: 1)
+      #expect(manager.pauseDownload(ofAssetPackWithID: "A"))
+      let requests = try manager.core.journalQueue.sync { try manager.core.journal.read().requests }
+      #expect(requests["A"]?.isPaused == true)
+    }
+    setup.site.state.withLock { $0.gates = [:] }
+    let manager = try setup.manager()
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    try await manager.detectEvents()
+    #expect(setup.site.log.lines == ["A"])
+    #expect(manager.resumeDownload(ofAssetPackWithID: "A"))
+    #expect(await kinds(updates).last == "finished")
+  }
+
+  /// What a process that ended had asked for comes with the next one.
+  @Test func requestsOutliveTheProcess() async throws {
+    let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])
+    setup.site.state.withLock { $0.gates["A"] = Gate() }
+    do {
+      let manager = try setup.manager()
+      try await manager.detectEvents()
+      await setup.site.log.wait(for: 1)
+    }
+    setup.site.state.withLock { $0.gates = [:] }
+    let manager = try setup.manager()
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    #expect(try await manager.detectEvents() == [])
+    #expect(await kinds(updates).last == "finished")
+    let left = try manager.core.journalQueue.sync { try manager.core.journal.read().requests }
+    #expect(left.isEmpty)
+  }
+}
