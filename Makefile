@@ -90,8 +90,9 @@ bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="n
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 15 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
 	@mkdir -p $(RAW)
-	Benchmarks/compare-space --retries 2 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/compare-space --retries 1 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
 	Benchmarks/summarize $(RAW)/space.json
+	Scripts/readme-figures
 
 bench-sweep: compare  ## Measure what sizes were chosen by, which takes hours: FOLDERS="name=folder ..." PAIRS="name=old:new ...".
 	$(COMPARE) sweep $(foreach folder,$(FOLDERS),--folder $(folder)) $(foreach pair,$(PAIRS),--pair $(pair)) \
