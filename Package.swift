@@ -193,3 +193,19 @@ let package = Package(
   ],
   cLanguageStandard: .c11
 )
+
+// The names of Apple's modules, where the system has none of that name.
+#if os(Linux)
+  let facades = ["BackgroundAssets", "StoreKit", "ExtensionFoundation"]
+  package.products += facades.map { .library(name: $0, targets: [$0]) }
+  package.targets += facades.map { .target(name: $0, dependencies: ["ManagedPacks"], swiftSettings: swiftSettings) }
+  package.targets += [
+    // Code as in Apple's documentation, compiled and run: the tests start the program.
+    .executableTarget(
+      name: "snippet-extension", dependencies: ["BackgroundAssets", "StoreKit", "ExtensionFoundation"],
+      path: "Tests/SnippetExtension"),
+    .testTarget(
+      name: "Snippets", dependencies: ["BackgroundAssets", "PackAuthoring", "PackStore", "snippet-extension"],
+      path: "Tests/Snippets"),
+  ]
+#endif

@@ -152,6 +152,21 @@ import Testing
     #expect(try manager.localVersion(ofAssetPackWithID: "A") == 2)
   }
 
+  /// C15: a process that was killed between the commit of a pack and its note in the journal: the next one does not fetch it again.
+  @Test func requestThatWasMet() async throws {
+    let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
+    try await manager.ensureLocalAvailability(of: pack("A"))
+    try manager.core.journal.update { journal in
+      journal.packs = [:]
+      journal.requests["A"] = Journal.Request(urgency: .prefetch)
+    }
+    let next = try setup.manager()
+    try await next.resumeRequests()
+    let journal = try next.core.journal.read()
+    #expect(setup.site.log.lines == ["A"])
+    #expect(journal.requests.isEmpty && journal.packs["A"]?.root == RootNumber(serial: 1, sequence: 1))
+  }
+
   /// C5, C15: what was paused stays so in the process that takes it up.
   @Test func pauseOutlivesTheProcess() async throws {
     let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])

@@ -45,9 +45,11 @@ import Testing
   }
 
   func manager(
-    _ sites: [ManagedConfiguration.Site], group: String = "group", environment: [String: String] = [:]
+    _ sites: [ManagedConfiguration.Site], group: String = "group", environment: [String: String] = [:],
+    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void = { _, _ in }
   ) throws -> AssetPackManager {
     var options = AssetPackManager.Options()
+    options.onFirstContact = onFirstContact
     options.environment = environment
     let configuration = try ManagedConfiguration(
       appGroupID: "group.test", sites: sites, appID: "app", groupFolder: folder.path.appending(group))
@@ -206,6 +208,27 @@ import Testing
     for manager in managers { #expect(try text(manager, "a.txt") == "one") }
     try await managers[0].remove(assetPackWithID: "One")
     #expect(managers.allSatisfy { !$0.assetPackIsAvailableLocally(withID: "One") })
+  }
+
+  /// A key that the app does not name is told once, and pinned; another one at the same place is refused from then on.
+  @Test func firstContact() async throws {
+    let publisher = Publisher(folder: folder, name: "a"), stranger = Publisher(folder: folder, name: "b")
+    try await publisher.publish(["One": ["a.txt": "one"], "Two": ["b.txt": "two"]])
+    let told = Log()
+    let site = ManagedConfiguration.Site(publisher.site.string)
+    let manager = try manager([site], onFirstContact: { told.append("\($1)") })
+    try await manager.ensureLocalAvailability(of: manager.assetPack(withID: "One"))
+    try await manager.ensureLocalAvailability(of: manager.assetPack(withID: "Two"))
+    #expect(told.lines == ["\(publisher.key.publicKey)"])
+    try await stranger.publish(["One": ["a.txt": "forged"]])
+    try FileManager.default.removeItem(atPath: publisher.site.string)
+    try FileManager.default.moveItem(atPath: stranger.site.string, toPath: publisher.site.string)
+    await #expect { try await manager.checkForUpdates() } throws: { ($0 as? DeliveryError)?.code == .otherKey }
+    #expect(try text(manager, "a.txt") == "one")
+    let named = ManagedConfiguration.Site(publisher.site.string, trustedKey: stranger.key.publicKey)
+    let other = try self.manager([named], group: "other", onFirstContact: { told.append("\($1)") })
+    try await other.ensureLocalAvailability(of: other.assetPack(withID: "One"))
+    #expect(told.lines.count == 1)
   }
 
   /// A manager that cannot be set up says why, in each call.

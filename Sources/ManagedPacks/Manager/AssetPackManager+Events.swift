@@ -12,9 +12,10 @@ extension AssetPackManager {
     let chosen = PolicyRules.packs(
       for: event, among: catalog.packs, isLocal: { local.packs[$0] != nil }, seen: journal.seen, language: language
     ).filter { core.options.shouldDownload?($0.pack) ?? true }
-    try core.note(event, catalog, language)
+    // One change of the journal: a process that ends here leaves its requests to the next one.
+    try core.note(event, catalog, language, requesting: chosen)
     var registered: Set<String> = []
-    for (pack, urgency) in chosen where try core.register(pack, urgency) { registered.insert(pack.id) }
+    for (pack, urgency) in chosen where core.scheduler.request(pack, urgency) { registered.insert(pack.id) }
     if event == .periodic { registered.formUnion(try await checkForUpdates().updatingIDs) }
     return registered
   }
@@ -42,11 +43,24 @@ extension AssetPackManager {
     let requests = try core.journal.read().requests.filter { !core.scheduler.isOpen($0.key.name) }
     guard !requests.isEmpty else { return }
     let catalog = try await core.catalog()
+    var arrived: [PackID: Journal.Source] = [:]
     for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
       guard let pack = catalog.pack(id.name) else { continue }
-      // It came, and its process ended before it could say so.
-      guard try core.state(of: id.name, catalog).status.isDisjoint(with: .upToDate) else { continue }
-      core.scheduler.request(pack, request.urgency, isPaused: request.isPaused)
+      if try core.state(of: id.name, catalog).status.contains(.upToDate) {
+        arrived[id] = catalog.source(of: pack)
+      } else {
+        core.scheduler.request(pack, request.urgency, isPaused: request.isPaused)
+      }
+    }
+    guard !arrived.isEmpty else { return }
+    // Their process ended before it could say so.
+    try core.journalQueue.sync {
+      try core.journal.update { journal in
+        for (id, source) in arrived {
+          journal.requests[id] = nil
+          journal.packs[id] = journal.packs[id] ?? source
+        }
+      }
     }
   }
 
@@ -102,7 +116,10 @@ extension ManagedCore {
   var appVersionText: String { configuration.appVersion?.description ?? "" }
 
   /// Notes that policies were applied.
-  fileprivate func note(_ event: BAContentRequest, _ catalog: PackCatalog, _ language: LanguageTag?) throws {
+  fileprivate func note(
+    _ event: BAContentRequest, _ catalog: PackCatalog, _ language: LanguageTag?,
+    requesting chosen: [(pack: AssetPack, urgency: Urgency)]
+  ) throws {
     let preferred = preferredTags().first
     let local = try packs.current()
     try journalQueue.sync {
@@ -118,6 +135,9 @@ extension ManagedCore {
         if event != .periodic { journal.language = preferred }
         let ids = catalog.packs.filter { $0.downloadPolicy != .onDemand }.compactMap { try? PackID(validating: $0.id) }
         journal.seen.formUnion(ids + local.order.map(\.pack.id))
+        for (pack, urgency) in chosen {
+          journal.requests[try PackID(validating: pack.id)] = Journal.Request(urgency: urgency)
+        }
         let essential = catalog.packs.filter { PolicyRules.isRequired($0, by: app, language: language) }
         journal.essential = Set(essential.compactMap { try? PackID(validating: $0.id) })
       }

@@ -72,8 +72,7 @@ extension AssetPackManager {
     }
     set {
       guard let core = try? core else { return }
-      let tag = newValue.flatMap { try? LanguageTag($0.minimalIdentifier) }
-      core.journalQueue.sync { _ = try? core.journal.update { $0.chosenLanguage = tag } }
+      core.choose(newValue.flatMap { try? LanguageTag($0.minimalIdentifier) })
     }
   }
 

@@ -15,6 +15,8 @@ final class ManagedCore: Sendable {
   /// Requests are noted in the order in which they were made and met.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
   private let views: Mutex<ViewFolder?> = Mutex(nil)
+  /// What the app chose, as the journal had it when it was first asked; nil: it was not asked yet.
+  private let chosenLanguage: Mutex<LanguageTag??> = Mutex(nil)
   /// What the last listings said, for questions that ask no site.
   private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
 
@@ -35,7 +37,11 @@ final class ManagedCore: Sendable {
     }
     let sites: [any PackSite] =
       options.sites
-      ?? configuration.sites.map { StoreSite($0, of: store, appVersion: configuration.appVersion, template: template) }
+      ?? configuration.sites.map {
+        StoreSite(
+          $0, of: store, appVersion: configuration.appVersion, template: template,
+          onFirstContact: options.onFirstContact)
+      }
     self.sites = sites
     packs = LocalPacks(of: store, availability: DurablePacks())
     reader = NamespaceReader(store: store, packs: packs)
@@ -119,9 +125,21 @@ final class ManagedCore: Sendable {
 
   // MARK: - Languages
 
+  /// Takes a language in place of the user's preferences; nil: these decide again.
+  func choose(_ language: LanguageTag?) {
+    journalQueue.sync { _ = try? journal.update { $0.chosenLanguage = language } }
+    chosenLanguage.withLock { $0 = .some(language) }
+  }
+
   /// The user's preferences, the most preferred first: what the app chose comes before them.
   func preferredTags() -> [LanguageTag] {
-    let chosen = (try? journal.read())?.chosenLanguage
+    // Reading a file must not read the journal.
+    let chosen = chosenLanguage.withLock { known in
+      if case .some(let tag) = known { return tag }
+      let tag = (try? journal.read())?.chosenLanguage
+      known = .some(tag)
+      return tag
+    }
     return [chosen].compactMap { $0 } + preferredLanguages(options.environment)
   }
 

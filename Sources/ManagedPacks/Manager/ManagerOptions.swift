@@ -7,6 +7,14 @@ extension AssetPackManager {
     /// Filters packs that a policy would fetch; what the app asks for itself is not asked about.
     public var shouldDownload: (@Sendable (AssetPack) -> Bool)?
 
+    /// Called when a site was pulled from for the first time whose key the configuration does not name: the key is pinned from now
+    /// on. By default a warning on standard error.
+    public var onFirstContact: @Sendable (_ site: String, _ key: SitePublicKey) -> Void = { site, key in
+      warn(
+        "the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on: compare it with what its "
+          + "publisher says, and name it as PackStoreTrustedKey")
+    }
+
     /// Settings for every pull. Channel, key and version of the app are the configuration's, and the limit of rate is that of
     /// ``rules``.
     public var pullOptions = Store.PullOptions()

@@ -49,6 +49,12 @@ struct PackCatalog: Sendable {
   /// The language of packs that name none: the first site's that says one.
   var primaryLanguage: LanguageTag? { listings.lazy.compactMap { $0?.primaryLanguage }.first }
 
+  /// The root that offers a pack.
+  func source(of pack: AssetPack) -> Journal.Source? {
+    guard listings.indices.contains(pack.site), let listing = listings[pack.site] else { return nil }
+    return Journal.Source(origin: listing.origin, channel: listing.channel, root: listing.root)
+  }
+
   /// The listing of a publisher's site.
   func listings(of origin: Store.Origin) -> [SiteListing] { listings.compactMap { $0 }.filter { $0.origin == origin } }
 }

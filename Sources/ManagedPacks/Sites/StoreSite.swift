@@ -3,12 +3,17 @@ struct StoreSite: PackSite {
   let store: Store
   let site: ManagedConfiguration.Site
   let template: Store.PullOptions
+  let onFirstContact: @Sendable (String, SitePublicKey) -> Void
 
   var location: String { site.location }
 
   /// - Parameter template: what holds for every pull; the site's own settings take its place.
-  init(_ site: ManagedConfiguration.Site, of store: Store, appVersion: AppVersion?, template: Store.PullOptions) {
+  init(
+    _ site: ManagedConfiguration.Site, of store: Store, appVersion: AppVersion?, template: Store.PullOptions,
+    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void
+  ) {
     self.store = store
+    self.onFirstContact = onFirstContact
     self.site = site
     var options = template
     options.channel = site.channel
@@ -46,6 +51,7 @@ struct StoreSite: PackSite {
     } catch let error as DeliveryError where error.code == .noPack {
       throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.name)
     }
+    if result.isFirstContact, let key = result.key { onFirstContact(site.location, key) }
     let outcome = result.packs.first { $0.pack == pack }?.outcome ?? .absent
     return PulledPack(outcome, origin: result.origin, channel: result.channel, root: result.rootNumber)
   }

@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension ManagedDownloaderExtension {
+  /// Applies the policies of the group that the program's property list names, waits for the downloads, and ends the program.
+  ///
+  /// Without an argument it handles what happened since the last launch; `install`, `update`, `periodic` or `language` says what
+  /// happened. For a timer or the scripts of a package. The exit status is 0 when every pack came, 2 for an argument that makes no
+  /// sense, else 1.
+  public static func main() async { exit(await run(CommandLine.arguments.dropFirst())) }
+
+  private static func run(_ arguments: ArraySlice<String>) async -> CInt {
+    let events = [
+      "install": BAContentRequest.install, "update": .update, "periodic": .periodic, "language": .languageChange,
+    ]
+    let event = arguments.first.flatMap { events[$0] }
+    guard arguments.count <= 1, event != nil || arguments.isEmpty else {
+      warn("'\(arguments.joined(separator: " "))' is no event: name install, update, periodic or language, or none")
+      return 2
+    }
+    do {
+      let manager = try AssetPackManager(configuration: .main(), options: AssetPackManager.Options(Self()))
+      if let event { try await manager.handle(event) } else { try await manager.detectEvents() }
+      try await manager.finishRequests()
+      return 0
+    } catch {
+      warn("\(error)")
+      return 1
+    }
+  }
+}
+
+extension AssetPackManager {
+  /// Returns when no download that was asked for is left, here or by a process that has ended.
+  ///
+  /// - Throws: ``LocalAvailabilityError`` for those that did not come; what keeps the sites from answering.
+  public func finishRequests() async throws {
+    try await resumeRequests()
+    let core = try core
+    let requests = try core.journalQueue.sync { try core.journal.read().requests }
+    let catalog = try await core.catalog()
+    let packs = requests.compactMap { id, request in request.isPaused ? nil : catalog.pack(id.name) }
+    try await ensureAll(Set(packs)) { pack in
+      guard core.scheduler.isOpen(pack.id) else { return }
+      try await core.scheduler.fetch(pack, .update)
+    }
+  }
+}
