@@ -4,12 +4,14 @@ Run by Scripts/check-benchmarks: python3 -m unittest discover --start-directory 
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import re
 import runpy
 import sys
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -174,6 +176,25 @@ class ChartTests(unittest.TestCase):
         ElementTree.fromstring(chart.svg("none", [chart.Panel("Stored", "MB", "updates", [chart.Curve("a", [])])]))
 
 
+class EarlierReportTests(unittest.TestCase):
+    """Measuring some parts again leaves the others of the report as they are."""
+
+    def kept(self, parts, report):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "space.json"
+            if report is not None:
+                path.write_text(json.dumps(report), encoding="utf-8")
+            return SPACE["earlier_parts"](types.SimpleNamespace(parts=parts, json=str(path)))
+
+    def test_other_parts_are_kept(self):
+        report = {"updates": {"a": 1}, "gc": {"b": 2}, "notes": ["n"], "versions": {"borg": "1"}, "date": "2026-01-01"}
+        self.assertEqual(self.kept(["gc"], report), {"updates": {"a": 1}, "notes": ["n"], "versions": {"borg": "1"}})
+
+    def test_a_whole_measurement_keeps_nothing(self):
+        self.assertEqual(self.kept(list(SPACE["PARTS"]), {"gc": {}, "notes": ["n"]}), {})
+        self.assertEqual(self.kept(["gc"], None), {})
+
+
 class PageTests(unittest.TestCase):
     report = {
         "benchmark": "space",
@@ -208,6 +229,15 @@ class PageTests(unittest.TestCase):
         page = "\n".join(PAGE("space", self.report | {"updates": updates}))
         self.assertIn("| defaults | 120.0 | 1.50 | 1.20 | 0.80 | 0.80 | 1.50 | 3 | 2 |", page)
         self.assertIn("<!-- readme -->", page)
+
+    def test_what_is_said_of_a_part_is_shown(self):
+        row = {"arrangement": "scattered", "stored_before_bytes": 10, "stored_after_bytes": 8, "fresh_bytes": 8, "dead_bytes": 2,
+               "touched_segments": 1, "segments_before": 1, "touched_live_bytes": 8, "copied_bytes": 8, "wall_s": 0.1, "cpu_s": 0.1,
+               "written_bytes": 9, "private_peak_bytes": 1 << 20}
+        part = {"folder": {"files": 2, "bytes": 10}, "dead_share": 0.3, "rows": [row], "notes": ["A busy machine."]}
+        page = "\n".join(PAGE("space", self.report | {"gc": part}))
+        shown = page[page.index("<!-- readme -->"):]
+        self.assertIn("- A note.\n- A busy machine.", shown)
 
     def test_a_part_that_is_missing_is_left_out(self):
         page = "\n".join(PAGE("space", self.report))
