@@ -28,19 +28,22 @@ package final class Delivery {
   ///
   /// - Parameters:
   ///   - priority: for a pack that the store does not have yet.
+  ///   - placement: what the version says of it; nil: not known.
   ///   - provenance: by whose word it comes.
-  /// - Returns: nil when it is the pack's current version already; an adoption is staged then.
+  /// - Returns: nil when it is the pack's current version already, and nothing of it is missing; an adoption is staged then.
   /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new
   ///   transaction later; `exists` when the number is taken by other content; `held`; `invalidArgument`; `noSpace`,
   ///   `ioError`, `outOfMemory`, `corrupt`.
   package static func open(
-    _ manifest: VersionManifest, priority: Int32, by provenance: Provenance, in transaction: borrowing Transaction
+    _ manifest: VersionManifest, priority: Int32, placement: Placement? = nil, by provenance: Provenance,
+    in transaction: borrowing Transaction
   ) throws -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
+    let placement = try transaction.hold.corePlacement(placement, of: manifest.pack)
     do {
       try check { error in
-        manifest.withCore(priority, provenance) {
+        manifest.withCore(priority, placement, provenance) {
           pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
         }
       }
@@ -134,6 +137,7 @@ package final class Delivery {
     var result = pks_add_result()
     let pointer = try open()
     try naming(transaction.store.path) { try check { pks_delivery_stage(&result, pointer, $0) } }
+    transaction.noteWhole(pack)
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
@@ -153,7 +157,8 @@ package final class Delivery {
 extension VersionManifest {
   /// Lends the core's form.
   fileprivate func withCore<Result>(
-    _ priority: Int32, _ provenance: Provenance, _ body: (UnsafePointer<pks_delivery_request>) -> Result
+    _ priority: Int32, _ placement: pks_placement, _ provenance: Provenance,
+    _ body: (UnsafePointer<pks_delivery_request>) -> Result
   ) -> Result {
     let segments = segments.map { segment in
       var site = pks_site_segment()
@@ -173,6 +178,7 @@ extension VersionManifest {
     request.provenance = provenance.core
     request.set_priority = true
     request.priority = priority
+    request.placement = placement
     request.segment_count = UInt32(segments.count)
     return pack.name.withCString { name in
       segments.withUnsafeBufferPointer { segments in

@@ -33,9 +33,10 @@ func observeProgress(_ context: UnsafeMutableRawPointer?, _ progress: UnsafePoin
 /// - Parameters:
 ///   - entries: what is selected of the folder; nil: all of it.
 ///   - mappedPaths: patterns of the options, and of the attributes that the version is to have.
+///   - placement: what these attributes say of it.
 func withRequest<Result>(
   _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
-  mapping mappedPaths: [String],
+  mapping mappedPaths: [String], _ placement: pks_placement,
   _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_add_request>) -> Result
 ) -> Result {
   var request = pks_add_request()
@@ -47,6 +48,7 @@ func withRequest<Result>(
   request.set_priority = priority != nil
   request.priority = priority ?? 0
   request.set_attributes = options.attributes != nil
+  request.placement = placement
   request.adopt = options.adopts
   request.level = options.level ?? 0
   request.layout = options.layout.core
@@ -130,10 +132,11 @@ func withRequest<Result>(
 /// Lends the core's form of what to copy. Stops when the surrounding task is cancelled.
 func withRequest<Result>(
   _ pack: PackID, _ version: UInt64?, _ source: OpaquePointer, _ options: Store.CopyOptions,
-  _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_copy_request>) -> Result
+  _ placement: pks_placement, _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_copy_request>) -> Result
 ) -> Result {
   var request = pks_copy_request()
   request.source = source
+  request.placement = placement
   request.adopt = options.adopts
   request.downgrade = options.allowsDowngrade
   request.as_local = options.isOwn

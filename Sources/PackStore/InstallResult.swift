@@ -28,6 +28,9 @@ extension Store {
     /// Map assets that did not change but were not stored as such before, and are now.
     public let relaidCount: Int
 
+    /// Assets that did not change, and of which data was stored again: it was gone, or is to lie elsewhere.
+    public let restoredCount: Int
+
     /// Bytes of the map assets that were laid out now, be their chunks new or not.
     public let mappedNewByteCount: Int
 
@@ -43,6 +46,7 @@ extension Store {
       newStoredByteCount = Int(clamping: result.new_stored_bytes)
       mappedCount = Int(clamping: result.mapped_count)
       relaidCount = Int(clamping: result.relaid_count)
+      restoredCount = Int(clamping: result.restored_count)
       mappedNewByteCount = Int(clamping: result.mapped_new_bytes)
       self.notices = notices
     }

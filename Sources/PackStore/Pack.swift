@@ -24,6 +24,12 @@ extension Store {
     /// It stays at its version, since a rollback, until it is unpinned.
     public let isHeld: Bool
 
+    /// Where its data lies.
+    public let placement: Placement
+
+    /// A user said so; otherwise its version does.
+    public let isPlacedByHand: Bool
+
     /// How many versions are kept, the current one included.
     public let keptVersionCount: Int
 
@@ -35,6 +41,8 @@ extension Store {
       highestVersion = pack.highest_version
       isRemoved = pack.removed
       isHeld = pack.held
+      placement = pack.purgeable ? .purgeable : .durable
+      isPlacedByHand = pack.placed_by_hand
       keptVersionCount = Int(pack.version_count)
     }
   }

@@ -36,6 +36,9 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   /// With ``Code/noSpace``: a number of bytes that would have been enough for this step.
   public var neededByteCount: UInt64?
 
+  /// With ``Code/purged``: how many bytes of what was asked for are gone, at least.
+  public var missingByteCount: UInt64?
+
   /// With ``Code/busy``: the id of the process that holds the writer's lock, where it is known.
   public var holder: UInt64?
 
@@ -85,6 +88,7 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
     systemError = error.system_error == 0 ? nil : Errno(rawValue: error.system_error)
     offset = error.offset == UInt64.max ? nil : error.offset
     neededByteCount = code == .noSpace && error.needed > 0 ? error.needed : nil
+    missingByteCount = code == .purged && error.needed > 0 ? error.needed : nil
     holder = code == .busy && error.needed > 0 ? error.needed : nil
   }
 }
@@ -100,6 +104,7 @@ extension PackStoreError {
     offset = try values.decodeIfPresent(UInt64.self, forKey: .offset)
     systemError = try values.decodeIfPresent(Errno.self, forKey: .systemError)
     neededByteCount = try values.decodeIfPresent(UInt64.self, forKey: .neededByteCount)
+    missingByteCount = try values.decodeIfPresent(UInt64.self, forKey: .missingByteCount)
     holder = try values.decodeIfPresent(UInt64.self, forKey: .holder)
     notices = try values.decodeIfPresent([Store.InstallNotice].self, forKey: .notices) ?? []
     specificRemedy = try values.decodeIfPresent(String.self, forKey: .specificRemedy)
@@ -169,7 +174,7 @@ extension PackStoreError {
     public static let newerFormat = Self(PKS_NEWER_FORMAT)
     /// Written in another draft of format 0. Nothing is damaged; the version of PackStore that wrote it reads it.
     public static let otherDraft = Self(PKS_OTHER_DRAFT)
-    /// The data was purgeable and is gone.
+    /// Data that may vanish is gone: ``PackStoreError/missingByteCount``. Other assets are not concerned.
     public static let purged = Self(PKS_PURGED)
     /// What came from a site or an archive is not signed, not by a key that is trusted, expired, or older than what was
     /// seen before; or a secret key is open to others.
@@ -248,7 +253,7 @@ extension PackStoreError: CustomStringConvertible {
     case .newerFormat: "update PackStore"
     case .otherDraft:
       "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
-    case .purged: "call Store.repair, then install or pull the pack again"
+    case .purged: "pull or install the pack again, which brings what is gone"
     default: nil
     }
   }

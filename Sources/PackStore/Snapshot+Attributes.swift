@@ -15,6 +15,14 @@ extension Snapshot {
   }
 }
 
+extension Snapshot {
+  /// What a version says, by default the current one; nil when there is no such version.
+  func attributes(of pack: PackID, version: UInt64?) throws -> Attributes? {
+    guard let kept = versions(of: pack).first(where: { version == nil || $0.number == version }) else { return nil }
+    return try attributes(of: kept)
+  }
+}
+
 extension Attributes {
   /// Takes what the core has stored of a version.
   ///

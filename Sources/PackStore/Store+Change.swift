@@ -108,9 +108,11 @@ extension Store {
   /// ``unpin(_:durability:)``.
   @discardableResult
   public func rollBack(
-    _ pack: PackID, toVersion version: UInt64? = nil, durability: Durability = .durable
+    _ pack: PackID, toVersion version: UInt64? = nil, allowsPurged: Bool = false, durability: Durability = .durable
   ) async throws -> PackVersion {
-    try await change(options: .init(durability: durability)) { try $0.rollBack(pack, toVersion: version) }
+    try await change(options: .init(durability: durability)) {
+      try $0.rollBack(pack, toVersion: version, allowsPurged: allowsPurged)
+    }
   }
 
   /// Drops all versions of a pack but the `count` that were current last, and those that are pinned.

@@ -24,6 +24,7 @@ extension Store {
     let files =
       names.map { FilePlace($0, in: index) } + ["CONTROL", "READERS", "LOCK"].map { FilePlace($0, in: aside) }
     for file in files { try? removeFile(file) }
-    for folder in [index, aside.appending("incoming"), aside] { try? removeEmptyFolder(FilePlace(folder)) }
+    let folders = [index, aside.appending("incoming"), aside.appending("tables"), aside]
+    for folder in folders { try? removeEmptyFolder(FilePlace(folder)) }
   }
 }

@@ -57,17 +57,19 @@ public struct Transaction: ~Copyable {
     try Task.checkCancellation()
     let attributes = try options.attributes ?? self.attributes(of: pack)
     let mappedPaths = options.mappedPaths + (attributes?.mappedPaths ?? [])
+    let placement = try hold.corePlacement(attributes?.placement, of: pack)
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(folder, entries, pack, options, mapping: mappedPaths, &observer) {
+        withRequest(folder, entries, pack, options, mapping: mappedPaths, placement, &observer) {
           pks_txn_add_folder(&result, pointer, $0, error)
         }
       }
     } catch {
       throw explain(observer.explain(error), of: pack)
     }
+    hold.noteWhole(pack)
     return Store.InstallResult(result, of: pack, notices: observer.notices)
   }
 
@@ -102,6 +104,7 @@ public struct Transaction: ~Copyable {
           }
         }
       }
+      try followPlacement(of: pack, attributes)
     } catch {
       throw explain(error, of: pack)
     }
@@ -117,6 +120,7 @@ public struct Transaction: ~Copyable {
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
     try naming(pack) { try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) } }
+    hold.noteWhole(pack)
   }
 
   /// Stages that a kept version of a pack is its current one again, and holds the pack there.
@@ -128,15 +132,23 @@ public struct Transaction: ~Copyable {
   ///   - pack: the pack to roll back.
   ///   - version: its number; by default the version that was current before, or the last one of a pack that was removed
   ///     with its history kept.
-  /// - Throws: `notFound` when there is no such pack or version, or none before; `corrupt`, `ioError`, `noSpace`,
-  ///   `outOfMemory`.
+  ///   - allowsPurged: goes back also to a version of a purgeable pack of which data is gone; what is gone is `purged` when it is
+  ///     read, and can be pulled again.
+  /// - Throws: `notFound` when there is no such pack or version, or none before; `purged` when data of the version is gone;
+  ///   `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
-  public mutating func rollBack(_ pack: PackID, toVersion version: UInt64? = nil) throws -> PackVersion {
+  public mutating func rollBack(
+    _ pack: PackID, toVersion version: UInt64? = nil, allowsPurged: Bool = false
+  ) throws -> PackVersion {
     var now = pks_pack_version()
     if version == 0 { throw PackStoreError(.notFound, "there is no \(pack)@0: versions are numbered from 1") }
-    try naming(pack, version) { try check { pks_txn_rollback(pointer, pack.name, version ?? 0, &now, $0) } }
-    return PackVersion(now, of: pack)
+    try naming(pack, version) {
+      try check { pks_txn_rollback(pointer, pack.name, version ?? 0, allowsPurged, &now, $0) }
+    }
+    let current = PackVersion(now, of: pack)
+    try followPlacement(of: pack, attributes(of: current))
+    return current
   }
 
   /// Stages a version of another store, or of this one, as the pack's current version here: with its number, its date
@@ -166,13 +178,17 @@ public struct Transaction: ~Copyable {
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     let origin = source.pointer
+    let placement = try hold.corePlacement(source.attributes(of: pack, version: version)?.placement, of: pack)
     do {
       try check { error in
-        withRequest(pack, version, origin, options, &observer) { pks_txn_copy_version(&result, pointer, $0, error) }
+        withRequest(pack, version, origin, options, placement, &observer) {
+          pks_txn_copy_version(&result, pointer, $0, error)
+        }
       }
     } catch {
       throw explain(error, of: pack)
     }
+    hold.noteWhole(pack)
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
@@ -192,7 +208,7 @@ public struct Transaction: ~Copyable {
   }
 
   /// Says which packs there are where one is not, and which versions are kept, be it of a pack that was removed.
-  private func naming(_ pack: PackID, _ version: UInt64? = nil, _ body: () throws -> Void) throws {
+  func naming(_ pack: PackID, _ version: UInt64? = nil, _ body: () throws -> Void) throws {
     do {
       try body()
     } catch let error as PackStoreError where error.code == .notFound {
@@ -310,6 +326,13 @@ extension Transaction {
     /// Part of a publication: the one kind of commit that the store of a site takes.
     package var isPublication = false
 
+    /// Where the data of purgeable packs goes from the first one on, if the store has no cache folder yet; nil: to the folder of
+    /// ``Store/Options/cache``. See ``Transaction/setCacheFolder(_:byteBudget:)``.
+    public var cacheFolder: Store.CacheFolder?
+
+    /// Whether packs are placed as their versions say: not in a store that is part of a publication.
+    package var followsPlacement = true
+
     /// The date of versions that are made, in nanoseconds since 1970; nil: the clock's.
     package var date: Int64?
 
@@ -341,8 +364,16 @@ final class TransactionHold {
   let pointer: OpaquePointer
   /// A commit ends the transaction, whatever it returns, and consumes the `Transaction`: no call gets the pointer later.
   private var isEnded = false
+  /// Packs of which nothing is missing after the commit.
+  private var wholePacks: Set<PackID> = []
+  /// Packs are placed as their versions say.
+  let followsPlacement: Bool
+  /// To be chosen when a pack needs one; nil: there is one, or none is known.
+  private var cacheFolder: Store.CacheFolder?
 
   init(of store: Store, options: Transaction.Options) throws {
+    followsPlacement = options.followsPlacement && !options.isPublication
+    cacheFolder = options.cacheFolder
     var options = options.core
     do {
       pointer = try opened { pks_txn_begin($0, store.pointer, &options, $1) }
@@ -359,7 +390,40 @@ final class TransactionHold {
     isEnded = true
     var generation: UInt64 = 0
     try naming(store.path) { try check { pks_txn_commit(pointer, &generation, $0) } }
+    // A pull may leave alone what was purged here, until it is whole again.
+    for pack in wholePacks { pks_store_clear_purge_mark(store.pointer, pack.name) }
     GenerationBell.shared.ring()
     return Store.Generation(rawValue: generation)
+  }
+
+  /// Notes that nothing of the pack is missing once this is committed.
+  func noteWhole(_ pack: PackID) { wholePacks.insert(pack) }
+
+  /// What a request of the core says of the placement of a version that says this much. Sees that there is a cache folder if
+  /// the pack will need one.
+  func corePlacement(_ placement: Placement?, of pack: PackID) throws -> pks_placement {
+    guard followsPlacement, let placement else { return PKS_PLACE_KEEP }
+    let count = pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer)
+    let isPlacedByHand = (0..<count).contains { index in
+      let known = Store.Pack(pks_txn_pack(pointer, index))
+      return known.id == pack && known.isPlacedByHand
+    }
+    if placement == .purgeable, !isPlacedByHand { try chooseCacheFolder() }
+    return placement.core
+  }
+
+  /// Chooses the folder of the options where the store has none.
+  func chooseCacheFolder() throws {
+    guard let folder = cacheFolder else { return }
+    cacheFolder = nil
+    guard try store.makeSnapshot().cacheFolder == nil else { return }
+    try setCacheFolder(folder)
+  }
+
+  func setCacheFolder(_ folder: Store.CacheFolder) throws {
+    let budget = folder.byteBudget.map { UInt64(clamping: max($0, 1)) } ?? 0
+    try check { error in folder.path.withPlatformString { pks_txn_set_cache_folder(pointer, $0, budget, error) } }
+    cacheFolder = nil
+    folder.markForSystem()
   }
 }

@@ -45,7 +45,17 @@ extension PackStoreError {
       return "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is"
         + " damaged"
     case .corrupt: return repairAdvice(for: store)
-    case .purged: return "\(repairAdvice(for: store)); then add or pull the pack again"
+    case .purged where missingByteCount == nil: return "\(repairAdvice(for: store)); then add or pull the pack again"
+    case .purged:
+      return
+        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \((pack ?? subject.pack)?.name ?? "PACK")'"
+        + " or 'packstore repair \(store) --from PLACE', or add the pack again"
+    case .ioError where reason.contains("the cache folder"):
+      return
+        "set XDG_CACHE_HOME to a folder that can be written, or choose one with 'packstore place \(store) PACK purgeable"
+        + " --cache FOLDER'; nothing was changed"
+    case .invalidArgument where reason.hasPrefix("no cache folder was chosen"):
+      return "set XDG_CACHE_HOME, or choose one with 'packstore place \(store) PACK purgeable --cache FOLDER'"
     default: return nil
     }
   }

@@ -72,7 +72,9 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     let snapshot = try store.makeSnapshot()
     let current = try version.find(in: snapshot)
     let before = try snapshot.attributes(of: current)
-    var transaction = try store.makeTransaction(options: .init(waitsForWriters: !wait.noWait))
+    var options = Transaction.Options(waitsForWriters: !wait.noWait)
+    options.cacheFolder = userCacheFolder
+    var transaction = try store.makeTransaction(options: options)
     let result = try transaction.setAttributes(attributes, of: version.pack, adopts: adopt)
     // The pack's priority may have been set apart from its attributes: a change of these alone moves it.
     if attributes.priority != before.priority { try transaction.setPriority(attributes.priority, of: version.pack) }

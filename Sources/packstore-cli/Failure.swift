@@ -25,6 +25,8 @@ struct Failure: Error {
     var url: String?
     /// A number of bytes that would have been enough for the step that failed.
     var neededByteCount: UInt64?
+    /// Of what was asked for, what was purged.
+    var missingByteCount: UInt64?
     /// The process that is in the way.
     var holder: UInt64?
     /// What may have been meant.
@@ -59,6 +61,7 @@ extension Failure {
     facts.path = facts.pack == nil ? error.asset ?? error.file : nil
     facts.offset = error.offset
     facts.neededByteCount = error.neededByteCount
+    facts.missingByteCount = error.missingByteCount
     facts.holder = error.holder
     facts.notices = error.notices
   }
@@ -100,7 +103,7 @@ struct FailureReport: Encodable {
   let retry: Bool
   let message: String
   let remedy, store, site, pack, path, url: String?
-  let offset, neededBytes, holder: UInt64?
+  let offset, neededBytes, missingBytes, holder: UInt64?
   let suggestions: [String]?
   let notices: [NoticeReport]?
 
@@ -118,6 +121,7 @@ struct FailureReport: Encodable {
     url = facts.url
     offset = facts.offset
     neededBytes = facts.neededByteCount
+    missingBytes = facts.missingByteCount
     holder = facts.holder
     suggestions = facts.suggestions.isEmpty ? nil : facts.suggestions
     notices = facts.notices.isEmpty ? nil : facts.notices.map(NoticeReport.init)

@@ -161,6 +161,7 @@ extension Import {
   }
 
   private func line(_ pack: Store.PullResult.Pack) -> String {
+    if pack.outcome == .healed { return "\(pack.pack) is at version \(pack.to ?? 0), whole again" }
     guard pack.outcome == .updated else { return "\(pack.pack) is at version \(pack.from ?? 0) already" }
     let whence = pack.from.map { ", from \($0)" } ?? ""
     let verb = dryRun ? "would be" : "is"

@@ -73,6 +73,7 @@ struct CollectionOptions: ParsableArguments {
     var options = options
     options.keepsGeneration = keepGeneration
     options.collectionPercent = gc
+    options.cacheFolder = userCacheFolder
     return options
   }
 
@@ -80,8 +81,14 @@ struct CollectionOptions: ParsableArguments {
     var options = options
     options.keepsGeneration = keepGeneration
     options.collectionPercent = gc
+    options.cacheFolder = userCacheFolder
     return options
   }
+}
+
+/// The user's folder for caches, for a store that has no cache folder when a purgeable pack comes; nil: the user has none.
+var userCacheFolder: Store.CacheFolder? {
+  (try? Store.Cache.standardFolder(named: "packstore")).map { Store.CacheFolder(path: $0) }
 }
 
 struct PackOption: ParsableArguments {

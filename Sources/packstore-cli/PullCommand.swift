@@ -18,6 +18,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 
+      Data of purgeable packs that is gone is fetched again. Packs that 'packstore purge' took it from are left alone, unless they \
+      are named or '--refetch' is said.
+
       A site may have several channels: '--channel' follows another one than 'live', and is remembered; versions may then be \
       lower than what is there. Versions may be for some versions of an app ('--app-version'), for some platforms, or for a \
       share of all devices, which each store draws for itself.
@@ -49,6 +52,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   @Flag(help: "Fetch frames even where a delta would be shorter: that takes less work here.")
   var noDelta = false
+
+  @Flag(help: "Bring back data that 'packstore purge' took, too, of packs that are not named.")
+  var refetch = false
 
   @Flag(help: "Say what would be fetched, and make no version.")
   var dryRun = false
@@ -125,6 +131,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     options.usesDeltas = !noDelta
+    options.refetches = refetch
     options.byteRateLimit = limitRate
     options.limits = network.limits
     options.waitsForWriters = !wait.noWait
@@ -153,6 +160,11 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
       for pack in result.packs where pack.outcome == .absent {
         warn("the site has no pack \(pack.pack) any more; it was left as it is")
       }
+      for pack in result.packs where pack.outcome == .purged {
+        warn(
+          "\(pack.pack) was purged and lacks \(formatBytes(pack.missingByteCount)); it was left as it is: name it, or say"
+            + " '--refetch'")
+      }
       if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
       if result.isFirstContact, let key = result.key {
         let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"
@@ -179,12 +191,15 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   private func lines(_ pack: Store.PullResult.Pack) -> [String] {
     switch pack.outcome {
-    case .held, .absent, .notOffered, .otherOrigin, .stale: return []
+    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged: return []
     case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
-    case .updated: break
+    case .updated, .healed: break
     }
     let version = pack.to ?? 0
-    let whence = pack.from.map { ", from \($0)" } ?? ""
+    let isHealed = pack.outcome == .healed
+    let whence =
+      isHealed
+      ? ", whole again: \(formatBytes(pack.missingByteCount)) had vanished" : pack.from.map { ", from \($0)" } ?? ""
     let resumed = pack.resumedByteCount > 0 ? ", \(formatBytes(pack.resumedByteCount)) were there from before" : ""
     guard !dryRun else {
       let new =
@@ -280,7 +295,7 @@ private struct PackReport: Encodable {
   let pack, outcome: String
   let from, to, deltaFrom: UInt64?
   let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
-  let newChunks, newStoredBytes: Int
+  let newChunks, newStoredBytes, missingBytes: Int
 
   init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
@@ -297,5 +312,6 @@ private struct PackReport: Encodable {
     remainingBytes = pack.remainingByteCount
     newChunks = pack.newChunkCount
     newStoredBytes = pack.newStoredByteCount
+    missingBytes = pack.missingByteCount
   }
 }

@@ -12,6 +12,10 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
       had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
       back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
 
+      Data of purgeable packs that was purged is no damage. '--from' brings it back, also from a site that offers the version: \
+      its URL, or a copy of its folder. A repair that has damage to mend cannot keep purgeable packs yet: it names them as lost, \
+      and they are to be pulled again.
+
       The folder of a site is repaired with the key that signed it: manifests and frame tables are made again as well, and a \
       new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged, \
       name the product and say when the site expires: clients take no other product.
@@ -27,9 +31,15 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
 
   @Option(
     name: .customLong("from"),
-    help: .init("Another store that may have the same content. May be given several times.", valueName: "store"),
+    help: .init(
+      "Another store that may have the same content, or a site. May be given several times.", valueName: "place"),
     completion: .directory)
-  var donors: [String] = []
+  var places: [String] = []
+
+  /// A site that is no store has signed versions, but no content that could stand in for damaged bytes here.
+  private var donors: [String] {
+    places.filter { !$0.contains("://") && (isStore($0) || !pathExists(FilePath($0).appending("root"))) }
+  }
 
   @Flag(help: "Say what would be done, and leave the store as it is.")
   var dryRun = false
@@ -60,6 +70,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
+    let gaps = try await bringBack(bar)
     var result: Store.RepairResult
     var site: Site.RepairResult?
     if isSite {
@@ -79,9 +90,12 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     bar.finish()
     let output = Output()
     if report.json {
-      try output.json(RepairReport(result, site, isDryRun: dryRun))
+      try output.json(RepairReport(result, site, gaps.healed, isDryRun: dryRun))
     } else {
-      if report.isTalkative { try output.lines(healings(result)) }
+      if report.isTalkative { try output.lines(healings(result) + gaps.healed.map(line)) }
+      for gap in gaps.left where !report.quiet {
+        warn("\(gap.version) lacks \(formatBytes(gap.byteCount)), and none of these places has it")
+      }
       try output.flush()  // what is lost comes last, where it is seen
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
       if report.isTalkative { try output.lines(text(result) + (site.map(text) ?? [])) }
@@ -89,6 +103,20 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
     if !result.isWhole { throw failure(result) }
   }
+
+  /// Brings back what was purged, before a repair takes it for lost. Nothing of that is damage, so that nothing of it keeps a store
+  /// from being whole. A store that is so damaged that it cannot be done is repaired without.
+  private func bringBack(_ bar: ProgressBar) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
+    guard !places.isEmpty, !dryRun, !Site.exists(at: FilePath(store.store)) else { return ([], []) }
+    do {
+      let store = try Store(at: FilePath(store.store), options: .existing)
+      return try await Healing(store: store, waits: !wait.noWait, bar: bar).healAll(from: places)
+    } catch let error as PackStoreError where [.corrupt, .notAStore, .ioError].contains(error.code) {
+      return ([], [])
+    }
+  }
+
+  private func line(_ gap: Healing.Gap) -> String { "brought back: \(gap.version), \(formatBytes(gap.byteCount))" }
 
   private func failure(_ result: Store.RepairResult) -> Failure {
     dryRun
@@ -173,7 +201,7 @@ private struct RepairReport: Encodable {
     let asset: String?
     let unnamedAssets: Int
   }
-  struct Healing: Encodable {
+  struct HealedAsset: Encodable {
     let pack: String
     let version: UInt64
     let asset, origin: String
@@ -185,14 +213,26 @@ private struct RepairReport: Encodable {
   let faultCount, segments, damagedSegments, packs, versions: Int
   let lostAssets, lostVersions, lostPacks, healedAssets, storedBytes: Int
   let lost: [Loss]
-  let healed: [Healing]
+  let healed: [HealedAsset]
+  let broughtBack: [BroughtBack]
   /// Of a site: files beside its store that were missing or damaged, and the numbers of its roots, by channel.
   let damagedFiles: [String]?
   /// Channels that are closed since their roots were damaged.
   let closedChannels: [String]?
   let channels: [ChannelRoot]?
 
-  init(_ result: Store.RepairResult, _ site: Site.RepairResult?, isDryRun: Bool) {
+  struct BroughtBack: Encodable {
+    let pack: String
+    let version: UInt64
+    let bytes: Int
+  }
+
+  init(
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ gaps: [Healing.Gap], isDryRun: Bool
+  ) {
+    broughtBack = gaps.map {
+      BroughtBack(pack: $0.version.pack.name, version: $0.version.number, bytes: $0.byteCount)
+    }
     damagedFiles = site?.damagedFiles
     closedChannels = site?.closedChannels.map(\.name)
     channels = site.map { site in
@@ -218,7 +258,7 @@ private struct RepairReport: Encodable {
       Loss(pack: $0.pack.name, version: $0.version, asset: $0.asset, unnamedAssets: $0.unnamedAssetCount)
     }
     healed = result.healings.map {
-      Healing(pack: $0.pack.name, version: $0.version, asset: $0.asset, origin: $0.origin)
+      HealedAsset(pack: $0.pack.name, version: $0.version, asset: $0.asset, origin: $0.origin)
     }
   }
 }

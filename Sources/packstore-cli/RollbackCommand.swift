@@ -9,8 +9,12 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
       Processes that are reading go on reading. The pack is held at the version, so that no update undoes this, until \
       'packstore unpin'. Going forward again works alike.
 
+      A version of a purgeable pack may have lost data. '--from' fetches that first, from a site that offers the version or from \
+      another store; '--allow-purged' goes back without it.
+
         packstore rollback Packs Tutorial
         packstore rollback Packs Tutorial@5
+        packstore rollback Packs Videos --from https://example.com/packs
       """
   )
 
@@ -22,6 +26,14 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
     transform: parseVersionName)
   var version: VersionName
 
+  @Option(
+    help: .init("Where to fetch what is gone of the version from: a site or a store.", valueName: "place"),
+    completion: .directory)
+  var from: String?
+
+  @Flag(help: "Go back although data of the version is gone; 'packstore pull' brings it back.")
+  var allowPurged = false
+
   @OptionGroup var wait: WaitOption
   @OptionGroup var report: ReportOptions
 
@@ -30,11 +42,19 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     let store = try Store(at: FilePath(store.store), options: .existing)
     let pack = version.pack
-    let number = try targetNumber(in: store.makeSnapshot())
-    let (before, now) = try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
-      let before = transaction.packs.first { $0.id == pack }?.version.number
-      return (before, try transaction.rollBack(pack, toVersion: number))
+    // No snapshot outlives this: it would keep the commit from freeing what only it needs.
+    let (before, target, previous) = try store.read { snapshot in
+      (snapshot.pack(pack)?.version.number, try targetNumber(in: snapshot), versionBefore(in: snapshot))
     }
+    var number = target
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    if let from, let wanted = number ?? previous {
+      try await Healing(store: store, waits: !wait.noWait, bar: bar).rollBack(pack, to: wanted, from: from)
+      number = wanted
+    }
+    let now = try await rollBack(store, to: number)
+    bar.finish()
 
     let output = Output()
     if report.json {
@@ -44,6 +64,26 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
       try output.lines(["\(now) is current\(whence); held there until 'packstore unpin \(self.store.store) \(pack)'"])
     }
     try output.flush()
+  }
+
+  private func rollBack(_ store: Store, to number: UInt64?) async throws -> PackVersion {
+    do {
+      return try await store.write(options: .init(waitsForWriters: !wait.noWait)) {
+        [version, allowPurged] transaction in
+        try transaction.rollBack(version.pack, toVersion: number, allowsPurged: allowPurged)
+      }
+    } catch var error as PackStoreError where error.code == .purged {
+      error.pack = version.pack
+      error.specificRemedy =
+        "nothing was changed; '--from' fetches it first, from a site or a store; '--allow-purged' goes back without it"
+      throw error
+    }
+  }
+
+  /// The version that was current before the present one; of a pack that was removed, the last one.
+  private func versionBefore(in snapshot: Snapshot) -> UInt64? {
+    let versions = snapshot.versions(of: version.pack)
+    return (snapshot.pack(version.pack) == nil ? versions.first : versions.dropFirst().first)?.number
   }
 
   /// Nil for the version before, which the library knows best: of a pack that was removed it is the last one.

@@ -6,10 +6,13 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     abstract: "Show what packs hold and what they cost on disk.",
     discussion: """
       SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed. ON DISK is \
-      what all kept versions of the pack take in the store's files, their catalogs included; SHARED is the part of it that \
+      what all kept versions of the pack take in the store's files and the cache folder, their catalogs included; SHARED is the part of it that \
       other packs need as well; FREED is how much smaller the files get when the pack is removed. ORIGIN is shown where not \
       all packs were added here; see 'packstore trust'. Generations that readers still hold, so that they are not \
       collected, are listed last, with the processes that hold them where the system tells.
+
+      Where packs are purgeable, DATA says so, and what of the current version is gone. In FREED is what lies in the cache folder, \
+      too.
 
         packstore stat Packs
         packstore stat Packs --by-extension --top 10
@@ -39,37 +42,41 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     let statistics = try snapshot.statistics()
     let kinds = byExtension ? try Array(snapshot.kinds().prefix(top ?? .max)) : nil
     let held = try snapshot.heldGenerations()
+    let present = try Presence(packs, in: snapshot)
     let origins = PackOrigins(packs + removed)
     let output = Output()
     if report.json {
-      try output.json(StatReport(statistics, packs, removed, origins, held, kinds))
+      try output.json(StatReport(statistics, packs, removed, origins, held, kinds, present))
     } else {
       try output.lines(
-        text(statistics, packs, removed, origins) + text(statistics.space) + text(held) + (kinds.map(text) ?? []))
+        text(statistics, packs, removed, origins, present) + text(statistics.space, present) + text(held)
+          + (kinds.map(text) ?? []))
     }
     try output.flush()
   }
 
   private func text(
-    _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins
+    _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins,
+    _ present: Presence
   ) -> [String] {
-    // A last column that is empty leaves no trace.
+    // A column that is empty leaves no trace at the end of a line.
     var table = Table(
       ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right),
       ("ON DISK", .right),
-      ("SHARED", .right), ("FREED", .right), (origins.areNamed ? "ORIGIN" : "", .left))
+      ("SHARED", .right), ("FREED", .right), (present.isShown ? "DATA" : "", .left),
+      (origins.areNamed ? "ORIGIN" : "", .left))
     for pack in packs {
       guard let usage = statistics.packs[pack.id], let space = statistics.space.packs[pack.id] else { continue }
-      table.add(["\(pack.version)"] + cells(usage) + cells(space) + [origins[pack.id] ?? ""])
+      table.add(["\(pack.version)"] + cells(usage) + cells(space) + [present.text(pack), origins[pack.id] ?? ""])
     }
     for pack in removed {
       guard let space = statistics.space.packs[pack.id] else { continue }
-      table.add(["\(pack.id.name) (removed)", "", "", "", ""] + cells(space) + [origins[pack.id] ?? ""])
+      table.add(["\(pack.id.name) (removed)", "", "", "", ""] + cells(space) + ["", origins[pack.id] ?? ""])
     }
     let space = statistics.space
     let needed = space.ownByteCount.addingClamped(space.sharedByteCount)
     let sums = [needed, space.sharedByteCount, space.freedByteCount].map(formatBytes)
-    table.add(["all"] + cells(statistics.all) + sums + [""])
+    table.add(["all"] + cells(statistics.all) + sums + ["", ""])
 
     let all = statistics.all
     return table.lines + [
@@ -80,7 +87,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 
   /// The store's folder.
-  private func text(_ space: Store.Statistics.Space) -> [String] {
+  private func text(_ space: Store.Statistics.Space, _ present: Presence) -> [String] {
     let total = space.total
     let parts: [(String, Store.Statistics.Space.Files)] = [
       (formatCount(space.segments.count, "segment"), space.segments), ("tables", space.tables), ("index", space.index),
@@ -88,16 +95,22 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     ]
     let shown = parts.filter { $0.1.byteCount > 0 }.map { "\($0) of \(formatBytes($1.byteCount))" }
     let unneeded = space.deadByteCount.addingClamped(space.unneededByteCount)
-    let missing = space.packs.values.map(\.missingByteCount).clampedSum()
-    let cache = [
-      "in the cache folder     \(formatBytes(space.cache.byteCount))",
-      "purged or vanished      \(formatBytes(missing))",
-    ]
     return [
       "on disk                 \(formatBytes(total.byteCount)): \(shown.joined(separator: ", "))",
       "allotted                \(formatBytes(total.allocatedByteCount))",
       "needed by no version    \(formatBytes(unneeded)), of that \(formatBytes(space.unneededByteCount)) in whole files",
-    ] + (space.cache.byteCount > 0 || missing > 0 ? cache : [])
+    ] + (present.folder.map { cache(space, $0) } ?? [])
+  }
+
+  /// The cache folder.
+  private func cache(_ space: Store.Statistics.Space, _ folder: Store.CacheFolder) -> [String] {
+    let budget = folder.byteBudget.map { ", of at most \(formatBytes($0))" } ?? ""
+    let missing = space.packs.values.map(\.missingByteCount).clampedSum()
+    return [
+      "cache folder            \(escaped(folder.path.string))",
+      "in the cache folder     \(formatBytes(space.cache.byteCount)) in \(formatCount(space.cache.count, "file"))\(budget)",
+      "purged or vanished      \(formatBytes(missing))",
+    ]
   }
 
   /// Kinds of files, after an empty line.
@@ -133,6 +146,31 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
 
   private func saving(from before: Int, to after: Int) -> String {
     "\(formatBytes(max(before - after, 0))) (\(formatPercent(max(before - after, 0), of: before)))"
+  }
+}
+
+/// Where packs lie, and how much of them can be read.
+private struct Presence {
+  let folder: Store.CacheFolder?
+  let availability: [PackID: Store.Availability]
+
+  init(_ packs: [Store.Pack], in snapshot: Snapshot) throws {
+    folder = snapshot.cacheFolder
+    availability = try Dictionary(
+      uniqueKeysWithValues: packs.map { ($0.id, try snapshot.availability(of: $0.version)) })
+  }
+
+  /// Where all packs are durable, and always were, nothing is said of it.
+  var isShown: Bool { folder != nil }
+
+  func text(_ pack: Store.Pack) -> String {
+    guard isShown else { return "" }
+    guard let availability = availability[pack.id] else { return pack.placement.rawValue }
+    return switch availability.state {
+    case .present: pack.placement.rawValue
+    case .partial: "\(pack.placement.rawValue), lacks \(formatBytes(availability.missingByteCount))"
+    case .purged: "\(pack.placement.rawValue), purged"
+    }
   }
 }
 
@@ -192,6 +230,23 @@ private struct StatReport: Encodable {
     }
   }
 
+  struct Availability: Encodable {
+    let state: String
+    let missingBytes, missingAssets: Int
+
+    init(_ availability: Store.Availability) {
+      state = availability.state.rawValue
+      missingBytes = availability.missingByteCount
+      missingAssets = availability.missingAssetCount
+    }
+  }
+
+  struct CacheFolder: Encodable {
+    let path: String
+    /// Absent: no bound.
+    let budget: Int?
+  }
+
   struct PackUsage: Encodable {
     let pack: String
     /// Absent where all packs are local.
@@ -199,6 +254,9 @@ private struct StatReport: Encodable {
     let version: UInt64
     let usage: Usage
     let ownUniqueBytes, ownStoredBytes: Int
+    let placement: String
+    let placedByHand: Bool
+    let availability: Availability
     let space: PackSpace
   }
 
@@ -245,6 +303,8 @@ private struct StatReport: Encodable {
   }
 
   let packs: [PackUsage]
+  /// Absent: none was chosen.
+  let cacheFolder: CacheFolder?
   /// That keep their history.
   let removedPacks: [RemovedPack]
   let space: Space
@@ -267,18 +327,24 @@ private struct StatReport: Encodable {
 
   init(
     _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins,
-    _ held: Snapshot.HeldGenerations, _ kinds: [Store.Statistics.Kind]?
+    _ held: Snapshot.HeldGenerations, _ kinds: [Store.Statistics.Kind]?,
+    _ present: Presence
   ) {
+    cacheFolder = present.folder.map { CacheFolder(path: $0.path.string, budget: $0.byteBudget) }
     self.held = held.generations.map {
       Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)
     }
     heldBytes = held.keptByteCount
     heldMore = held.hasMore
     self.packs = packs.compactMap { pack in
-      guard let usage = statistics.packs[pack.id], let space = statistics.space.packs[pack.id] else { return nil }
+      guard let usage = statistics.packs[pack.id], let space = statistics.space.packs[pack.id],
+        let availability = present.availability[pack.id]
+      else { return nil }
       return PackUsage(
         pack: pack.id.name, origin: origins[pack.id], version: pack.version.number, usage: Usage(usage),
-        ownUniqueBytes: usage.ownUniqueByteCount, ownStoredBytes: usage.ownStoredByteCount, space: PackSpace(space))
+        ownUniqueBytes: usage.ownUniqueByteCount, ownStoredBytes: usage.ownStoredByteCount,
+        placement: pack.placement.rawValue, placedByHand: pack.isPlacedByHand, availability: Availability(availability),
+        space: PackSpace(space))
     }
     removedPacks = removed.compactMap { pack in
       statistics.space.packs[pack.id].map {

@@ -6,7 +6,8 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
     abstract: "Check a store for damage.",
     discussion: """
       Reads every file that the current generation needs and compares checksums. Says of each fault what it is, where it lies, and which \
-      assets it hurts. Faults are errors: the exit status is 7. 'packstore repair' mends what can be mended.
+      assets it hurts. Faults are errors: the exit status is 7. 'packstore repair' mends what can be mended. What is gone of purgeable \
+      packs is no damage, and listed as purged.
 
         packstore verify Packs --deep
       """
@@ -31,7 +32,10 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
     }
 
     bar.finish()
-    for fault in result.faults { complain(escaped(fault.description)) }
+    for fault in result.faults where !fault.isPurged { complain(escaped(fault.description)) }
+    for victim in Set(result.faults.filter(\.isPurged).map(Victim.init)).sorted() {
+      complain(escaped("\(victim): purged"))
+    }
     let output = Output()
     if report.json {
       try output.json(VerifyReport(result))
@@ -39,6 +43,12 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
       try output.line(summary(result))
     }
     try output.flush()
+    if !result.isSound, result.faults.allSatisfy(\.isPurged) {
+      throw Failure(
+        .purged, "data of purgeable packs is gone, and nothing is damaged",
+        remedy: "fetch it again, with 'packstore pull \(folder) SITE PACK' or 'packstore repair \(folder) --from PLACE'"
+      )
+    }
     if !result.isSound {
       throw Failure(.corrupt, "the store '\(folder)' is damaged", remedy: repairAdvice(for: folder))
     }
@@ -64,6 +74,23 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
     return "\(faults) in \(formatCount(result.fileCount, "file")), \(formatCount(result.frameCount, "frame"))\(chunks):"
       + " \(formatBytes(result.byteCount)) checked"
   }
+}
+
+/// An asset of which data was purged, be it in one frame or in many.
+private struct Victim: Hashable, Comparable, CustomStringConvertible {
+  let description: String
+
+  init(_ fault: Store.Fault) {
+    let version = fault.pack.map { "\($0)@\(fault.version ?? 0)" } ?? "a pack"
+    description = fault.asset.map { "\(version) \($0)" } ?? version
+  }
+
+  static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
+extension Store.Fault {
+  /// Frames that are gone from the cache folder; a file that is gone as a whole has no offset.
+  fileprivate var isPurged: Bool { code == .purged && offset != nil }
 }
 
 /// What to do about damage.

@@ -107,6 +107,14 @@ import Testing
     try run("remove", "store", "R")
     try run("gc", "store", "--dry-run")
     try run("gc", "store")
+    _ = try playground.shell("cp -R store twin")
+    try run("place", "twin", "P", "purgeable", "--cache", "cache", "--cache-budget", "1GB")
+    try run("stat", "twin")
+    try run("unpin", "twin", "P")
+    try run("purge", "twin", "1MB")
+    _ = try playground.shell("rm -rf cache")
+    try run("place", "twin", "P", "durable", status: 7)
+    try run("repair", "twin", "--from", "store")
   }
 
   private func inspection() throws {

@@ -100,7 +100,9 @@ struct Run {
 extension Playground {
   /// Runs `packstore` to its end.
   @discardableResult
-  func packstore(_ arguments: String...) throws -> Run { try run(packstoreURL, arguments) }
+  func packstore(_ arguments: String..., environment: [String: String] = [:]) throws -> Run {
+    try run(packstoreURL, arguments, environment)
+  }
 
   @discardableResult
   func packstore(_ arguments: [String]) throws -> Run { try run(packstoreURL, arguments) }
@@ -116,11 +118,12 @@ extension Playground {
   /// Runs a script to its end.
   func shell(_ script: String) throws -> Run { try run(URL(fileURLWithPath: "/bin/sh"), ["-c", script]) }
 
-  private func run(_ executable: URL, _ arguments: [String]) throws -> Run {
+  private func run(_ executable: URL, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Run {
     let output = "\(path).out"
     let errors = "\(path).err"
     defer { for file in [output, errors] { unlink(file) } }
-    let process = try start(executable, arguments, output: handle(output), errors: handle(errors))
+    let process = try start(
+      executable, arguments, output: handle(output), errors: handle(errors), environment: environment)
     process.waitUntilExit()
     return Run(
       status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
@@ -144,7 +147,9 @@ extension Playground {
     process.executableURL = executable
     process.arguments = arguments
     process.currentDirectoryURL = URL(fileURLWithPath: path)
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    // Nothing goes to the caches of the user who runs the tests.
+    process.environment = ProcessInfo.processInfo.environment.merging(["XDG_CACHE_HOME": "\(path)/.cache"]) { $1 }
+      .merging(environment) { $1 }
     process.environment!["PATH"]! = "\(packstoreURL.deletingLastPathComponent().path):" + process.environment!["PATH"]!
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

@@ -17,7 +17,9 @@ import Testing
   @Test(arguments: [
     ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
     ["rollback", "site", "P"], ["pin", "site", "P@1"], ["unpin", "site", "P"], ["pull", "site", "site"],
-    ["import", "site", "P.pack"], ["gc", "site"],
+    ["import", "site", "P.pack"], ["gc", "site"], ["place", "site", "P", "purgeable"],
+    ["place", "site", "P", "durable"],
+    ["purge", "site", "1MB"],
   ])
   func commandsThatCommitAreRefused(_ arguments: [String]) throws {
     let tree = playground.tree("site")

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct UsageTests {
   private static let commands = [
-    "add", "offers", "pull", "import", "remove", "gc", "rollback", "pin", "unpin", "ls", "cat", "extract", "stat",
+    "add", "offers", "pull", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls", "cat",
+    "extract", "stat",
     "log",
     "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",

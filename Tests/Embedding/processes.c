@@ -156,7 +156,7 @@ static void use_all(inherited *in) {
   REQUIRE(pks_txn_begin(&txn, in->store, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_add_folder(NULL, in->aborted, &request, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_remove(in->aborted, "First", false, NULL) == PKS_FORKED);
-  REQUIRE(pks_txn_rollback(in->aborted, "First", 0, NULL, NULL) == PKS_FORKED);
+  REQUIRE(pks_txn_rollback(in->aborted, "First", 0, false, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_pin(in->aborted, "First", 1, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_unpin(in->aborted, "First", NULL) == PKS_FORKED);
   REQUIRE(pks_txn_set_priority(in->aborted, "First", 7, NULL) == PKS_FORKED);

@@ -233,7 +233,7 @@ static void commit(pks_store *store, sim_disk *disk) {
   pks_add_request request = {.pack = "Example", .folder = "/s"};
   (void)pks_txn_add_folder(&result, txn, &request, &error);
   (void)pks_txn_set_priority(txn, "Other", -7, &error);
-  (void)pks_txn_rollback(txn, "Gone", 0, &result.version, &error);
+  (void)pks_txn_rollback(txn, "Gone", 0, false, &result.version, &error);
   (void)pks_txn_pin(txn, "Example", 1, &error);
   uint64_t generation;
   if (pks_txn_commit(txn, &generation, &error)) { return; }

@@ -21,7 +21,9 @@
       let source = "\(folder.path)/source"
       try? FileManager.default.removeItem(atPath: source)
       for (name, bytes) in files { try folder.write(bytes, to: "source/\(name)") }
-      let origin = try Store(at: FilePath("\(folder.path)/origin"))
+      var storeOptions = Store.Options()
+      storeOptions.cache = Store.Cache(folder: FilePath("\(folder.path)/origin-cache"), byteBudget: 0)
+      let origin = try Store(at: FilePath("\(folder.path)/origin"), options: storeOptions)
       var install = Store.InstallOptions()
       install.attributes = attributes
       try await origin.install(folder: FilePath(source), as: pack, options: install)

@@ -66,6 +66,7 @@ import Testing
     full.asset = "a"
     full.offset = 4
     full.neededByteCount = 5
+    full.missingByteCount = 7
     full.holder = 6
     let notice = #"{"kind":"unreadable","path":"l","systemError":13}"#
     full.notices = [try JSONDecoder().decode(Store.InstallNotice.self, from: Data(notice.utf8))]

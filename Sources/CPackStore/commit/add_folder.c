@@ -24,7 +24,7 @@ pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_ad
   if (status) { return status; }
   pks_add_result discarded;
   if (!result) { result = &discarded; }
-  status = pks__txn_need_cache_folder(txn, request->placement, error);
+  status = pks__txn_prepare_placement(txn, request->pack, request->placement, error);
   if (status) { return status; }
   pks__ingest ingest;
   pks_snapshot *snapshot = pks__txn_snapshot(txn);

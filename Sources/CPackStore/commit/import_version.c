@@ -131,7 +131,7 @@ pks_status pks_txn_copy_version(
     by.downgrade = request->downgrade;
   }
   if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
-  if (!status) { status = pks__txn_need_cache_folder(txn, request->placement, error); }
+  if (!status) { status = pks__txn_prepare_placement(txn, request->pack, request->placement, error); }
   if (status) { return status; }
   // A snapshot is immutable but for what it opens when it is first touched, which any of its users may do.
   chunk_source source = {.snapshot = pks__snapshot_mutable(request->source), .sha256 = txn->store->sha256};

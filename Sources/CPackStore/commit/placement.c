@@ -29,13 +29,20 @@ pks_status pks_txn_set_cache_folder(pks_txn *txn, const char *folder, uint64_t b
   return pks__txn_stage(txn, &change, error);
 }
 
-pks_status pks__txn_need_cache_folder(pks_txn *txn, pks_placement placement, pks_error *error) {
-  if (placement != PKS_PLACE_PURGEABLE || pks__txn_snapshot(txn)->generation.cache_folder) { return PKS_OK; }
+/// Sees that there is a cache folder.
+static pks_status need_cache_folder(pks_txn *txn, pks_error *error) {
+  if (pks__txn_snapshot(txn)->generation.cache_folder) { return PKS_OK; }
   uint64_t budget = 0;
   const char *folder = txn->store->cache ? pks__asset_cache_folder(txn->store->cache, &budget) : NULL;
   if (folder && pks__cache_folder_is_valid(folder)) { return pks_txn_set_cache_folder(txn, folder, budget, error); }
   const char *text = "no cache folder was chosen for the store, where the data of purgeable packs could lie";
   return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
+}
+
+pks_status pks__txn_prepare_placement(pks_txn *txn, const char *pack, pks_placement placement, pks_error *error) {
+  if (placement != PKS_PLACE_PURGEABLE) { return PKS_OK; }
+  const pks__pack_state *state = pks__generation_find_state(&pks__txn_snapshot(txn)->generation, pack, NULL);
+  return state && state->placed_by_hand ? PKS_OK : need_cache_folder(txn, error);
 }
 
 // MARK: - What must not stay where it is
@@ -170,7 +177,7 @@ pks_status pks_txn_set_placement(
     pks__staged_op change = {.kind = PKS__CHANGE_PLACE, .purgeable = purgeable, .by_hand = true};
     return pks__txn_stage_named(txn, &change, pack, error);
   }
-  status = pks__txn_need_cache_folder(txn, placement, error);
+  if (purgeable) { status = need_cache_folder(txn, error); }
   if (status) { return status; }
   // All or nothing.
   uint64_t staged = txn->changes.length;

@@ -4,9 +4,9 @@
 
 #include "commit/transaction.h"
 
-/// Sees that there is a cache folder, if `placement` needs one: else that of `pks_options.cache` is chosen. INVALID_ARGUMENT when
-/// there is none.
-pks_status pks__txn_need_cache_folder(pks_txn *txn, pks_placement placement, pks_error *error);
+/// Before a version is staged that says `placement`: sees that there is a cache folder if the pack will need one, which it does not
+/// where a user placed it. Without any that of `pks_options.cache` is chosen. INVALID_ARGUMENT when there is none.
+pks_status pks__txn_prepare_placement(pks_txn *txn, const char *pack, pks_placement placement, pks_error *error);
 
 /// After a version of the pack was staged: places the pack as the version says, unless a user did. A pack that cannot
 /// become durable because data of it is gone stays purgeable.

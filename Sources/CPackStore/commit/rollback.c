@@ -28,7 +28,9 @@ static pks_status find_target(
   return PKS_OK;
 }
 
-static pks_status stage_version(pks_txn *txn, const char *pack, const pks__version *target, pks_error *error) {
+static pks_status stage_version(
+  pks_txn *txn, const char *pack, const pks__version *target, bool may_lack, pks_error *error
+) {
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   pks__own_chunks own;
   pks__own_chunks_init(&own, snapshot, &txn->staging.scratch);
@@ -39,6 +41,7 @@ static pks_status stage_version(pks_txn *txn, const char *pack, const pks__versi
     .attributes = target->attributes,
     .pages = pks__snapshot_pages(snapshot),
     .fetch = pks__own_chunks_fetch(&own),
+    .keeps_missing = may_lack,
   };
   pks__staged_op change = {.kind = PKS__CHANGE_ROLLBACK, .version = *target};
   pks__ingest ingest;
@@ -51,7 +54,9 @@ static pks_status stage_version(pks_txn *txn, const char *pack, const pks__versi
   return status;
 }
 
-pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *now, pks_error *error) {
+pks_status pks_txn_rollback(
+  pks_txn *txn, const char *pack, uint64_t version, bool may_lack, pks_pack_version *now, pks_error *error
+) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   const pks__version *target;
   bool removed;
@@ -64,7 +69,7 @@ pks_status pks_txn_rollback(pks_txn *txn, const char *pack, uint64_t version, pk
     (void)snprintf(change.pack, sizeof change.pack, "%s", pack);
     status = pks__txn_stage(txn, &change, error);
   } else {
-    status = stage_version(txn, pack, target, error);
+    status = stage_version(txn, pack, target, may_lack, error);
   }
   if (!status && now) { *now = public; }
   return status;

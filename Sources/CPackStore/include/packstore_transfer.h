@@ -58,6 +58,8 @@ typedef struct pks_delivery_request {
   int64_t committed_at_ns;  ///< nanoseconds since 1970
   bool set_priority;
   int32_t priority;  ///< with `set_priority`, for a pack that the store does not have yet
+  /// What the version says of its placement, as in `pks_add_request`.
+  pks_placement placement;
   pks_provenance provenance;
   /// Copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
   const pks_site_segment *PKS_NULLABLE segments;

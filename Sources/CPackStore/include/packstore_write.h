@@ -272,10 +272,12 @@ pks_txn_set_priority(pks_txn *txn, const char *pack, int32_t priority, pks_error
 /// Stages that a kept version of a pack is its current one again: number `version`, or with 0 the one that was current
 /// before (of a removed pack, the last one). No asset's bytes are moved or read; time is linear in the chunks of the
 /// version. The pack is *held* there: neither `pks_txn_add_folder` nor an update moves it until `pks_txn_unpin`. No
-/// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. Errors: NOT_FOUND (no such pack
-/// or version, or none before), CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// version is dropped, so going forward works alike. `*now` (may be NULL) is the version. A version of which data was purged
+/// is PURGED, unless `may_lack` and the pack is purgeable: then what is gone is PURGED when it is read. Errors: NOT_FOUND (no
+/// such pack or version, or none before), PURGED, CORRUPT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_txn_rollback(
-  pks_txn *txn, const char *pack, uint64_t version, pks_pack_version *PKS_NULLABLE now, pks_error *PKS_NULLABLE error
+  pks_txn *txn, const char *pack, uint64_t version, bool may_lack, pks_pack_version *PKS_NULLABLE now,
+  pks_error *PKS_NULLABLE error
 );
 
 /// Stages that a version is kept, whatever the number of versions to keep. NOT_FOUND when there is no such pack or

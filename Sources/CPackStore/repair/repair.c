@@ -27,8 +27,18 @@ static bool show_survey(void *context, uint64_t done, uint64_t total) {
   return !request->progress || request->progress(request->context, PKS_REPAIR_SURVEY, done, total);
 }
 
+/// Frames that are gone from the cache folder are no damage: they are fetched again, and the store knows which they are. A file
+/// that is gone as a whole has no offset.
+static bool is_purged(const pks_fault *fault) { return fault->status == PKS_PURGED && fault->offset != PKS_NO_OFFSET; }
+
 static void pass_fault(void *context, const pks_fault *fault) {
-  const pks__repair *repair = context;
+  pks__repair *repair = context;
+  if (is_purged(fault)) {
+    // A fault that hurts several assets is told for each.
+    repair->purged_count += fault->number > repair->purged_last;
+    if (fault->number > repair->purged_last) { repair->purged_last = fault->number; }
+    return;
+  }
   if (repair->request->fault) { repair->request->fault(repair->request->context, fault); }
 }
 
@@ -50,6 +60,7 @@ static pks_status check_store(pks__repair *repair, const char *path, pks_error *
   if (!status) { status = pks_snapshot_verify(snapshot, true, pass_fault, show_check, repair, &totals, &found); }
   pks_snapshot_close(snapshot);
   pks_store_close(store);
+  totals.fault_count -= repair->purged_count;
   repair->totals.was_whole = !status && totals.fault_count == 0;
   repair->totals.fault_count = totals.fault_count;
   repair->totals.mended_copy_count = totals.damaged_copy_count;

@@ -36,6 +36,7 @@ typedef struct pks__repair {
   pks_options options;  ///< whose seam is the patient one
   const pks_repair_request *request;
   pks_repair_totals totals;
+  uint64_t purged_count, purged_last;  ///< faults that are no damage, and the number of the last one
   pks_store *store, *old;
   pks__control control;
   bool has_control;        ///< a slot counts, and the other one is known

@@ -2,6 +2,7 @@
 #include "transfer/delivery.h"
 
 #include "base/memory.h"
+#include "commit/placement.h"
 #include "packstore_admin.h"
 #include "store/snapshot.h"
 
@@ -137,6 +138,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   made->txn = txn;
   made->set_priority = request->set_priority;
   made->priority = request->priority;
+  made->placement = request->placement;
   made->provenance = request->provenance;
   pks__delivery_context *context = &made->context;
   pks__delivery_context_init(context, txn, request);
@@ -155,6 +157,7 @@ pks_status pks_delivery_open(
 ) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = check_request(request, error); }
+  if (!status) { status = pks__txn_prepare_placement(txn, request->pack, request->placement, error); }
   if (status) { return status; }
   pks_delivery *delivery = make(txn, request);
   if (!delivery) { return pks__fail_memory(error); }
@@ -189,7 +192,8 @@ static pks_status enter_catalog(pks_delivery *delivery, pks_error *error) {
   pks__tree map;
   pks__page_source pages = pks__delivery_pages_source(&delivery->pages);
   pks_status status = pks__catalog_read_root(pages, &delivery->context.catalog, &info, &map, error);
-  pks_add_request encoding = {.set_priority = delivery->set_priority, .priority = delivery->priority};
+  pks_add_request encoding = {
+    .set_priority = delivery->set_priority, .priority = delivery->priority, .placement = delivery->placement};
   pks__staging *staging = &delivery->txn->staging;
   if (!status) {
     status = pks__delivery_frames_open(&delivery->frames, staging, &encoding, is_durable(delivery), error);
@@ -406,6 +410,9 @@ pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pk
   if (status) { return status; }
   if (delivery->phase != PKS__DELIVERY_DONE) { return invalid(delivery, "the delivery still has wants", error); }
   status = stage(delivery, result ? result : &discarded, error);
+  if (!status) {
+    status = pks__txn_follow_placement(delivery->txn, delivery->context.pack, delivery->placement, error);
+  }
   delivery->phase = PKS__DELIVERY_STAGED;
   leave_transaction(delivery);
   return status;

@@ -54,6 +54,7 @@ struct pks_delivery {
   pks_txn *txn;  ///< NULL once staged
   bool set_priority;
   int32_t priority;
+  pks_placement placement;
   pks_provenance provenance;
   /// what becomes of it: PKS__CHANGE_ADD; _RETURN: the version is kept, and becomes current again; _LAYOUT: it is current, and data
   /// of it is gone

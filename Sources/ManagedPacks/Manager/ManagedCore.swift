@@ -166,8 +166,8 @@ private func checkRoom(for pack: AssetPack, isHere: Bool, in folder: FilePath, _
 /// Turns what came of a pull into an error where the pack is not what was asked for.
 private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) throws {
   switch pulled.outcome {
-  case .updated, .unchanged: return
-  case .held, .otherOrigin: if isHere { return }
+  case .updated, .unchanged, .healed: return
+  case .held, .otherOrigin, .purged: if isHere { return }
   case .absent: throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
   case .notOffered:
     throw ManagedPacksError(
@@ -183,7 +183,7 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
 
 /// Notes which root brought a pack.
 private func note(_ pulled: PulledPack, of id: PackID, in journal: JournalFile) throws {
-  guard pulled.outcome == .updated || pulled.outcome == .unchanged else { return }
+  guard [.updated, .unchanged, .healed].contains(pulled.outcome) else { return }
   let source = Journal.Source(origin: pulled.origin, channel: pulled.channel, root: pulled.root)
   let known = try journal.read()
   guard known.packs[id] != source || known.requests[id] != nil || !known.seen.contains(id) else { return }

@@ -150,6 +150,7 @@ struct Packaging {
   private func makeTransaction(of store: Store) throws -> Transaction {
     var transactionOptions = Transaction.Options(durability: .atomic, keptVersionCount: 2)
     transactionOptions.date = date
+    transactionOptions.followsPlacement = false
     return try store.makeTransaction(options: transactionOptions)
   }
 

@@ -61,7 +61,9 @@ struct PreviousVersion {
 
   /// Takes the pack over, of which the segments do not say where it is from, so that a version can follow.
   private func adopt(in store: Store) throws {
-    var transaction = try store.makeTransaction(options: .init(durability: .atomic))
+    var transactionOptions = Transaction.Options(durability: .atomic)
+    transactionOptions.followsPlacement = false
+    var transaction = try store.makeTransaction(options: transactionOptions)
     var copyOptions = Store.CopyOptions()
     copyOptions.isOwn = true
     try transaction.copy(manifest.pack, from: try store.makeSnapshot(), options: copyOptions)

@@ -37,6 +37,27 @@ extension Store {
     /// without asking. It costs more work here.
     public var usesDeltas = true
 
+    /// Brings back what is gone of packs that ``Store/purge(bytes:)`` took, too. By default these are left alone unless they are
+    /// named. What vanished by another hand comes back in any case.
+    public var refetches = false
+
+    /// As ``Transaction/Options/cacheFolder``.
+    public var cacheFolder: CacheFolder?
+
+    /// A version of the only pack that is named, whatever the site offers first.
+    package struct WantedVersion: Sendable {
+      package let number: UInt64
+      /// Holds the pack there, as a rollback does.
+      package let isHeld: Bool
+
+      package init(number: UInt64, isHeld: Bool) {
+        self.number = number
+        self.isHeld = isHeld
+      }
+    }
+
+    package var wantedVersion: WantedVersion?
+
     /// How fast bytes may come, in bytes per second.
     public var byteRateLimit: Int?
 

@@ -85,11 +85,19 @@ extension Store.PullResult {
     /// What a pull would fetch yet.
     public internal(set) var remainingByteCount = 0
 
+    /// Bytes of the version that was there before that were gone from the cache folder: they came again if ``outcome`` is
+    /// ``Outcome/healed``.
+    public internal(set) var missingByteCount = 0
+
     public enum Outcome: String, CaseIterable, Codable, Sendable {
       /// Another version shows now.
       case updated
       /// The store has what the site offers.
       case unchanged
+      /// The store had this version, and data of it was gone, which is there again.
+      case healed
+      /// Data of the pack is gone since ``Store/purge(bytes:)``; the pack was left alone.
+      case purged
       /// The pack is held at its version since a rollback, and was left there.
       case held
       /// The site has no such pack any more; it was left alone.

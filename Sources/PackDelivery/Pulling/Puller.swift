@@ -207,7 +207,7 @@ final class Puller {
   private func choose(_ signed: SignedSiteRoot) throws -> [ChosenPack] {
     let root = signed.root
     func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
-      ChosenPack(pack: pack, entry: entry, product: root.product, firstKey: signed.authority?.firstKey)
+      ChosenPack(pack: pack, entry: entry, root: root, product: root.product, firstKey: signed.authority?.firstKey)
     }
     guard let packs else {
       let entries = try options.onlyInstalled ? root.packs.filter { try version(of: $0.id) != nil } : root.packs
@@ -231,6 +231,13 @@ final class Puller {
   /// The version that the site offers to this client; nil: none.
   private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
     guard let entry = chosen.entry else { return nil }
+    if let wanted = options.wantedVersion {
+      if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return offer }
+      var error = DeliveryError(
+        .noPack, "the site does not offer \(chosen.pack)@\(wanted.number)", at: source.location)
+      error.specificRemedy = "pull what it offers, or take the version from another store"
+      throw error
+    }
     let finder = OfferFinder(
       client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
     return try finder.find(in: entry, current: current) { try DeviceFile(inStore: store.path).readOrMake() }.offer
@@ -246,12 +253,32 @@ final class Puller {
       keptVersionCount: options.keptVersionCount)
     options.keepsGeneration = self.options.keepsGeneration
     options.collectionPercent = self.options.collectionPercent
+    options.cacheFolder = self.options.cacheFolder
     return options
+  }
+
+  /// How much of the version that shows is gone from the cache folder: it is there in number, but not in bytes.
+  private func missingByteCount(of pack: Store.Pack?) throws -> Int {
+    guard let pack, !pack.isRemoved, pack.placement == .purgeable else { return 0 }
+    return try store.read { snapshot in
+      // Another one showed up meanwhile: the commit sees that.
+      guard let version = snapshot.version(pack.version.number, of: pack.id) else { return 0 }
+      return try snapshot.availability(of: version).missingByteCount
+    }
+  }
+
+  /// Whether what is gone of the pack was taken by a purge, and nothing says to bring it back.
+  private func isLeftPurged(_ pack: PackID) -> Bool {
+    packs == nil && !source.isArchive && !options.refetches && store.isPurged(pack)
   }
 
   /// One transaction: all packs or none.
   private func pullOnce(_ chosen: [ChosenPack]) async throws -> Store.PullResult {
     var transaction = try store.makeTransaction(options: transactionOptions)
+    let heldAt = options.wantedVersion.flatMap { wanted in
+      wanted.isHeld ? chosen.first.map { ($0.pack, wanted.number) } : nil
+    }
+    if let heldAt { try transaction.release(heldAt.0) }
     // Channels count apart, also of packs that this one does not offer now.
     if changesChannel, transaction.origins.contains(provenance.origin) { try transaction.restart(provenance.origin) }
     var deliveries: [Delivery] = []
@@ -263,6 +290,7 @@ final class Puller {
       pulled.take(costs[chosen.pack])
       packs.append(pulled)
     }
+    if let heldAt { try transaction.rollBack(heldAt.0, toVersion: heldAt.1) }
     if !isPlan { try beginChannel() }
     show(.commit)
     if !isPlan {
@@ -287,7 +315,13 @@ final class Puller {
       return Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
     }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
-    if version.describes(current), isOwn { return pulled }
+    let isCurrent = version.describes(current) && isOwn
+    pulled.missingByteCount = try missingByteCount(of: before)
+    if isCurrent, pulled.missingByteCount == 0 { return pulled }
+    if pulled.missingByteCount > 0, isLeftPurged(pack) {
+      pulled.outcome = .purged
+      return pulled
+    }
     // The core would say so as well, after the manifest has come.
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
@@ -297,16 +331,18 @@ final class Puller {
       pulled.outcome = .otherOrigin
       return pulled
     }
-    if before?.isHeld == true {
+    if before?.isHeld == true, !isCurrent {
       pulled.outcome = .held
       return pulled
     }
     let kept = options.usesDeltas ? transaction.versions(of: pack) : []
     let manifest = try await reader.readManifest(of: version, pack)
+    try await reader.readAttributes([version.attributes].compactMap { $0 }, in: chosen.root)
+    let placement = version.attributes == nil ? Placement.durable : reader.attributes(of: version)?.placement
     while true {
       let opened: Delivery?
       do {
-        opened = try open(manifest, priority: entry.priority, in: transaction)
+        opened = try open(manifest, priority: entry.priority, placement, in: transaction)
       } catch let error as PackStoreError where error.code == .stale {
         pulled.outcome = .stale
         return pulled
@@ -324,7 +360,7 @@ final class Puller {
         let delta = UsableDelta(to: version, of: entry, from: kept, but: refusedDeltas)
         try await fetch(manifest, delivery, delta, &pulled)
         if !isPlan { try stage(delivery, delta, &pulled) }
-        pulled.outcome = .updated
+        pulled.outcome = isCurrent ? .healed : .updated
         return pulled
       } catch let refusal as DeltaIsRefused {
         refusedDeltas.insert(refusal.delta)
@@ -346,10 +382,11 @@ final class Puller {
   }
 
   private func open(
-    _ manifest: VersionManifest, priority: Int32, in transaction: borrowing Transaction
+    _ manifest: VersionManifest, priority: Int32, _ placement: Placement?, in transaction: borrowing Transaction
   ) throws -> Delivery? {
     do {
-      return try Delivery.open(manifest, priority: priority, by: provenance, in: transaction)
+      return try Delivery.open(
+        manifest, priority: priority, placement: placement, by: provenance, in: transaction)
     } catch let error as PackStoreError where error.code == .busy {
       throw VersionIsBusy()
     }
@@ -475,6 +512,7 @@ final class Puller {
 private struct ChosenPack {
   let pack: PackID
   let entry: SiteRoot.Pack?
+  let root: SiteRoot
   let product: Store.Product
   let firstKey: SitePublicKey?
 }

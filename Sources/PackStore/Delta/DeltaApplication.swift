@@ -28,9 +28,12 @@ extension Transaction {
       try check { error in
         withRequest(delta, options, &observer) { pks_txn_apply_delta(&result, pointer, $0, error) }
       }
+      let version = PackVersion(result.version, of: delta.info.pack)
+      try followPlacement(of: version.pack, attributes(of: version))
     } catch {
       throw explain(delta.explain(error), of: delta.info.pack)
     }
+    hold.noteWhole(delta.info.pack)
     return Store.InstallResult(result, of: delta.info.pack, notices: [])
   }
 }

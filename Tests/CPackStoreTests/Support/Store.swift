@@ -196,9 +196,9 @@ final class Transaction {
     try attempt { pks_txn_remove(raw, pack, keepHistory, $0) }
   }
   @discardableResult
-  func rollBack(_ pack: String, to version: UInt64 = 0) throws -> pks_pack_version {
+  func rollBack(_ pack: String, to version: UInt64 = 0, mayLack: Bool = false) throws -> pks_pack_version {
     var now = pks_pack_version()
-    try attempt { pks_txn_rollback(raw, pack, version, &now, $0) }
+    try attempt { pks_txn_rollback(raw, pack, version, mayLack, &now, $0) }
     return now
   }
   @discardableResult

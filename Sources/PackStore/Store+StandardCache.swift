@@ -1,0 +1,44 @@
+extension Store.Cache {
+  /// A folder of the user's for what may be deleted at any moment: `name` in `Library/Caches` on Apple systems, elsewhere in
+  /// `XDG_CACHE_HOME`, or in `~/.cache` where that is unset or relative.
+  ///
+  /// - Parameters:
+  ///   - name: of the folder; best that of the app.
+  ///   - environment: by default the process's.
+  /// - Throws: `notFound` when the user has no home folder.
+  public static func standardFolder(
+    named name: String, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws -> FilePath {
+    #if canImport(Darwin)
+      // No machine that this was developed on compiles these lines.
+      guard let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first else {
+        throw PackStoreError(.notFound, "this user has no folder for caches")
+      }
+      return FilePath(caches.path).appending(name)
+    #else
+      if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") { return FilePath(caches).appending(name) }
+      guard let home = environment["HOME"], home.hasPrefix("/") else {
+        var error = PackStoreError(
+          .notFound, "there is no folder for caches: neither XDG_CACHE_HOME nor HOME says where")
+        error.specificRemedy = "set XDG_CACHE_HOME, or name a folder"
+        throw error
+      }
+      return FilePath(home).appending([".cache", FilePath.Component(name)].compactMap { $0 })
+    #endif
+  }
+}
+
+extension Store.CacheFolder {
+  /// Keeps the folder out of backups, where the system offers that. Called when a folder is chosen; what cannot be marked so is
+  /// used all the same.
+  func markForSystem() {
+    #if canImport(Darwin)
+      // No machine that this was developed on compiles these lines.
+      var url = URL(fileURLWithPath: path.string, isDirectory: true)
+      try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      try? url.setResourceValues(values)
+    #endif
+  }
+}

@@ -1,0 +1,94 @@
+import PackDelivery
+import PackStore
+
+/// Brings back data of packs that is gone from the cache folder, from a site or from another store.
+struct Healing {
+  let store: Store
+  let waits: Bool
+  let bar: ProgressBar
+
+  /// Heals the current version of a pack, if it lacks anything.
+  ///
+  /// - Returns: bytes of assets that were missing, and are there again.
+  @discardableResult
+  func heal(_ pack: PackID, from place: String) async throws -> Int {
+    guard let gap = try missing(pack, nil) else { return 0 }
+    try await bring(gap.version, from: place, holds: false)
+    return gap.byteCount
+  }
+
+  /// Heals the current versions of all packs that lack anything, each from the first place that has it.
+  ///
+  /// - Returns: what was missing and is there again, and what is missing still.
+  func healAll(from places: [String]) async throws -> (healed: [Gap], left: [Gap]) {
+    var healed: [Gap] = [], left: [Gap] = []
+    for pack in try store.read({ (snapshot: borrowing Snapshot) in snapshot.packs.map(\.id) }) {
+      guard let gap = try missing(pack, nil) else { continue }
+      if try await heal(gap, fromFirstOf: places) { healed.append(gap) } else { left.append(gap) }
+    }
+    return (healed, left)
+  }
+
+  private func heal(_ gap: Gap, fromFirstOf places: [String]) async throws -> Bool {
+    for place in places {
+      do {
+        try await bring(gap.version, from: place, holds: false)
+        return true
+      } catch let error as PackStoreError where Self.isNotThere(error.code) {
+      } catch let error as DeliveryError where error.code == .noPack {
+      }
+    }
+    return false
+  }
+
+  /// Whether another place may have what one has not.
+  private static func isNotThere(_ code: PackStoreError.Code) -> Bool {
+    [.notFound, .exists, .otherOrigin, .downgrade, .purged, .corrupt].contains(code)
+  }
+
+  /// What a version lacks.
+  struct Gap {
+    let version: PackVersion
+    let byteCount: Int
+  }
+
+  /// Makes a kept version current, and holds the pack there.
+  ///
+  /// - Parameter number: nil: the version before.
+  func rollBack(_ pack: PackID, to number: UInt64, from place: String) async throws {
+    guard let gap = try missing(pack, number) else { return }
+    try await bring(gap.version, from: place, holds: true)
+  }
+
+  /// A kept version, by default the current one, and how many bytes of it are gone; nil: none.
+  private func missing(_ pack: PackID, _ number: UInt64?) throws -> Gap? {
+    let snapshot = try store.makeSnapshot()
+    guard let version = snapshot.versions(of: pack).first(where: { number == nil || $0.number == number }) else {
+      return nil
+    }
+    let byteCount = try snapshot.availability(of: version).missingByteCount
+    return byteCount > 0 ? Gap(version: version, byteCount: byteCount) : nil
+  }
+
+  private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {
+    guard isStore(place) else {
+      var options = Store.PullOptions(waitsForWriters: waits)
+      options.wantedVersion = .init(number: version.number, isHeld: holds)
+      _ = try await store.pull(from: place, packs: [version.pack], options: options) { bar.update(Progress($0)) }
+      return
+    }
+    let donor = try openStore(at: place, options: .readOnly).makeSnapshot()
+    try await store.change(options: .init(waitsForWriters: waits)) { transaction in
+      if holds { try transaction.release(version.pack) }
+      try transaction.copy(
+        version.pack, version: version.number, from: donor, options: .init(allowsDowngrade: true)
+      ) { bar.update(Progress(activity: "copying", $0)) }
+      if holds { try transaction.rollBack(version.pack, toVersion: version.number) }
+    }
+  }
+}
+
+/// A folder that can be opened as a store: also that of a site, unless it is a copy of what the site serves.
+func isStore(_ place: String) -> Bool {
+  !place.contains("://") && pathExists(FilePath(place).appending("CONTROL"))
+}

@@ -1,0 +1,164 @@
+import ArgumentParser
+import Foundation
+import PackDelivery
+import PackStore
+
+struct Place: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Say where a pack's data lies, and whether it may vanish.",
+    discussion: """
+      The data of a 'durable' pack lies in the store's folder and stays. That of a 'purgeable' one lies in a cache folder, \
+      where the user, the system or 'packstore purge' may delete it at any moment; 'packstore pull' brings it back. What other \
+      packs need as well never goes there. A pack is placed as its attributes say, unless this command does: that outlives \
+      updates.
+
+      The cache folder is chosen once, for all packs of the store: '--cache', or 'packstore' in XDG_CACHE_HOME, which is \
+      ~/.cache where it is unset or relative. With '--cache' another one is taken later, and what lies in the old one counts \
+      as purged.
+
+      A pack of which data is gone becomes durable only when that is fetched first: '--from' names a site, or another store \
+      that has it.
+
+        packstore place Packs Videos purgeable
+        packstore place Packs Videos purgeable --cache /var/cache/game --cache-budget 2G
+        packstore place Packs Videos durable --from https://example.com/packs
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+
+  @Argument(help: "The pack.", transform: parsePackID)
+  var pack: PackID
+
+  @Argument(help: .init("durable or purgeable.", valueName: "placement"), transform: parsePlacement)
+  var placement: Placement
+
+  @Option(help: .init("The cache folder of the store.", valueName: "folder"), completion: .directory)
+  var cache: String?
+
+  @Option(
+    help: .init(
+      "How much the store may have in the cache folder; also as 500M or 2G (default: no bound).", valueName: "bytes"),
+    transform: parseByteCount)
+  var cacheBudget: Int?
+
+  @Option(
+    help: .init(
+      "Where to fetch what is gone from, before the pack becomes durable: a site or a store.", valueName: "place"),
+    completion: .directory)
+  var from: String?
+
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard placement == .purgeable || (cache == nil && cacheBudget == nil) else {
+      throw ValidationError("--cache and --cache-budget are for packs that become purgeable")
+    }
+    guard placement == .durable || from == nil else {
+      throw ValidationError("--from fetches what is gone of a pack that becomes durable")
+    }
+    guard (cacheBudget ?? 1) > 0 else { throw ValidationError("--cache-budget is above 0") }
+    guard cache != "" else { throw ValidationError("--cache names a folder") }
+  }
+
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+
+  func run() async throws {
+    let store = try Store(at: FilePath(store.store), options: .existing)
+    let (isSite, present) = try state(of: store)
+    guard !isSite else { throw siteRefusal("place") }
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    if let from {
+      try await Healing(store: store, waits: !wait.noWait, bar: bar).heal(pack, from: from)
+    }
+    let result = try await place(in: store, chosenFolder(present))
+    bar.finish()
+
+    let folder = try state(of: store).cacheFolder
+    let output = Output()
+    if report.json {
+      try output.json(PlaceReport(result, placement, folder))
+    } else if report.isTalkative {
+      try output.lines([summary(result, folder)])
+    }
+    try output.flush()
+  }
+
+  /// No snapshot outlives this: it would keep the commit from freeing what only it needs.
+  private func state(of store: Store) throws -> (isSite: Bool, cacheFolder: Store.CacheFolder?) {
+    try store.read { snapshot in (snapshot.isSite, snapshot.cacheFolder) }
+  }
+
+  /// The folder that is to be chosen now; nil: none, or as the store has it.
+  private func chosenFolder(_ present: Store.CacheFolder?) throws -> Store.CacheFolder? {
+    guard placement == .purgeable else { return nil }
+    guard cache != nil || cacheBudget != nil || present == nil else { return nil }
+    let path = try cache.map(absolutePath) ?? present?.path ?? Store.Cache.standardFolder(named: "packstore")
+    let chosen = Store.CacheFolder(path: path, byteBudget: cacheBudget ?? (cache == nil ? present?.byteBudget : nil))
+    if let present, present.path != chosen.path, !report.quiet {
+      warn(
+        "what lies in '\(escaped(present.path.string))' counts as purged from now on; 'packstore pull' brings it back")
+    }
+    return chosen == present ? nil : chosen
+  }
+
+  private func place(in store: Store, _ folder: Store.CacheFolder?) async throws -> Store.InstallResult {
+    do {
+      return try await store.change(options: .init(waitsForWriters: !wait.noWait)) { [pack, placement] transaction in
+        if let folder { try transaction.setCacheFolder(folder.path, byteBudget: folder.byteBudget) }
+        return try transaction.setPlacement(of: pack, placement)
+      }
+    } catch var error as PackStoreError where error.code == .purged {
+      error.pack = pack
+      error.specificRemedy = "nothing was changed; fetch it first, with '--from' and a site or a store that has it"
+      throw error
+    }
+  }
+
+  private func summary(_ result: Store.InstallResult, _ folder: Store.CacheFolder?) -> String {
+    let moved = result.newStoredByteCount > 0 ? ", \(formatBytes(result.newStoredByteCount)) moved" : ""
+    let place = placement == .purgeable ? folder.map { ": its data lies in '\(escaped($0.path.string))'" } ?? "" : ""
+    return "\(pack) is \(placement.rawValue)\(place)\(moved)"
+  }
+}
+
+@Sendable private func parsePlacement(_ name: String) throws -> Placement {
+  guard let placement = Placement(rawValue: name) else {
+    throw ValidationError("'\(escaped(name))' is no placement: write durable or purgeable")
+  }
+  return placement
+}
+
+/// A path of the command line, whatever the folder is that the program runs in.
+private func absolutePath(_ path: String) -> FilePath {
+  FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(path)).lexicallyNormalized()
+}
+
+/// A site's folder has no cache folder: what is there is served.
+func siteRefusal(_ command: String) -> PackStoreError {
+  PackStoreError(.isSite, "'packstore \(command)' is not for the store of a site, and only publications change it")
+}
+
+private struct PlaceReport: Encodable {
+  let pack: String
+  let version: UInt64
+  let placement: String
+  /// None when there was never a purgeable pack.
+  let cacheFolder: String?
+  /// None: no bound.
+  let cacheBudget: Int?
+  let unchanged: Bool
+  let storedBytes: Int
+
+  init(_ result: Store.InstallResult, _ placement: Placement, _ folder: Store.CacheFolder?) {
+    pack = result.version.pack.name
+    version = result.version.number
+    self.placement = placement.rawValue
+    cacheFolder = folder?.path.string
+    cacheBudget = folder?.byteBudget
+    unchanged = result.isUnchanged
+    storedBytes = result.newStoredByteCount
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+/// `packstore place` and `packstore purge`, and what other commands say of packs whose data may vanish.
+@Suite struct PlacementTests {
+  let playground = try! Playground()
+
+  /// The folder, as the program shows it.
+  private var folder: String { playground.path.replacing("//", with: "/") }
+
+  init() throws {
+    try playground.write(noise(400_000), to: "a/videos/a")
+    try playground.write(noise(300_000, seed: 1), to: "a/b")
+    try playground.write(noise(100_000, seed: 2), to: "other/q")
+    try playground.succeed("add", "store", "a", "--pack", "A")
+    try playground.succeed("add", "store", "other", "--pack", "B")
+  }
+
+  private func pack(_ name: String, in store: String = "store") throws -> NSDictionary {
+    let packs = try playground.succeed("stat", store, "--json").json["packs"] as? [NSDictionary]
+    return try #require(packs?.first { $0["pack"] as? String == name })
+  }
+
+  private func state(_ name: String = "A") throws -> String {
+    try #require((try pack(name)["availability"] as? NSDictionary)?["state"] as? String)
+  }
+
+  @Test func place() throws {
+    let run = try playground.succeed("place", "store", "A", "purgeable")
+    #expect(run.lines[0].hasPrefix("A is purgeable: its data lies in '\(self.folder)/.cache/packstore', "))
+    #expect(try pack("A")["placement"] as? String == "purgeable" && pack("B")["placement"] as? String == "durable")
+    let text = try playground.succeed("stat", "store").lines
+    #expect(text[0].hasSuffix("DATA") && text.contains { $0.hasPrefix("A@1") && $0.hasSuffix("purgeable") })
+    #expect(text.contains { $0.hasPrefix("in the cache folder     7") })
+    #expect(
+      try playground.succeed("place", "store", "A", "purgeable").lines == [
+        "A is purgeable: its data lies in '\(self.folder)/.cache/packstore'"
+      ])
+    try playground.succeed("place", "store", "A", "durable")
+    #expect(try playground.succeed("stat", "store").lines.contains { $0.hasPrefix("A@1") && $0.hasSuffix("durable") })
+    try playground.remove(".cache")
+    #expect(try playground.succeed("cat", "store", "b").bytes == noise(300_000, seed: 1))
+  }
+
+  @Test func theCacheFolderCanBeNamed() throws {
+    try playground.succeed("place", "store", "A", "purgeable", "--cache", "my/cache", "--cache-budget", "2GB")
+    let stat = try playground.succeed("stat", "store", "--json").json
+    let folder = try #require(stat["cache_folder"] as? NSDictionary)
+    #expect(folder["path"] as? String == "\(self.folder)/my/cache" && folder["budget"] as? Int == 2_000_000_000)
+    #expect(!playground.exists(".cache"))
+    let other = try playground.succeed("place", "store", "A", "purgeable", "--cache", "other-cache")
+    #expect(other.errors.contains("counts as purged from now on"))
+    #expect(try state() == "purged")
+  }
+
+  @Test func whatCannotBeUsedIsNamed() throws {
+    try playground.write("", to: "file")
+    let tree = playground.tree("store")
+    let run = try playground.packstore(
+      "place", "store", "A", "purgeable", environment: ["XDG_CACHE_HOME": "\(folder)/file"])
+    #expect(run.status == 1 && run.errors.contains("\(self.folder)/file/packstore"), "\(run.errors)")
+    #expect(run.errors.contains("XDG_CACHE_HOME") && run.errors.contains("--cache FOLDER"))
+    #expect(playground.tree("store").filter { $0 != "tables/" } == tree.filter { $0 != "tables/" })
+    // Relative counts as unset.
+    let relative = try playground.packstore(
+      "place", "store", "A", "purgeable", environment: ["XDG_CACHE_HOME": "x", "HOME": "\(playground.path)/home"])
+    #expect(relative.status == 0 && relative.lines[0].contains("/home/.cache/packstore"), "\(relative.errors)")
+    for wrong in [["durable", "--cache", "x"], ["purgeable", "--from", "x"], ["gone"], ["purgeable", "--cache="]] {
+      #expect(try playground.packstore(["place", "store", "A"] + wrong).status == 2)
+    }
+  }
+
+  @Test func purgeAndWhatHeals() throws {
+    _ = try playground.shell("cp -R store backup")
+    try playground.succeed("place", "store", "A", "purgeable")
+    let some = try playground.succeed("purge", "store", "1kB", "--json").json
+    #expect(try #require(some["freed_bytes"] as? Int) > 700_000 && some["impossible_bytes"] as? Int == 0)
+    #expect(
+      try playground.succeed("purge", "store", "1MB").lines == ["freed 0 B in 0 files; 1.0 MB of it cannot be freed"])
+    #expect(try state() == "purged" && state("B") == "present")
+    #expect(try playground.succeed("stat", "store").lines.contains { $0.hasSuffix("purgeable, purged") })
+
+    let read = try playground.packstore("cat", "store", "b")
+    #expect(read.status == 7 && read.errors.contains("pull store"), "\(read.errors)")
+    #expect(try playground.succeed("cat", "store", "q").bytes == noise(100_000, seed: 2))
+    let tree = playground.tree("store")
+    let refused = try playground.packstore("place", "store", "A", "durable")
+    #expect(refused.status == 7 && refused.errors.contains("nothing was changed") && refused.errors.contains("--from"))
+    #expect(playground.tree("store") == tree)
+
+    let healed = try playground.succeed("repair", "store", "--from", "backup")
+    #expect(healed.lines.contains { $0.hasPrefix("brought back: A@1, 700.0 kB") }, "\(healed.lines)")
+    #expect(try state() == "present")
+    #expect(try playground.succeed("cat", "store", "b").bytes == noise(300_000, seed: 1))
+    try playground.remove(".cache")
+    try playground.succeed("place", "store", "A", "durable", "--from", "backup")
+    #expect(try pack("A")["placement"] as? String == "durable" && state() == "present")
+    try playground.succeed("verify", "store", "--deep")
+  }
+
+  /// Purged data is no damage, so a repair leaves it as it is.
+  @Test func aRepairLeavesWhatIsPurged() throws {
+    try playground.succeed("place", "store", "A", "purgeable")
+    try playground.remove(".cache")
+    let verify = try playground.packstore("verify", "store")
+    #expect(
+      verify.status == 7 && verify.errors.contains("A@1 b: purged") && verify.errors.contains("nothing is damaged"))
+    #expect(try playground.succeed("repair", "store").lines == ["the store is whole: nothing to repair"])
+    #expect(try state() == "purged" && pack("A")["placement"] as? String == "purgeable")
+    try playground.succeed("add", "store", "a", "--pack", "A")
+    #expect(try playground.succeed("cat", "store", "b").bytes == noise(300_000, seed: 1))
+    try playground.succeed("verify", "store", "--deep")
+  }
+
+  @Test func fromASite() throws {
+    try playground.succeed("publish", "store", "site", "--key", "site.key")
+    try playground.succeed("pull", "client", "site")
+    try playground.succeed("place", "client", "A", "purgeable")
+    try playground.succeed("purge", "client", "1MB")
+    let plain = try playground.succeed("pull", "client", "site")
+    #expect(plain.errors.contains("A was purged and lacks 700.0 kB") && plain.errors.contains("--refetch"))
+    let healed = try playground.succeed("pull", "client", "site", "A")
+    #expect(healed.lines[0] == "A is at version 1, whole again: 700.0 kB had vanished", "\(healed.lines)")
+    try playground.remove(".cache")
+    // A copy of what a site serves is no store.
+    _ = try playground.shell("mkdir mirror; cp -R site/root site/versions site/frames site/segments mirror")
+    let moved = try playground.packstore("place", "client", "A", "durable", "--from", "mirror")
+    #expect(moved.status == 0, "\(moved.errors)")
+    #expect(try playground.succeed("cat", "client", "b").bytes == noise(300_000, seed: 1))
+  }
+
+  @Test func rollback() throws {
+    _ = try playground.shell("cp -R store backup")
+    try playground.succeed("place", "store", "A", "purgeable")
+    try playground.write(noise(500_000, seed: 5), to: "next/b")
+    try playground.succeed("add", "store", "next", "--pack", "A")
+    try playground.remove(".cache")
+    let tree = playground.tree("store")
+    let refused = try playground.packstore("rollback", "store", "A")
+    #expect(refused.status == 7 && refused.errors.contains("--allow-purged") && refused.errors.contains("--from"))
+    #expect(playground.tree("store") == tree)
+    try playground.succeed("rollback", "store", "A", "--allow-purged")
+    #expect(try pack("A")["version"] as? Int == 1 && state() == "purged")
+    try playground.succeed("rollback", "store", "A@1", "--from", "backup")
+    #expect(try state() == "present")
+    #expect(try playground.succeed("cat", "store", "b").bytes == noise(300_000, seed: 1))
+    // It was pinned, and held at another version.
+    try playground.succeed("pin", "store", "A@1")
+    try playground.succeed("rollback", "store", "A@2", "--allow-purged")
+    try playground.remove(".cache")
+    try playground.succeed("rollback", "store", "A@1", "--from", "backup")
+    #expect(try pack("A")["version"] as? Int == 1 && state() == "present")
+    let log = try playground.succeed("log", "store", "A").output
+    #expect(log.contains("pinned") && log.contains("held"), "\(log)")
+  }
+
+  @Test func attributesPlace() throws {
+    try playground.write(#"{"placement":"purgeable"}"#, to: "attributes.json")
+    try playground.succeed("attributes", "store", "B", "--set", "attributes.json")
+    #expect(try pack("B")["placement"] as? String == "purgeable" && pack("B")["placed_by_hand"] as? Bool == false)
+    try playground.succeed("place", "store", "B", "durable")
+    try playground.succeed("publish", "store", "site", "--key", "site.key")
+    try playground.succeed("pull", "client", "site")
+    #expect(try pack("B", in: "client")["placement"] as? String == "purgeable")
+    #expect(try playground.succeed("verify", "site", "--deep").status == 0)
+    #expect(!playground.exists("site/tables") || playground.tree("site/tables").isEmpty, "a site has all its files")
+  }
+}
