@@ -13,6 +13,7 @@ import CPackStore
 /// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
 /// - A write of any number of packs is one atomic switch: after a crash the store shows all of it or nothing.
 /// - A forked child opens the store again: whatever it does with this one is `forked`.
+/// - A store may lie over another one that is never written: ``init(at:base:options:)``.
 public final class Store: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
@@ -33,10 +34,19 @@ public final class Store: Sendable {
   /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make
   ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: O(1) in assets and bytes stored.
-  public init(at path: FilePath, options: Options = .createIfMissing) throws {
+  public convenience init(at path: FilePath, options: Options = .createIfMissing) throws {
+    try self.init(openingAt: path, base: nil, options: options)
+  }
+
+  init(openingAt path: FilePath, base: FilePath?, options: Options) throws {
     pointer = try naming(path) {
       try opened { pointer, error in
-        path.withPlatformString { path in options.withCore { pks_store_open(pointer, path, $0, error) } }
+        path.withPlatformString { path in
+          guard let base else { return options.withCore { pks_store_open(pointer, path, $0, error) } }
+          return base.withPlatformString { base in
+            options.withCore(base: base) { pks_store_open(pointer, path, $0, error) }
+          }
+        }
       }
     }
     self.path = path
@@ -115,7 +125,9 @@ extension Store {
     }
 
     /// Lends the core's form.
-    func withCore<Result>(_ body: (UnsafePointer<pks_options>) -> Result) -> Result {
+    func withCore<Result>(
+      base: UnsafePointer<CChar>? = nil, _ body: (UnsafePointer<pks_options>) -> Result
+    ) -> Result {
       var options = pks_options(
         sha256: sha256,
         read_only: isReadOnly,
@@ -124,6 +136,7 @@ extension Store {
         thread_count: threadCount.map { UInt32(clamping: max($0, 1)) } ?? 0,
         cache: nil,
         cache_bytes: 0,
+        base: base,
         vfs: nil,
         no_wait: !waitsForWriters,
         wait_context: nil,

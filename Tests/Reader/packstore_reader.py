@@ -49,7 +49,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 6 << 16  # version 0, draft 6
+FORMAT = 0 | 7 << 16  # version 0, draft 7
 
 
 def check_format(format_, place):
@@ -948,7 +948,7 @@ class Generation:
         if slot:
             demand(self.length == slot.length, place, "length is not what CONTROL says")
             demand(self.sum == slot.sum, place, "sum is not what CONTROL says")
-        demand(len(data) >= 180 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
+        demand(len(data) >= 204 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
         check_format(reader.uint(4), place)
@@ -957,6 +957,8 @@ class Generation:
         self.store_id, self.boot_id, self.path_key = reader.take(16), reader.take(16), reader.take(32)
         demand(not self.flags & ~15, place, "flags")
         demand(self.number == number and 1 <= number < 2 ** 62, place, "number")
+        self.base_id, self.base_generation = reader.take(16), reader.uint(8)
+        demand(self.base_generation or not any(self.base_id), place, "base")
         self.read_cache_folder(reader, place)
         self.read_origins(reader, place)
         self.next_pack = reader.uint(4)

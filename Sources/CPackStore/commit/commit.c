@@ -10,9 +10,11 @@
 #include "commit/compaction.h"
 #include "commit/gc.h"
 #include "commit/sync_backlog.h"
+#include "store/base_store.h"
 #include "store/chunk_lookup.h"
 #include "store/control_recovery.h"
 #include "store/current.h"
+#include "store/layout_segments.h"
 #include "store/segment_registry.h"
 #include "store/snapshot.h"
 #include "store/store_files.h"
@@ -161,14 +163,30 @@ static pks_status sync_purgeable(commit *commit, pks_error *error) {
   if (failure && failure != ENOENT) {
     return pks__fail_system(error, failure, "cannot sync in the cache folder", PKS__SEGMENTS_FOLDER);
   }
-  return sync_folder(commit, PKS__TABLES_FOLDER, error);
+  return PKS_OK;
+}
+
+/// Moves the tables of segments of the base into their places, and syncs the folder if anything came there.
+static pks_status move_tables(commit *commit, bool any, pks_error *error) {
+  const pks__segment_set *tables = &commit->txn->tables;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < pks__segment_set_count(tables); i++) {
+    char name[PKS__SEGMENT_NAME], from[PKS__INDEX_NAME + sizeof PKS__TABLE_SUFFIX], to[PKS__INDEX_NAME];
+    pks__segment_name(pks__segment_set_at(tables, i), name);
+    (void)snprintf(from, sizeof from, "%s" PKS__TABLE_SUFFIX, name);
+    table_path(pks__segment_set_at(tables, i), to);
+    status = move(commit, from, to, error);
+    any = true;
+  }
+  return !status && any ? sync_folder(commit, PKS__TABLES_FOLDER, error) : status;
 }
 
 static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error *error) {
   const pks__scratch *segments = &commit->txn->segments;
   uint64_t count = PKS__SCRATCH_COUNT(segments, pks__staged_segment);
   bool any_purgeable = false;
-  if (count > 0) { commit->txn->staging.leaves_garbage = true; }  // until something names them
+  // Until something names them.
+  if (count > 0 || pks__segment_set_count(&commit->txn->tables) > 0) { commit->txn->staging.leaves_garbage = true; }
   for (uint64_t i = 0; i < count; i++) {
     const pks__staged_segment *staged = PKS__SCRATCH_AT(segments, const pks__staged_segment, i);
     const pks__segment *segment = staged->segment;
@@ -194,7 +212,8 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
     if (status) { return status; }
   }
   pks_status status = count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
-  return !status && any_purgeable ? sync_purgeable(commit, error) : status;
+  if (!status && any_purgeable) { status = sync_purgeable(commit, error); }
+  return status ? status : move_tables(commit, any_purgeable, error);
 }
 
 static bool is_named_run(const pks__generation *generation, uint64_t name) {
@@ -324,14 +343,43 @@ static pks_status check_segment(commit *commit, const pks__segment_id *id, bool 
     table_path(id, path);
     status = file_exists(commit, path, &exists, error);
   }
+  if (!status && !exists && pks__base_store_has(commit->store, id)) {
+    table_path(id, path);
+    exists = pks__segment_set_has(&commit->txn->tables, id);
+    if (!exists) { status = file_exists(commit, path, &exists, error); }
+  }
   if (status || exists) { return status; }
   pks__store_forget_segment(commit->store, id);
   return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
 }
 
+/// Finds the segments that a version named before, and that were not among the store's files when it was laid out again: it
+/// may go on without what is gone of them, as they are of a base that is not there.
+static pks_status find_lacking(
+  commit *commit, const char *pack, const pks__version *version, pks__segment_set *lacking, pks_error *error
+) {
+  pks_snapshot *before = commit->txn->base;
+  const pks__pack_state *state = pks__generation_find_state(&before->generation, pack, NULL);
+  uint32_t index = state ? pks__pack_find_version(state, version->number) : UINT32_MAX;
+  if (!before->generation.base.is_set || index == UINT32_MAX) { return PKS_OK; }
+  pks__scratch segments = {0};
+  pks_status status = pks__layout_segments(before, &state->versions[index].layout, &segments, error);
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
+    const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
+    pks__segment *segment;
+    if (pks__snapshot_take_segment(before, id, &segment, NULL)) { continue; }
+    if (segment->is_purgeable) { status = pks__segment_set_add(lacking, id, error); }
+    pks__store_release_segment(commit->store, segment);
+  }
+  pks__scratch_free(&segments);
+  return status;
+}
+
 /// Whether all segments of a staged version are there or come with this commit: those its layout lists, and that of the
-/// layout's root.
-static pks_status check_version(commit *commit, const pks__version *version, bool purgeable, pks_error *error) {
+/// layout's root. Of those in `lacking` the table is enough.
+static pks_status check_version(
+  commit *commit, const pks__version *version, bool purgeable, const pks__segment_set *lacking, pks_error *error
+) {
   pks_snapshot *snapshot = commit->txn->snapshot;
   pks__layout_root layout;
   pks__scratch segments = {0};
@@ -345,7 +393,7 @@ static pks_status check_version(commit *commit, const pks__version *version, boo
   // All that are gone are forgotten at once, so that the next attempt finds none of them.
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
-    pks_status one = check_segment(commit, id, purgeable, error);
+    pks_status one = check_segment(commit, id, purgeable || pks__segment_set_has(lacking, id), error);
     if (one) { status = one; }
   }
   pks__scratch_free(&segments);
@@ -369,7 +417,11 @@ static pks_status check_reused(commit *commit, pks_error *error) {
     const pks__version *version = relying_version(change, pack);
     bool is_current = version && pack && pks__id_equal(&version->layout, &pack->versions[0].layout);
     bool purgeable = !is_current || pack->purgeable;
-    pks_status one = version ? check_version(commit, version, purgeable, error) : PKS_OK;
+    pks__segment_set lacking;
+    pks__segment_set_init(&lacking, &commit->txn->staging.scratch);
+    pks_status one = version ? find_lacking(commit, change->pack, version, &lacking, error) : PKS_OK;
+    if (!one && version) { one = check_version(commit, version, purgeable, &lacking, error); }
+    pks__segment_set_free(&lacking);
     if (one) { status = one; }
   }
   return status;

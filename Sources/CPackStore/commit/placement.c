@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "catalog/catalog.h"
-#include "ingest/ingest_version.h"
+#include "commit/relay.h"
 #include "store/asset_cache.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
@@ -86,40 +86,6 @@ static pks_status find_avoided(
 
 // MARK: - Laying versions out again
 
-/// lays a version out again, and stages it if anything lies elsewhere now.
-static pks_status relay(
-  pks_txn *txn, const char *pack, const pks__version *version, bool is_current, const pks__segment_set *avoided,
-  pks_add_result *result, pks_error *error
-) {
-  pks_snapshot *snapshot = pks__txn_snapshot(txn);
-  pks__own_chunks own;
-  pks__own_chunks_init(&own, snapshot, &txn->staging.scratch);
-  pks__version_request request = {
-    .pack = pack,
-    .catalog = version->catalog,
-    .layout = version->layout,
-    .needs_layout = true,
-    .attributes = version->attributes,
-    .pages = pks__snapshot_pages(snapshot),
-    .fetch = pks__own_chunks_fetch(&own),
-    .relays = true,
-    .avoided = avoided,
-    .is_kept = !is_current,
-  };
-  pks__staged_op change = {.kind = PKS__CHANGE_LAYOUT, .version = *version};
-  bool sync = txn->options.durability == PKS_DURABLE;
-  pks__ingest ingest;
-  pks_status status = pks__ingest_version(&ingest, &txn->staging, snapshot, &request, sync, error);
-  bool is_idle = !status && is_current && pks__ingest_is_idle(&ingest);
-  if (is_idle) { *result = ingest.result; }
-  if (!status && !is_idle) { status = pks__txn_stage_version(txn, &ingest, &change, result, error); }
-  pks__ingest_close(&ingest);
-  pks__own_chunks_free(&own);
-  result->unchanged = is_idle;
-  result->version = pks__version_public(version);
-  return status;
-}
-
 /// Lays out all kept versions, the current one first: what they share goes where it goes.
 static pks_status relay_versions(
   pks_txn *txn, const char *name, const pks__segment_set *avoided, pks_add_result *result, pks_error *error
@@ -133,7 +99,7 @@ static pks_status relay_versions(
     pks__version version = pks__generation_find_state(&pks__txn_snapshot(txn)->generation, name, NULL)->versions[i];
     bool is_current = is_live && i == 0;
     pks_add_result other = {0};
-    status = relay(txn, name, &version, is_current, avoided, i == 0 ? result : &other, error);
+    status = pks__txn_relay(txn, name, &version, is_current, avoided, false, i == 0 ? result : &other, error);
     result->new_stored_bytes += other.new_stored_bytes;
     if (!is_current && status == PKS_PURGED) { status = PKS_OK; }
   }

@@ -191,6 +191,7 @@ pks_status pks__staged_op_apply(const pks__staged_op *change, pks__generation *t
     case PKS__CHANGE_RETURN: status = apply_rollback(change, to, error); break;
     case PKS__CHANGE_LAYOUT: status = apply_layout(change, to, error); break;
     case PKS__CHANGE_PLACE: return apply_place(change, to, error);
+    case PKS__CHANGE_BASE: to->base = change->base; return PKS_OK;
     case PKS__CHANGE_CACHE: return pks__generation_set_cache(to, change->cache_folder, change->cache_budget, error);
     case PKS__CHANGE_REMOVE: return apply_remove(change, to, error);
     case PKS__CHANGE_TRIM: return apply_trim(change, to, error);

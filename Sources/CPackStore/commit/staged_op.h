@@ -23,6 +23,7 @@ typedef enum pks__staged_op_kind {
   PKS__CHANGE_FORGET_ORIGIN,
   PKS__CHANGE_PLACE,  ///< the pack is purgeable from now on, or durable
   PKS__CHANGE_CACHE,  ///< the store gets a cache folder
+  PKS__CHANGE_BASE,   ///< its packs were taken over from a base
 } pks__staged_op_kind;
 
 typedef struct pks__staged_op {
@@ -43,6 +44,7 @@ typedef struct pks__staged_op {
   bool by_hand;              ///< PKS__CHANGE_PLACE: a user says so
   const char *cache_folder;  ///< PKS__CHANGE_CACHE: on loan from the transaction
   uint64_t cache_budget;     ///< likewise
+  pks__base_name base;       ///< PKS__CHANGE_BASE
 } pks__staged_op;
 
 /// Whether the change brings a layout, and so needs segments.
@@ -55,7 +57,7 @@ static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
   return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
     || change->kind == PKS__CHANGE_TRIM || change->kind == PKS__CHANGE_ORDER
     || change->kind == PKS__CHANGE_RESTART_ORIGIN || change->kind == PKS__CHANGE_FORGET_ORIGIN
-    || change->kind == PKS__CHANGE_CACHE;
+    || change->kind == PKS__CHANGE_CACHE || change->kind == PKS__CHANGE_BASE;
 }
 
 /// Applies a staged change to a generation. NOT_FOUND when pack, version or origin are not there to be changed;

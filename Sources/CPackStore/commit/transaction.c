@@ -50,6 +50,7 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   pks__scratch_init(&txn->changes, &txn->staging.scratch);
   pks__scratch_init(&txn->segments, &txn->staging.scratch);
   pks__segment_set_init(&txn->kept, &txn->staging.scratch);
+  pks__segment_set_init(&txn->tables, &txn->staging.scratch);
   *out = txn;
   return PKS_OK;
 }
@@ -65,6 +66,7 @@ void pks_txn_abort(pks_txn *txn) {
     pks__store_release_segment(txn->store, PKS__SCRATCH_AT(&txn->segments, pks__staged_segment, i)->segment);
   }
   pks__segment_set_free(&txn->kept);
+  pks__segment_set_free(&txn->tables);
   pks__scratch_free(&txn->segments);
   pks__scratch_free(&txn->changes);
   pks__snapshot_release(txn->base);
@@ -340,6 +342,20 @@ static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series
   return PKS_OK;
 }
 
+/// Brings the tables of segments of the base that the version refers to, unless the store has them.
+static pks_status keep_tables(pks_txn *txn, const pks__ingest *ingest, pks_error *error) {
+  bool sync = txn->options.durability == PKS_DURABLE;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&ingest->old_segments, pks__old_segment); i++) {
+    const pks__old_segment *old = PKS__SCRATCH_AT(&ingest->old_segments, const pks__old_segment, i);
+    if (!old->segment->is_base || pks__segment_set_has(&txn->tables, &old->segment->id)) { continue; }
+    bool had;
+    status = pks__staging_keep_table(&txn->staging, old->segment, sync, &had, error);
+    if (!status && !had) { status = pks__segment_set_add(&txn->tables, &old->segment->id, error); }
+  }
+  return status;
+}
+
 /// Lets go of segments that were adopted by an add which failed: nothing will refer to them.
 static void disown_segments(pks_txn *txn, uint64_t kept) {
   for (uint64_t i = kept; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
@@ -377,6 +393,7 @@ pks_status pks__txn_stage_version(
   }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, in_cache, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, false, error); }
+  if (!status) { status = keep_tables(txn, ingest, error); }
   if (!status) {
     change->run = ingest->run_name;
     change->version.layout = ingest->layout_id;

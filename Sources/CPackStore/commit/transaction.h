@@ -37,12 +37,13 @@ struct pks_txn {
   pks_snapshot *base;      ///< the newest generation when the transaction began
   pks_snapshot *snapshot;  ///< base and what is staged
   pks__staging staging;
-  pks__scratch changes;   ///< pks__staged_op
-  pks__scratch segments;  ///< pks__staged_segment: one reference each
-  pks__segment_set kept;  ///< segments that the commit must not collect
-  bool collects;          ///< commits even if nothing is staged
-  bool evacuates;         ///< what it stages makes segments unneeded, whether a layout changes or not
-  char *cache_folder;     ///< chosen by this transaction; NULL: not
+  pks__scratch changes;     ///< pks__staged_op
+  pks__scratch segments;    ///< pks__staged_segment: one reference each
+  pks__segment_set kept;    ///< segments that the commit must not collect
+  bool collects;            ///< commits even if nothing is staged
+  bool evacuates;           ///< what it stages makes segments unneeded, whether a layout changes or not
+  pks__segment_set tables;  ///< segments of the base whose tables it brings
+  char *cache_folder;       ///< chosen by this transaction; NULL: not
 };
 
 /// What the transaction sees: its base and what is staged.

@@ -19,7 +19,7 @@
 
 enum {
   PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 6,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  PKS__FORMAT_DRAFT = 7,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
   /// what every kind of file carries in four bytes: the version below, the draft above
   PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,

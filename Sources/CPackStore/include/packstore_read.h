@@ -33,7 +33,11 @@ typedef struct pks_options {
   /// path, for it is looked up again each time, and one that only this user can write to: what lies there is checked
   /// against rot, not against people. What cannot be made or used there is no error: assets are decoded instead
   const char *PKS_NULLABLE cache;
-  uint64_t cache_bytes;                    ///< what this store's files in the cache may take, at most; 0: none are made
+  uint64_t cache_bytes;  ///< what this store's files in the cache may take, at most; 0: none are made
+  /// the path of a store beneath this one, which is never written: what it holds is not stored again here, and is read from
+  /// there (`pks_store_adopt_base` takes its packs over). It may be on read-only media. What relied on a base is PURGED
+  /// where the store is opened without one, or over one that has it not. NULL: none
+  const char *PKS_NULLABLE base;
   const struct pks_vfs *PKS_NULLABLE vfs;  ///< NULL: this machine
   bool no_wait;                     ///< PKS_BUSY, rather than waiting, when another process is just making the store
   void *PKS_NULLABLE wait_context;  ///< for `keep_waiting`

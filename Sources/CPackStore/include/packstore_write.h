@@ -246,6 +246,23 @@ PKS_MUST_CHECK pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t 
 PKS_MUST_CHECK pks_status
 pks_txn_remove(pks_txn *txn, const char *pack, bool keep_history, pks_error *PKS_NULLABLE error);
 
+/// What became of the packs of a base.
+typedef struct pks_base_result {
+  uint32_t taken_count;    ///< packs of which the base's version became the current one
+  uint32_t refused_count;  ///< packs that stay as they are, because of where they come from or which version they had
+  uint32_t relaid_count;   ///< versions that lacked data, and were laid out again with what the base has
+} pks_base_result;
+
+/// Takes the packs of `pks_options.base` over, in one commit: of one pack of one origin the higher version wins; packs that
+/// are held, and those that had such a version or a higher one and were removed with their history kept, stay as they are.
+/// A pack that was removed without comes back with another base or a later generation of this one. No data is copied: it is
+/// read from the base. Versions that relied on another base, or an earlier generation, find by content what this one has
+/// of it. Does nothing where the store stands on this generation of this base already, or has none; so call it after each
+/// open. `out` may be NULL. Time: as a copy of each pack that is taken, and nothing else is in proportion to the store.
+/// Errors: as of a transaction with such copies.
+PKS_MUST_CHECK pks_status
+pks_store_adopt_base(pks_base_result *PKS_NULLABLE out, pks_store *store, pks_error *PKS_NULLABLE error);
+
 /// Stages which folder holds the data of purgeable packs: `folder`, an absolute path of at most 4095 bytes, in which the store
 /// makes a folder of its own. It may be on another file system. What lies in the folder before is not moved: it is
 /// purged unless it is brought along. `budget`: bytes that it may take there; 0: no limit. Errors: INVALID_ARGUMENT,

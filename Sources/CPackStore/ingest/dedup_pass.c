@@ -16,7 +16,7 @@ static bool follows_last_hit(pks__dedup_pass *pass, const pks__id *id) {
   const pks__id *stored;
   if (!pass->has_last_hit || hit->row + 1 >= hit->segment->chunk_count) { return false; }
   if (pks__segment_chunk_id(hit->segment, hit->row + 1, &stored, NULL) || !pks__id_equal(stored, id)) { return false; }
-  if (!pks__reliance_allows(&pass->ingest->reliance, hit->segment, hit->row + 1)) { return false; }
+  if (!pks__reliance_allows(&pass->ingest->reliance, hit->segment, hit->row + 1, false)) { return false; }
   hit->row++;
   return true;
 }

@@ -52,6 +52,8 @@ typedef struct pks__old_segment {
   pks__segment *segment;
   uint32_t run, index;   ///< how the base knows it
   uint32_t run_segment;  ///< its number in the run under construction, UINT32_MAX: not needed yet
+  bool is_listed;        ///< the run lists its chunks: it lies in the base, and no run of the store does
+  uint32_t first_chunk;  ///< then: the number of the first
 } pks__old_segment;
 
 /// A chunk of which the bytes are wanted.

@@ -244,6 +244,9 @@ static pks_status old_run_segment(pks__ingest *ingest, uint32_t source, uint32_t
   if (old->run_segment == UINT32_MAX) {
     pks__run_segment_info info = {
       .id = old->segment->id, .kind = PKS__SEGMENT_DATA, .file_length = old->segment->file_length};
+    old->is_listed = old->segment->is_base && !pks__snapshot_lists(ingest->base, &info.id);
+    old->first_chunk = ingest->run.listed_chunks;
+    info.chunk_count = old->is_listed ? old->segment->chunk_count : 0;
     status = pks__run_writer_add_segment(&ingest->run, &info, &old->run_segment, error);
   }
   *number = old->run_segment;
@@ -422,16 +425,29 @@ static pks_status finish_layout(assembler *assembler, uint64_t number, pks_error
   );
 }
 
-/// Lists the chunks of the add: data first, then pages, in the order in which their segments were registered.
-static pks_status list_chunks(pks__ingest *ingest, pks_error *error) {
+/// Lists chunks of segments that were registered one after another, of which the first chunk has the number `first`.
+static pks_status list_chunks(pks__ingest *ingest, const pks__scratch *ids, uint32_t first, pks_error *error) {
   pks_status status = PKS_OK;
-  uint32_t number = 0;
-  const pks__scratch *lists[] = {&ingest->new_ids, &ingest->pages.ids};
-  for (size_t list = 0; list < PKS_COUNT_OF(lists); list++) {
-    for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(lists[list], pks__id); i++) {
-      status = pks__run_writer_add_chunk(
-        &ingest->run, pks__id_prefix(PKS__SCRATCH_AT(lists[list], const pks__id, i)), number++, error
-      );
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(ids, pks__id); i++) {
+    const pks__id *id = PKS__SCRATCH_AT(ids, const pks__id, i);
+    status = pks__run_writer_add_chunk(&ingest->run, pks__id_prefix(id), first + (uint32_t)i, error);
+  }
+  return status;
+}
+
+/// Lists the chunks of the base's segments that are referred to for the first time, so that they are known without the base.
+static pks_status list_base_chunks(pks__ingest *ingest, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < PKS__SCRATCH_COUNT(&ingest->old_segments, pks__old_segment); i++) {
+    const pks__old_segment *old = PKS__SCRATCH_AT(&ingest->old_segments, const pks__old_segment, i);
+    uint32_t number;
+    if (old->segment->is_base) { status = old_run_segment(ingest, i, &number, error); }
+    for (uint32_t row = 0; !status && old->is_listed && row < old->segment->chunk_count; row++) {
+      const pks__id *id;
+      status = pks__segment_chunk_id(old->segment, row, &id, error);
+      if (!status) {
+        status = pks__run_writer_add_chunk(&ingest->run, pks__id_prefix(id), old->first_chunk + row, error);
+      }
     }
   }
   return status;
@@ -442,11 +458,14 @@ static pks_status finish_run(assembler *assembler, bool sync, pks_error *error) 
   const pks_vfs *vfs = ingest->staging->store->vfs;
   pks_status status = pks__segment_series_finish(&ingest->pages.series, error);
   pks__segment_series *series = &ingest->pages.series;
+  uint32_t first_page = ingest->run.listed_chunks;
   for (uint32_t i = 0; !status && i < series->sealed_count; i++) {
     uint32_t number;
     status = pks__run_writer_add_segment(&ingest->run, &series->sealed[i]->info, &number, error);
   }
-  if (!status) { status = list_chunks(ingest, error); }
+  if (!status) { status = list_chunks(ingest, &ingest->new_ids, 0, error); }
+  if (!status) { status = list_chunks(ingest, &ingest->pages.ids, first_page, error); }
+  if (!status) { status = list_base_chunks(ingest, error); }
   if (status) { return status; }
   int failure = pks__vfs_random(vfs, &ingest->run_name.name, sizeof ingest->run_name.name);
   if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }

@@ -54,23 +54,26 @@ static pks_status locate(pks__segment *segment, uint32_t row, location *out, pks
 /// What cannot be read offers no place: what it had is stored again.
 static pks_status forgive(pks_status status) { return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status; }
 
-static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref) {
+static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref, bool may_lack) {
   for (uint32_t i = 0; i < search->place_count; i++) {
-    const pks__chunk_ref *known = &search->places[i].first;
-    if (known->segment == ref->segment && known->row == ref->row) { return true; }
+    const pks__map_place *place = &search->places[i];
+    bool is_same = place->first.segment == ref->segment && place->first.row == ref->row;
+    if (is_same && place->may_lack == may_lack) { return true; }
   }
   return false;
 }
 
 /// Adds the place that begins with a stored chunk, if one does.
-static pks_status add_stored(pks__map_search *search, const pks__chunk_ref *ref, bool is_kept, pks_error *error) {
+static pks_status add_stored(
+  pks__map_search *search, const pks__chunk_ref *ref, bool is_kept, bool may_lack, pks_error *error
+) {
   location at;
-  if (has_place(search, ref)) { return PKS_OK; }
-  if (!pks__reliance_allows(search->reliance, ref->segment, ref->row)) { return PKS_OK; }
+  if (has_place(search, ref, may_lack)) { return PKS_OK; }
+  if (!pks__reliance_allows(search->reliance, ref->segment, ref->row, may_lack)) { return PKS_OK; }
   pks_status status = locate(ref->segment, ref->row, &at, error);
   if (status || !at.raw || at.begin % PKS__PAGE != 0) { return forgive(status); }
   search->places[search->place_count++] =
-    (pks__map_place){.first = *ref, .frame = at.frame, .next_offset = at.end, .is_kept = is_kept};
+    (pks__map_place){.first = *ref, .frame = at.frame, .next_offset = at.end, .is_kept = is_kept, .may_lack = may_lack};
   return PKS_OK;
 }
 
@@ -110,7 +113,7 @@ static pks_status first_chunk_of(
 
 /// Adds the place where the pack's current version has the path.
 static pks_status add_kept(
-  pks__map_search *search, const char *path, size_t length, const pks__id *first, pks_error *error
+  pks__map_search *search, const char *path, size_t length, const pks__id *first, bool may_lack, pks_error *error
 ) {
   if (search->base_pack == UINT32_MAX) { return PKS_OK; }
   pks__hit hit;
@@ -123,17 +126,17 @@ static pks_status add_kept(
   if (!status && found) { status = pks__segment_chunk_id(ref.segment, ref.row, &id, error); }
   if (status || !found) { return forgive(status); }
   if (atomic_load(&ref.segment->is_gone) || !pks__id_equal(id, first)) { return PKS_OK; }
-  return add_stored(search, &ref, hit.entry.flags & PKS__FLAG_MAPPED, error);
+  return add_stored(search, &ref, hit.entry.flags & PKS__FLAG_MAPPED, may_lack, error);
 }
 
 /// Adds places that begin with a copy of the chunk which the store has.
-static pks_status add_copies(pks__map_search *search, const pks__id *first, pks_error *error) {
-  pks__chunk_probe probe = {0};
+static pks_status add_copies(pks__map_search *search, const pks__id *first, bool may_lack, pks_error *error) {
+  pks__chunk_probe probe = {.any = may_lack};
   for (uint32_t copies = 0; copies < PKS__COPIES_MAX && search->place_count < PKS__MAP_PLACES_MAX / 2; copies++) {
     pks__chunk_ref ref;
     bool found;
     pks_status status = pks__snapshot_next_chunk(search->base, first, PKS__SEGMENT_DATA, &probe, &ref, &found, error);
-    if (!status && found) { status = add_stored(search, &ref, false, error); }
+    if (!status && found) { status = add_stored(search, &ref, false, may_lack, error); }
     if (status || !found) { return status; }
   }
   return PKS_OK;
@@ -200,8 +203,12 @@ pks_status pks__map_search_begin(
 ) {
   search->place_count = 0;
   search->chunk_count = 1;
-  pks_status status = add_kept(search, path, length, first, error);
-  if (!status) { status = add_copies(search, first, error); }
+  pks_status status = add_kept(search, path, length, first, false, error);
+  if (!status) { status = add_copies(search, first, false, error); }
+  // What is there comes before what is gone.
+  bool may_lack = search->reliance->keeps_missing;
+  if (!status && may_lack) { status = add_kept(search, path, length, first, true, error); }
+  if (!status && may_lack) { status = add_copies(search, first, true, error); }
   if (!status) { add_laid_out(search, first); }
   if (!status) { add_written(search, first); }
   return status;
@@ -226,7 +233,7 @@ static pks_status stored_goes_on(
   if (row >= segment->chunk_count) { return PKS_OK; }
   pks_status status = pks__segment_chunk_id(segment, (uint32_t)row, &stored, error);
   if (status || !pks__id_equal(stored, id)) { return forgive(status); }
-  if (!pks__reliance_allows(search->reliance, segment, (uint32_t)row)) { return PKS_OK; }
+  if (!pks__reliance_allows(search->reliance, segment, (uint32_t)row, place->may_lack)) { return PKS_OK; }
   status = locate(segment, (uint32_t)row, &at, error);
   if (status) { return forgive(status); }
   // Frames follow each other by number, too: a table that lies may say otherwise.

@@ -27,6 +27,7 @@ typedef struct pks__map_place {
   uint32_t new_end;      ///< likewise: after the last one that lies there
   uint32_t frame;        ///< in the segment: of the last chunk
   uint64_t next_offset;  ///< in the segment file: where the next chunk must begin
+  bool may_lack;         ///< bytes of it may be gone
   bool is_kept;          ///< the pack's current version has the path here, as a map asset
   bool is_written;       ///< of new chunks: they were written before, not laid out
 } pks__map_place;

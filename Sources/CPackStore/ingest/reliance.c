@@ -5,7 +5,7 @@
 #include "store/cache_folder.h"
 #include "store/snapshot.h"
 
-// MARK: - The pack's own purgeable segments
+// MARK: - The pack's own segments that may vanish
 
 static pks_status add_layout(
   pks__reliance *reliance, pks_snapshot *base, pks_vfs_file cache, const pks__id *layout, pks_error *error
@@ -49,8 +49,11 @@ pks_status pks__reliance_open(
   *out = (pks__reliance){.purgeable = purgeable, .avoided = avoided};
   pks__segment_set_init(&out->own, home);
   pks__scratch_init(&out->own_lengths, home);
-  out->is_limited = avoided || purgeable || (state && state->purgeable);
-  return state && purgeable ? find_own(out, base, state, error) : PKS_OK;
+  bool has_base = base->generation.base.is_set;
+  out->is_limited = avoided || purgeable || has_base || (state && state->purgeable);
+  // Versions that are kept may be of a time when the pack was purgeable.
+  bool may_lack = purgeable || has_base || base->generation.cache_folder;
+  return state && may_lack ? find_own(out, base, state, error) : PKS_OK;
 }
 
 void pks__reliance_free(pks__reliance *reliance) {
@@ -66,26 +69,31 @@ static bool is_avoided(const pks__reliance *reliance, const pks__segment *segmen
 }
 
 /// Of a purgeable segment.
-static bool allows_purgeable(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
+static bool allows_purgeable(
+  const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame, bool may_lack
+) {
   uint32_t index;
-  if (!reliance->purgeable || !pks__segment_set_find(&reliance->own, &segment->id, &index)) { return false; }
-  if (reliance->keeps_missing) { return true; }
+  if (!pks__segment_set_find(&reliance->own, &segment->id, &index)) { return false; }
+  if (may_lack || !reliance->purgeable) { return may_lack; }
   uint64_t length = *PKS__SCRATCH_AT(&reliance->own_lengths, const uint64_t, index);
   return pks__range_fits(frame->offset, frame->stored_length, length) && pks__segment_has_frame(segment, frame);
 }
 
 static bool allows_frame(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
   if (is_avoided(reliance, segment)) { return false; }
-  return !segment->is_purgeable || allows_purgeable(reliance, segment, frame);
+  return !segment->is_purgeable || allows_purgeable(reliance, segment, frame, false);
 }
 
-bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, uint32_t row) {
+bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, uint32_t row, bool may_lack) {
   if (is_avoided(reliance, segment)) { return false; }
+  // Pages are the store's own, so that it knows what it lacks without its base.
+  if (segment->is_base && segment->kind == PKS__SEGMENT_METADATA) { return false; }
   if (!segment->is_purgeable) { return !pks__segment_row_is_bad(segment, row); }
   pks__chunk_place place;
   pks__frame frame;
   if (pks__segment_chunk(segment, row, &place, NULL)) { return false; }
-  return !pks__segment_frame(segment, place.frame, &frame, NULL) && allows_purgeable(reliance, segment, &frame.ref);
+  return !pks__segment_frame(segment, place.frame, &frame, NULL)
+    && allows_purgeable(reliance, segment, &frame.ref, may_lack);
 }
 
 pks_status pks__reliance_allows_record(
@@ -117,7 +125,7 @@ pks_status pks__reliance_find_chunk(
     do {
       pks_status status = pks__snapshot_next_chunk(base, id, kind, &probe, out, found, error);
       if (status) { return status; }
-    } while (*found && !pks__reliance_allows(reliance, out->segment, out->row));
+    } while (*found && !pks__reliance_allows(reliance, out->segment, out->row, any));
     if (*found) { break; }
   }
   return PKS_OK;

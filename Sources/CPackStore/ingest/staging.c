@@ -164,6 +164,13 @@ void pks__staging_sweep_cache(const pks__staging *staging, pks_vfs_file root) {
   pks__name_list_free(&list);
 }
 
+static pks_status need_tables(const pks__staging *staging, pks_error *error) {
+  int made = pks__vfs_make_folder(staging->store->vfs, staging->store->root, PKS__TABLES_FOLDER);
+  if (made && made != EEXIST) { return pks__fail_system(error, made, "cannot create", PKS__TABLES_FOLDER); }
+  // Always: one that was just made by another process may not be durable yet.
+  return pks__store_sync_folder(staging->store, ".", error);
+}
+
 pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pks_error *error) {
   const pks_vfs *vfs = staging->store->vfs;
   if (staging->cache != PKS_VFS_NO_FILE) { return PKS_OK; }
@@ -172,10 +179,7 @@ pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pk
     return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
   }
   pks_vfs_file root = PKS_VFS_NO_FILE;
-  int made = pks__vfs_make_folder(vfs, staging->store->root, PKS__TABLES_FOLDER);
-  if (made && made != EEXIST) { return pks__fail_system(error, made, "cannot create", PKS__TABLES_FOLDER); }
-  // Always: one that was just made by another process may not be durable yet.
-  pks_status status = pks__store_sync_folder(staging->store, ".", error);
+  pks_status status = need_tables(staging, error);
   if (!status) { status = pks__cache_folder_open(staging->store, folder, true, &root, error); }
   if (status) { return status; }
   pks__staging_sweep_cache(staging, root);
@@ -245,6 +249,23 @@ pks_status pks__staging_place_in_cache(
   bool is_own = strcmp(folder, staging->path) == 0;
   if (!status && is_own && !keeps) { (void)pks__vfs_unlink(vfs, store->root, from, false); }
   return status;
+}
+
+pks_status pks__staging_keep_table(
+  pks__staging *staging, pks__segment *segment, bool sync, bool *had, pks_error *error
+) {
+  char name[PKS__SEGMENT_NAME], path[2 * PKS__INDEX_NAME];
+  pks_vfs_info info;
+  pks__segment_name(&segment->id, name);
+  (void)snprintf(path, sizeof path, PKS__TABLES_FOLDER "/%s", name);
+  *had = !pks__vfs_info(staging->store->vfs, staging->store->root, path, false, &info);
+  if (*had) { return PKS_OK; }
+  (void)snprintf(path, sizeof path, "%s/%s" PKS__TABLE_SUFFIX, staging->path, name);
+  pks_status status = need_tables(staging, error);
+  if (!status) { status = pks__segment_need_table(segment, error); }
+  if (status) { return status; }
+  uint64_t body = segment->table.body_offset;
+  return copy_bytes(staging, segment->file, body, segment->file_length, staging->store->root, path, sync, error);
 }
 
 // MARK: - Segment series

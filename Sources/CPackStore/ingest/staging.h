@@ -60,6 +60,12 @@ typedef struct pks__sealed_segment {
   int sync_failure;
 } pks__sealed_segment;
 
+/// Copies the table of a segment that lies in the base to `<name>.table` of the staging folder, for `tables/`. `*had`: it is
+/// there already.
+pks_status pks__staging_keep_table(
+  pks__staging *staging, pks__segment *segment, bool sync, bool *had, pks_error *error
+);
+
 /// Where the frames of a series go, if not to the staging folder: to a folder that outlasts the staging, with a journal
 /// of what lies there.
 typedef struct pks__frame_sink {

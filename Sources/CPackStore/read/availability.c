@@ -54,6 +54,7 @@ static pks_status find_segment(
   if (row.is_purgeable) {
     status = pks__store_get_segment(presence->snapshot->store, id, &row.segment, error);
     if (status == PKS_PURGED || status == PKS_CORRUPT) { status = PKS_OK; }
+    row.is_purgeable = !row.segment || row.segment->is_purgeable;  // or the base has it
   }
   index = (uint32_t)PKS__SCRATCH_COUNT(&presence->rows, present_segment);
   if (!status) { status = pks__scratch_append(&presence->rows, &row, sizeof row, error); }

@@ -26,6 +26,7 @@ typedef struct pks__segment {
   pks__segment_id id;
   char name[64];  ///< path in the store, for messages
   bool is_purgeable;
+  bool is_base;          ///< it lies in the store beneath
   pks_vfs_file file;     ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
   uint64_t file_length;  ///< of a purgeable segment what its table says
   uint64_t present;      ///< bytes of the file that were there when it was opened

@@ -192,8 +192,11 @@ static pks_status find_candidates(planner *planner, pks_error *error) {
     const pks__segment_id *id = pks__segment_set_at(&planner->looked_at, i);
     const pks__segment_use *segment = pks__chunk_use_find(use, id);
     uint32_t index;
-    // What versions lead to by lists alone goes when they are laid out again; what cannot be opened is left alone.
-    if (!segment || !segment->segment || !pks__segment_set_find(&planner->segments, id, &index)) { continue; }
+    // What the base has is not ours to empty. What versions lead to by lists alone goes when they are laid out again;
+    // what cannot be opened is left alone.
+    if (!segment || !segment->segment || segment->segment->is_base || !pks__segment_set_find(&planner->segments, id, &index)) {
+      continue;
+    }
     status = add_candidate(planner, segment, index, error);
     if (status == PKS_CORRUPT) { status = PKS_OK; }
   }

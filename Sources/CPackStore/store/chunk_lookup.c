@@ -38,8 +38,9 @@ pks_status pks__snapshot_next_chunk(
 ) {
   uint64_t prefix = pks__id_prefix(id);
   *found = false;
-  for (; probe->runs < snapshot->run_count; probe->runs++, probe->row = 0) {
-    pks__chunk_ref hint = {.run = snapshot->run_count - 1 - probe->runs};
+  for (; probe->runs < snapshot->run_count + snapshot->base_run_count; probe->runs++, probe->row = 0) {
+    bool is_own = probe->runs < snapshot->run_count;
+    pks__chunk_ref hint = {.run = is_own ? snapshot->run_count - 1 - probe->runs : probe->runs};
     pks__run *run = &snapshot->runs[hint.run].open->run;
     for (bool more = true; more;) {
       pks_status status = pks__run_find_chunk(run, prefix, &probe->row, &hint.segment_index, &hint.row, &more, error);

@@ -12,8 +12,8 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Walks the stored copies of a chunk, among segments of one kind, newest run first; the full id is compared. Zero
-/// `*probe`, call until `*found` is false.
+/// Walks the stored copies of a chunk, among segments of one kind, newest run first, those of the base last; the full
+/// id is compared. Zero `*probe`, call until `*found` is false.
 typedef struct pks__chunk_probe {
   uint32_t runs;  ///< that were gone through
   uint32_t row;   ///< in the present one

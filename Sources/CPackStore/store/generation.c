@@ -400,6 +400,8 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   pks__write_bytes(&pen, generation->store_id, sizeof generation->store_id);
   pks__write_bytes(&pen, generation->boot_id, sizeof generation->boot_id);
   pks__write_bytes(&pen, generation->path_key, sizeof generation->path_key);
+  pks__write_bytes(&pen, generation->base.store_id, sizeof generation->base.store_id);
+  pks__write_64(&pen, generation->base.generation);
   pks__write_64(&pen, generation->cache_budget);
   pks__write_text(&pen, generation->cache_folder ? generation->cache_folder : "");
   pks__origins_write(&pen, &generation->origins);
@@ -593,6 +595,12 @@ pks_status pks__generation_decode(
   read_array(&reader, generation.store_id, sizeof generation.store_id);
   read_array(&reader, generation.boot_id, sizeof generation.boot_id);
   read_array(&reader, generation.path_key, sizeof generation.path_key);
+  read_array(&reader, generation.base.store_id, sizeof generation.base.store_id);
+  generation.base.generation = pks__read64(&reader);
+  generation.base.is_set = generation.base.generation != 0;
+  for (size_t i = 0; i < sizeof generation.base.store_id && !generation.base.is_set; i++) {
+    reader.failed = reader.failed || generation.base.store_id[i];
+  }
   bool had_memory = read_cache_folder(&reader, &generation), differ = false;
   had_memory = had_memory && pks__origins_read(&reader, &generation.origins);
   generation.next_pack_number = pks__read32(&reader);

@@ -53,6 +53,13 @@ typedef struct pks__run_ref {
   uint32_t *pack_numbers;  ///< of the run's packs, by their number within the run
 } pks__run_ref;
 
+/// A generation of another store, which is a base (`base_store.h`).
+typedef struct pks__base_name {
+  bool is_set;
+  uint8_t store_id[PKS__STORE_ID_SIZE];
+  uint64_t generation;
+} pks__base_name;
+
 typedef struct pks__generation {
   uint64_t number;
   uint64_t predecessor;  ///< the generation in the control slot that this one's commit left alone; 0: there was none
@@ -61,6 +68,7 @@ typedef struct pks__generation {
   uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed
   uint8_t path_key[PKS__PATH_KEY_SIZE];  ///< random, the same in all generations of a store between repairs
   bool is_site;                          ///< the store is a site's: only publications are committed
+  pks__base_name base;                   ///< what base the store's packs were taken over from last
   uint64_t cache_budget;                 ///< bytes that the store's files in its cache folder may take; 0: no limit
   char *cache_folder;                    ///< absolute path, owned; NULL: none was chosen, and no pack is purgeable
   pks__origin_table origins;

@@ -24,7 +24,9 @@ static void forget_lesser(pks_store *store, const pks__segment *than) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
     pks__segment *known = store->segments[i].segment;
     if (known == than || !pks__segment_id_equal(&known->id, &than->id)) { continue; }
-    bool is_damaged = atomic_load(&known->has_bad_frames) || known->present < known->file_length;
+    // Of what is gone as before, nothing is won by another object, which would make the first one's chunks unknown.
+    bool is_whole = than->present == than->file_length;
+    bool is_damaged = known->present < than->present || (is_whole && atomic_load(&known->has_bad_frames));
     if (is_damaged || (known->is_purgeable && !than->is_purgeable)) { atomic_store(&known->is_gone, true); }
   }
 }
@@ -56,6 +58,7 @@ static pks__segment *retain_same(pks_store *store, const pks__segment *segment) 
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
   pks__mutex_lock(store->mutex);
   pks_status status = PKS_OK;
+  (*segment)->is_base = store->is_base;
   forget_lesser(store, *segment);
   pks__segment *known = retain_same(store, *segment);
   if (!known && store->segment_count == store->segment_capacity) {
@@ -90,19 +93,36 @@ static bool is_outdated(const pks_store *store, const pks__segment *known) {
   return known->present < known->file_length || !pks__vfs_info(store->vfs, store->root, path, false, &info);
 }
 
-pks_status pks__store_open_segment(
-  pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
+/// Opens a segment that lies among the store's files.
+static pks_status open_durable(
+  const pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
 ) {
-  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1], table[sizeof path];
+  char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
   pks__segment_name(id, name);
   (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
-  (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
-  pks_status status = pks__segment_open(out, vfs, store->root, path, id, error);
+  return pks__segment_open(out, vfs, store->root, path, id, error);
+}
+
+/// Opens a segment of which the store has the table alone: the file is in the cache folder, or gone.
+static pks_status open_apart(
+  pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
+) {
+  char name[PKS__SEGMENT_NAME], table[sizeof PKS__TABLES_FOLDER + PKS__SEGMENT_NAME + 1];
   pks_vfs_info info;
-  if (status != PKS_PURGED || pks__vfs_info(vfs, store->root, table, false, &info)) { return status; }
+  pks__segment_name(id, name);
+  (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
+  if (pks__vfs_info(vfs, store->root, table, false, &info)) { return PKS_PURGED; }
   return pks__segment_open_purgeable(
     out, vfs, store->root, table, pks__cache_folder_open_segment(store, name), id, error
   );
+}
+
+pks_status pks__store_open_segment(
+  pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
+) {
+  pks_status status = open_durable(store, vfs, id, out, error);
+  if (status == PKS_PURGED && store->base) { status = open_durable(store->base, vfs, id, out, error); }
+  return status == PKS_PURGED ? open_apart(store, vfs, id, out, error) : status;
 }
 
 pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, pks__segment **out, pks_error *error) {
@@ -114,8 +134,11 @@ pks_status pks__store_get_segment(pks_store *store, const pks__segment_id *id, p
     return PKS_OK;
   }
   pks__segment *outdated = segment;
-  pks_status status = pks__store_open_segment(store, store->vfs, id, &segment, error);
+  pks_status status = open_durable(store, store->vfs, id, &segment, error);
+  bool is_base = status == PKS_PURGED && store->base && !pks__store_get_segment(store->base, id, out, NULL);
+  if (status == PKS_PURGED && !is_base) { status = open_apart(store, store->vfs, id, &segment, error); }
   if (outdated) { pks__store_release_segment(store, outdated); }
+  if (is_base) { return PKS_OK; }
   if (status) { return status; }
   status = pks__store_add_segment(store, &segment, error);
   if (status) {
@@ -136,6 +159,7 @@ void pks__store_forget_segment(pks_store *store, const pks__segment_id *id) {
 }
 
 void pks__store_retain_segment(pks_store *store, pks__segment *segment) {
+  if (segment->is_base && store->base) { store = store->base; }
   pks__mutex_lock(store->mutex);
   for (uint32_t i = 0; i < store->segment_count; i++) {
     if (store->segments[i].segment == segment) { store->segments[i].references++; }
@@ -144,6 +168,7 @@ void pks__store_retain_segment(pks_store *store, pks__segment *segment) {
 }
 
 void pks__store_release_segment(pks_store *store, pks__segment *segment) {
+  if (segment->is_base && store->base) { store = store->base; }
   pks__segment *closed = NULL;
   pks__mutex_lock(store->mutex);
   for (uint32_t i = 0; i < store->segment_count; i++) {

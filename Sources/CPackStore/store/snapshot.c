@@ -59,11 +59,21 @@ static pks_status open_snapshot_run(
   return PKS_OK;
 }
 
+/// The base's snapshot has its runs open as long as the store is.
+static void add_base_runs(pks_snapshot *snapshot) {
+  const pks_snapshot *base = snapshot->store->base_snapshot;
+  for (uint32_t i = 0; base && i < base->run_count; i++) {
+    snapshot->runs[snapshot->run_count + i] = (pks__snapshot_run){.open = base->runs[i].open};
+    snapshot->base_run_count = i + 1;
+  }
+}
+
 pks_status pks__snapshot_create(
   pks_snapshot **out, pks_store *store, pks__generation *generation, pks_vfs_file staging, pks_error *error
 ) {
   pks_snapshot *snapshot = pks__allocate_zeroed(1, sizeof *snapshot);
-  pks__snapshot_run *runs = pks__allocate_zeroed((size_t)generation->run_count + 1, sizeof *runs);
+  uint32_t base_runs = store->base_snapshot ? store->base_snapshot->run_count : 0;
+  pks__snapshot_run *runs = pks__allocate_zeroed((size_t)generation->run_count + base_runs + 1, sizeof *runs);
   if (!snapshot || !runs) {
     pks__free(snapshot);
     pks__free(runs);
@@ -82,6 +92,7 @@ pks_status pks__snapshot_create(
     status = open_snapshot_run(snapshot, &snapshot->generation.runs[i], packs, staging, &runs[i], error);
     if (runs[i].open) { snapshot->run_count = i + 1; }
   }
+  if (!status) { add_base_runs(snapshot); }
   pks__free(packs);
   pks__mutex_lock(store->mutex);
   snapshot->next = store->snapshots;
@@ -166,6 +177,8 @@ pks_status pks__snapshot_take_segment(
 pks_status pks__snapshot_segment(
   pks_snapshot *snapshot, uint32_t run, uint32_t index, pks__segment **out, pks_error *error
 ) {
+  pks_snapshot *base = snapshot->store->base_snapshot;
+  if (run >= snapshot->run_count) { return pks__snapshot_segment(base, run - snapshot->run_count, index, out, error); }
   pks__open_run *open = snapshot->runs[run].open;
   if (index >= open->run.segment_count) {
     return pks__fail(
@@ -186,6 +199,18 @@ pks_status pks__snapshot_segment(
   }
   *out = segment;
   return PKS_OK;
+}
+
+bool pks__snapshot_lists(const pks_snapshot *snapshot, const pks__segment_id *id) {
+  for (uint32_t i = 0; i < snapshot->run_count; i++) {
+    pks__run *run = &snapshot->runs[i].open->run;
+    for (uint32_t at = 0; at < run->segment_count; at++) {
+      pks__run_segment_info info;
+      if (pks__run_segment_at(run, at, &info, NULL)) { continue; }
+      if (info.chunk_count > 0 && pks__segment_id_equal(&info.id, id)) { return true; }
+    }
+  }
+  return false;
 }
 
 bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment) {

@@ -27,6 +27,8 @@ pks_status pks__snapshot_segment(
 pks_status pks__snapshot_take_segment(
   pks_snapshot *snapshot, const pks__segment_id *id, pks__segment **out, pks_error *error
 );
+/// Whether a run of the snapshot, and not of its base, lists the chunks of the segment. O(segments).
+bool pks__snapshot_lists(const pks_snapshot *snapshot, const pks__segment_id *id);
 /// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring
 /// it.
 bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment);

@@ -64,7 +64,8 @@ struct pks_snapshot {
   pks__generation generation;
   pks__path_hasher hasher;  ///< of the generation's path key
   uint32_t run_count;
-  pks__snapshot_run *runs;     ///< oldest first
+  pks__snapshot_run *runs;  ///< oldest first; behind them those of the base, for its chunks: without ranks
+  uint32_t base_run_count;
   const pks__scratch *staged;  ///< of a transaction's snapshot: pks__staged_segment, its own, which no collection takes
   pks_snapshot *next;          ///< in the store's list
 };
@@ -114,7 +115,10 @@ struct pks_store {
   pks__frame_readers readers;
   pks__crew *crew;          ///< threads that help with large reads
   pks__asset_cache *cache;  ///< NULL: none
-  char *cache_folder;       ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
+  pks_store *base;          ///< the store beneath this one (`base_store.h`); NULL: none
+  pks_snapshot *base_snapshot;
+  bool is_base;        ///< this one lies beneath another
+  char *cache_folder;  ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
 };
 
 /// The public interface has snapshots as constants: what changes in them is opened when first needed, by atomics or under

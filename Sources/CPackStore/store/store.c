@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/chunker.h"
 #include "platform/vfs_posix.h"
+#include "store/base_store.h"
 #include "store/control_recovery.h"
 #include "store/current.h"
 #include "store/layout_segments.h"
@@ -125,6 +126,7 @@ static const char *fault_of(const pks_options *options) {
   if (options->chunk_average && !pks__chunk_average_is_valid(options->chunk_average)) {
     return "average chunk is not a power of two in [1024, 1048576]";
   }
+  if (options->base && !*options->base) { return "the path of the base is empty"; }
   return options->cache && !*options->cache ? "the path of the cache is empty" : NULL;
 }
 
@@ -172,6 +174,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!status) { status = make_store(&store, options, error); }
   if (status) { return status; }
   status = open_files(store, path, options, error);
+  if (!status && options->base) { status = pks__base_store_open(store, options->base, options, error); }
   if (!status) { status = open_cache(store, options, error); }
   if (!status) {
     // A store whose current generation does not open is not open; taking the snapshot now also warms it.
@@ -263,6 +266,7 @@ void pks_store_close(pks_store *store) {
     return;
   }
   pks__snapshot_release(store->current);
+  pks__base_store_close(store);
   PKS_ASSERT(!store->snapshots && store->segment_count == 0);
   pks__free(store->segments);
   pks__asset_cache_close(store->cache);

@@ -254,6 +254,16 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "becoming durable", prepare: installPurgeable,
     perform: { disk in try Store(disk).commit { try $0.place("p", PKS_PLACE_DURABLE) } })
 
+  private static let installOverBase: @Sendable (Disk) throws -> Void = { disk in
+    try disk.makeBase("/base") { try $0.add("p", "/one", map: ["tool"]) }
+    disk.base = "/base"
+    try Store(disk, create: true).commit { try $0.add("q", "/other", priority: 3) }
+  }
+
+  /// Packs of a base are taken over: their tables go to the store.
+  static let adoptingBase = Change(
+    name: "taking a base over", prepare: installOverBase, perform: { try Store($0).adoptBase() })
+
   /// Nothing of it is synced.
   static let atomic = Change(
     name: "atomic commits", prepare: install, perform: secondAtomic, stages: [firstAtomic], isDurable: false)
@@ -358,6 +368,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
     deliveryByDelta, adoption, adoptionBesideAtomic, purgeableUpdate, becomingPurgeable, becomingDurable,
+    adoptingBase,
   ]
   static let durable = all.filter(\.isDurable)
 }

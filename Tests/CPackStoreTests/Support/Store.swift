@@ -20,7 +20,7 @@ final class Store: @unchecked Sendable {
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
-    readOnly: Bool = false, cache: CacheOption? = nil, home: AnyObject? = nil,
+    readOnly: Bool = false, cache: CacheOption? = nil, base: String? = nil, home: AnyObject? = nil,
     waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil
   ) throws {
     precondition(threads == 1 || !(home is Disk), "a simulated disk belongs to one thread at a time")
@@ -35,8 +35,11 @@ final class Store: @unchecked Sendable {
     options.wait_context = waiting?.context
     options.keep_waiting = waiting?.goesOn
     raw = try (cache?.folder ?? "").withCString { folder in
-      options.cache = cache == nil ? nil : folder
-      return try opened { pks_store_open($0, path, &options, $1) }
+      try (base ?? "").withCString { beneath in
+        options.cache = cache == nil ? nil : folder
+        options.base = base == nil ? nil : beneath
+        return try opened { pks_store_open($0, path, &options, $1) }
+      }
     }
   }
 
@@ -47,9 +50,10 @@ final class Store: @unchecked Sendable {
   }
 
   convenience init(
-    _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil
+    _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil,
+    base: String? = nil
   ) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, home: disk)
+    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, base: base ?? disk.base, home: disk)
   }
 
   /// A store behind a seam.

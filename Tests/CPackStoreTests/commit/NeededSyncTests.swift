@@ -17,11 +17,13 @@ extension Core {
       Change.collectionBesideReader.name: [2: held],
       Change.purgeableUpdate.name: [0: copied, 3: younger, 4: younger],
       Change.becomingPurgeable.name: [0: copied, 3: younger, 4: younger],
+      Change.adoptingBase.name: [2: younger, 3: beneath, 4: beneath, 5: beneath],
       Change.repair.name: [6: reused, 7: reused, 8: reused, 9: reused, 13: folders],
     ]
     private static let joined = "a staged run that the same commit joins with others is never named; known only later"
     private static let copied =
       "a segment that is copied to the cache folder, unless a durable pack brings it in the same commit"
+    private static let beneath = "tables and pages, which the base has, too: missed where it is gone"
     private static let younger = "needed where another process has just made the folder"
     private static let leftovers = "needed only where the control file itself had been taken back"
     private static let reused = "a segment that was durable before the repair, or its name; nothing tells which were"

@@ -21,10 +21,6 @@ extension Core {
       return store
     }
 
-    private static func files(_ folder: Folder) -> Set<String> {
-      Set(folder.filter { if case .file(let bytes, _) = $0.value { !bytes.isEmpty } else { false } }.keys)
-    }
-
     /// Data segments among the store's own files.
     private static func durableData(_ disk: Disk) -> [String] {
       disk.list("/store/segments").filter { disk.read("/store/segments/\($0)")?[12] == 1 }
@@ -53,11 +49,11 @@ extension Core {
       if let length { disk.cut(path, to: length) } else { disk.vanish(path) }
       let store = try Store(disk), snapshot = try store.snapshot()
       let (content, purged) = try snapshot.readable("p")
-      #expect(!purged.isEmpty && purged.isSubset(of: Self.files(Change.folders["/one"]!)))
+      #expect(!purged.isEmpty && purged.isSubset(of: Change.folders["/one"]!.filesWithBytes))
       #expect(content == Change.folders["/one"]!.filter { !purged.contains($0.key) })
-      if length == nil { #expect(purged == Self.files(Change.folders["/one"]!)) }
+      if length == nil { #expect(purged == Change.folders["/one"]!.filesWithBytes) }
       #expect(try snapshot.availability(of: "p").missing_asset_count == UInt64(purged.count))
-      for asset in Self.files(Change.folders["/one"]!) {
+      for asset in Change.folders["/one"]!.filesWithBytes {
         let missing = try snapshot.availability(ofAsset: asset).missing_bytes
         #expect((missing > 0) == purged.contains(asset), "\(asset)")
       }
@@ -76,7 +72,7 @@ extension Core {
       _ = sim_corrupt(disk.raw, disk.cacheSegments[0], 200, 1)
       let store = try Store(disk), snapshot = try store.snapshot()
       let purged = try snapshot.readable("p").purged
-      #expect(!purged.isEmpty && purged != Self.files(Change.folders["/one"]!))
+      #expect(!purged.isEmpty && purged != Change.folders["/one"]!.filesWithBytes)
       #expect(try snapshot.availability(of: "p").missing_asset_count == UInt64(purged.count), "what was met is known")
       try store.commit { try $0.add("p", "/one") }
       #expect(try store.snapshot().readable("p").content == Change.folders["/one"])
@@ -211,7 +207,7 @@ extension Core {
         _ = try reader.readable("p")
         let beside = try store.purge(1)
         #expect(beside.file_count == 1 && beside.deferred_bytes > 0, "what is read stays")
-        #expect(try store.snapshot().readable("q").purged == Self.files(Change.folders["/two"]!))
+        #expect(try store.snapshot().readable("q").purged == Change.folders["/two"]!.filesWithBytes)
       }
       try store.commit { try $0.pin("p", 2) }
       let pinned = try store.purge(1)
@@ -231,7 +227,7 @@ extension Core {
       }
       sim_put_folder(disk.raw, "/copy/tmp")
       let copy = try Store("/copy", vfs: disk.vfs, home: disk)
-      #expect(try copy.snapshot().readable("p").purged == Self.files(Change.folders["/one"]!))
+      #expect(try copy.snapshot().readable("p").purged == Change.folders["/one"]!.filesWithBytes)
       try copy.commit { try $0.add("p", "/one") }
       #expect(disk.cacheSegments.count == 2)
       try copy.commit { try $0.remove("p") }

@@ -1,0 +1,126 @@
+/// Taking the packs of the base over (`store/base_store.h`).
+///
+/// Of one pack of one origin the higher version wins. Nothing of a pack's data is copied: layouts refer to the base's
+/// segments. Versions that relied on what another base had, and this one has not in the same place, are laid out again with
+/// what this one has by content; what it has not at all stays PURGED.
+#include <string.h>
+
+#include "commit/relay.h"
+#include "packstore_admin.h"
+#include "packstore_write.h"
+#include "store/base_store.h"
+#include "store/current.h"
+#include "store/snapshot.h"
+
+enum { TRIES = 5 };  // against other writers
+
+/// Whether the pack's current version of the base is to become current: it is higher than any that the pack had here.
+static bool is_wanted(const pks__generation *here, const pks__pack_state *pack) {
+  const pks__pack_state *known = pks__generation_find_state(here, pack->name, NULL);
+  return !known || (!known->held && known->highest_version < pack->versions[0].number);
+}
+
+/// What keeps a pack from being taken over, and is no reason to leave the others.
+static bool is_refusal(pks_status status) {
+  return status == PKS_OTHER_ORIGIN || status == PKS_DOWNGRADE || status == PKS_STALE || status == PKS_HELD
+    || status == PKS_EXISTS;
+}
+
+static pks_status take_packs(pks_txn *txn, pks_base_result *out, pks_error *error) {
+  const pks_snapshot *base = txn->store->base_snapshot;
+  for (uint32_t i = 0; i < base->generation.pack_count; i++) {
+    const pks__pack_state *pack = &base->generation.packs[i];
+    if (!is_wanted(&pks__txn_snapshot(txn)->generation, pack)) { continue; }
+    pks_copy_request request = {
+      .pack = pack->name,
+      .source = base,
+      .set_priority = true,
+      .priority = pack->priority,
+      .placement = PKS_PLACE_KEEP};
+    pks_error found;
+    pks_status status = pks_txn_copy_version(NULL, txn, &request, &found);
+    out->taken_count += !status;
+    out->refused_count += is_refusal(status);
+    if (!status || is_refusal(status)) { continue; }
+    if (error) { *error = found; }
+    return status;
+  }
+  return PKS_OK;
+}
+
+/// Lays a version out again if anything of it is missing.
+static pks_status heal_version(pks_txn *txn, uint32_t pack, uint32_t version, pks_base_result *out, pks_error *error) {
+  pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  pks_availability availability;
+  pks_status status = pks_snapshot_availability(&availability, snapshot, pack, version, error);
+  if (status || availability.missing_bytes == 0) { return status; }
+  pks_add_result result;
+  pks__version at = state->versions[version];
+  char name[PKS__PACK_NAME_MAX + 1];  // the state is another one once something is staged
+  memcpy(name, state->name, sizeof name);
+  bool is_current = version == 0 && pack < snapshot->generation.pack_count;
+  status = pks__txn_relay(txn, name, &at, is_current, NULL, true, &result, error);
+  out->relaid_count += !status && !result.unchanged;
+  return status;
+}
+
+static pks_status heal_versions(pks_txn *txn, pks_base_result *out, pks_error *error) {
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  uint32_t packs = generation->pack_count + generation->removed_count;
+  for (uint32_t pack = 0; pack < packs; pack++) {
+    uint32_t count = pks__generation_any_pack(&pks__txn_snapshot(txn)->generation, pack)->version_count;
+    for (uint32_t version = 0; version < count; version++) {
+      pks_error found;
+      pks_status status = heal_version(txn, pack, version, out, &found);
+      // Damage that hides a version is for a repair.
+      if (!status || status == PKS_CORRUPT || status == PKS_PURGED) { continue; }
+      if (error) { *error = found; }
+      return status;
+    }
+  }
+  return PKS_OK;
+}
+
+static bool is_settled(const pks__base_name *before, const pks__base_name *now) {
+  return before->is_set && before->generation == now->generation
+    && memcmp(before->store_id, now->store_id, sizeof now->store_id) == 0;
+}
+
+static pks_status adopt(pks_store *store, pks_base_result *out, pks_error *error) {
+  pks__staged_op change = {.kind = PKS__CHANGE_BASE, .base = pks__base_store_name(store)};
+  pks_txn *txn;
+  *out = (pks_base_result){0};
+  pks_status status = pks_txn_begin(&txn, store, NULL, error);
+  if (status) { return status; }
+  if (is_settled(&txn->base->generation.base, &change.base)) {
+    pks_txn_abort(txn);
+    return PKS_OK;
+  }
+  // First of all: that there is a base is what the rest stands on.
+  status = pks__txn_stage(txn, &change, error);
+  if (!status) { status = take_packs(txn, out, error); }
+  if (!status) { status = heal_versions(txn, out, error); }
+  if (!status) { return pks_txn_commit(txn, NULL, error); }
+  pks_txn_abort(txn);
+  return status;
+}
+
+pks_status pks_store_adopt_base(pks_base_result *out, pks_store *store, pks_error *error) {
+  pks_base_result discarded;
+  if (!out) { out = &discarded; }
+  *out = (pks_base_result){0};
+  pks_status status = pks__store_check_process(store, error);
+  if (status || !store->base) { return status; }
+  // What this process saw last may be old, but then another one took the base over.
+  pks__base_name now = pks__base_store_name(store);
+  pks_snapshot *current;
+  status = pks__snapshot_open_current(&current, store, error);
+  if (status) { return status; }
+  bool is_done = is_settled(&current->generation.base, &now);
+  pks__snapshot_release(current);
+  if (is_done) { return PKS_OK; }
+  status = PKS_CONFLICT;
+  for (int tries = 0; status == PKS_CONFLICT && tries < TRIES; tries++) { status = adopt(store, out, error); }
+  return status;
+}

@@ -1,0 +1,15 @@
+/// Laying out a version that is known again, so that what it is made of lies where it should.
+#ifndef PKS_COMMIT_RELAY_H
+#define PKS_COMMIT_RELAY_H
+
+#include "commit/transaction.h"
+
+/// Lays a version of the pack out again, and stages it if anything lies elsewhere now: what may not be relied on (`reliance.h`),
+/// or lies in `avoided` (may be NULL), is stored again. With `keeps_missing` the version goes on without what is gone; else that is
+/// PURGED.
+pks_status pks__txn_relay(
+  pks_txn *txn, const char *pack, const pks__version *version, bool is_current, const pks__segment_set *avoided,
+  bool keeps_missing, pks_add_result *result, pks_error *error
+);
+
+#endif
