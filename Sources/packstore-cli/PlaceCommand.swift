@@ -133,7 +133,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
 
 /// A path of the command line, whatever the folder is that the program runs in.
 private func absolutePath(_ path: String) -> FilePath {
-  FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(path)).lexicallyNormalized()
+  FilePath(URL(fileURLWithPath: path).path).lexicallyNormalized()
 }
 
 /// A site's folder has no cache folder: what is there is served.

@@ -14,13 +14,6 @@
 
 #include "store/state.h"
 
-/// Opens the base of a store that is being opened, before its first snapshot. Errors: INVALID_ARGUMENT (the store itself, or a
-/// store with a base of its own), and those of `pks_store_open`.
-pks_status pks__base_store_open(pks_store *store, const char *path, const pks_options *options, pks_error *error);
-
-/// After the last snapshot of the store. Without a base it does nothing.
-void pks__base_store_close(pks_store *store);
-
 /// The generation that the base shows; not set without one.
 pks__base_name pks__base_store_name(const pks_store *store);
 

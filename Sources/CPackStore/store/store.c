@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "codec/chunker.h"
 #include "platform/vfs_posix.h"
-#include "store/base_store.h"
 #include "store/control_recovery.h"
 #include "store/current.h"
 #include "store/layout_segments.h"
@@ -115,6 +114,33 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   return PKS_OK;
 }
 
+/// Whether two open stores are the same folder.
+static bool is_same_store(const pks_store *a, const pks_store *b) {
+  pks_vfs_info first, second;
+  if (memcmp(a->store_id, b->store_id, sizeof a->store_id) != 0) { return false; }
+  bool can_tell = !pks__vfs_info_of(a->vfs, a->root, &first) && !pks__vfs_info_of(b->vfs, b->root, &second);
+  return can_tell && first.inode == second.inode;
+}
+
+/// Opens the base of a store that is being opened, before its first snapshot.
+static pks_status open_base(pks_store *store, const pks_options *options, pks_error *error) {
+  const char *path = options->base;
+  if (!path) { return PKS_OK; }
+  pks_options below = {.read_only = true, .thread_count = 1, .vfs = options->vfs};
+  pks_status status = pks_store_open(&store->base, path, &below, error);
+  if (status) { return status; }
+  store->base->is_base = true;
+  status = pks__snapshot_open_current(&store->base_snapshot, store->base, error);
+  if (status) { return status; }
+  if (is_same_store(store, store->base)) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "a store is no base of itself", path, PKS_NO_OFFSET);
+  }
+  if (store->base_snapshot->generation.base.is_set) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "the base stands on a base of its own", path, PKS_NO_OFFSET);
+  }
+  return PKS_OK;
+}
+
 /// A cache needs SHA-256, which names its files.
 static pks_status open_cache(pks_store *store, const pks_options *options, pks_error *error) {
   if (!options->cache || !options->sha256) { return PKS_OK; }
@@ -174,7 +200,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!status) { status = make_store(&store, options, error); }
   if (status) { return status; }
   status = open_files(store, path, options, error);
-  if (!status && options->base) { status = pks__base_store_open(store, options->base, options, error); }
+  if (!status) { status = open_base(store, options, error); }
   if (!status) { status = open_cache(store, options, error); }
   if (!status) {
     // A store whose current generation does not open is not open; taking the snapshot now also warms it.
@@ -266,7 +292,8 @@ void pks_store_close(pks_store *store) {
     return;
   }
   pks__snapshot_release(store->current);
-  pks__base_store_close(store);
+  pks__snapshot_release(store->base_snapshot);
+  pks_store_close(store->base);
   PKS_ASSERT(!store->snapshots && store->segment_count == 0);
   pks__free(store->segments);
   pks__asset_cache_close(store->cache);
