@@ -14,7 +14,7 @@ extension Store {
   /// Packs are taken over by one commit when the base is another one than before, or was changed; a store that is opened
   /// for reading only shows them as they were taken over last.
   ///
-  /// - Throws: As ``init(at:options:)``, also for the base; `invalidArgument` for a base that is the store itself or
+  /// - Throws: As ``init(at:options:)-(FilePath,_)``, also for the base; `invalidArgument` for a base that is the store itself or
   ///   lies over another one; those of a commit.
   /// - Complexity: O(1) over the same base as before; else linear in the assets of the packs that are taken over.
   public convenience init(at path: FilePath, base: FilePath, options: Options = .createIfMissing) throws {

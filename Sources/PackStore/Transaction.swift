@@ -115,7 +115,7 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameters:
   ///   - pack: the pack to remove.
-  ///   - keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:)`` can bring it back. They go when the pack is
+  ///   - keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:allowsPurged:)`` can bring it back. They go when the pack is
   ///     removed once more without.
   /// - Throws: `notFound` when there is neither such a pack nor a history of one.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
@@ -156,7 +156,7 @@ public struct Transaction: ~Copyable {
   ///
   /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
   /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again;
-  /// unlike after ``rollBack(_:toVersion:)`` the pack is not held.
+  /// unlike after ``rollBack(_:toVersion:allowsPurged:)`` the pack is not held.
   ///
   /// - Parameters:
   ///   - pack: its name in both stores.

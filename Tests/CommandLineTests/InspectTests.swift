@@ -175,8 +175,11 @@ import Testing
       Set(all.allKeys as! [String]) == ["files", "links", "folders", "bytes", "chunks", "unique_bytes", "stored_bytes"])
     #expect(all["bytes"] as? Int == 35)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
-    #expect(
-      Set(pack.allKeys as! [String]) == ["pack", "version", "usage", "own_unique_bytes", "own_stored_bytes", "space"])
+    let keys: Set = [
+      "pack", "version", "usage", "own_unique_bytes", "own_stored_bytes", "space", "placement", "placed_by_hand",
+      "availability",
+    ]
+    #expect(Set(pack.allKeys as! [String]) == keys)
     #expect(pack["own_unique_bytes"] as? Int == 5)
   }
 
