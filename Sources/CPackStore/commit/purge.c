@@ -11,6 +11,7 @@
 #include "base/sort.h"
 #include "catalog/catalog.h"
 #include "commit/provenance.h"
+#include "commit/purge.h"
 #include "segment/segment_set.h"
 #include "store/asset_cache.h"
 #include "store/cache_folder.h"
@@ -34,6 +35,7 @@ typedef struct purge {
   pks_store *store;
   pks_snapshot *snapshot;      ///< while candidates are looked for
   pks__generation generation;  ///< what it shows
+  const char *spared;          ///< a pack that keeps what it has; NULL: none
   pks_vfs_file root;
   pks__scratch candidates;
   pks__segment_set named;  ///< segments that layouts name, by the order of `users`
@@ -179,11 +181,17 @@ static void unlink_candidate(purge *purge, const candidate *row) {
   purge->result.file_count++;
 }
 
+static bool is_spared(const purge *purge, const candidate *row) {
+  if (row->is_pinned) { return true; }
+  if (!purge->spared || row->pack == UINT32_MAX) { return false; }
+  return strcmp(pks__generation_any_pack(&purge->generation, row->pack)->name, purge->spared) == 0;
+}
+
 static void unlink_candidates(purge *purge, uint64_t bytes) {
   uint64_t count = PKS__SCRATCH_COUNT(&purge->candidates, candidate);
   for (uint64_t i = 0; i < count && purge->result.freed_bytes < bytes; i++) {
     const candidate *row = PKS__SCRATCH_AT(&purge->candidates, const candidate, i);
-    if (!row->is_pinned) { unlink_candidate(purge, row); }
+    if (!is_spared(purge, row)) { unlink_candidate(purge, row); }
   }
 }
 
@@ -219,13 +227,12 @@ static pks_status prepare(purge *purge, uint64_t bytes) {
   return is_done ? PKS_OK : find_candidates(purge);
 }
 
-pks_status pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t bytes, pks_error *error) {
-  purge purge = {.store = store, .root = PKS_VFS_NO_FILE, .error = error};
+static pks_status purge_store(
+  pks_purge_result *out, pks_store *store, const char *spared, uint64_t bytes, pks_error *error
+) {
+  purge purge = {.store = store, .spared = spared, .root = PKS_VFS_NO_FILE, .error = error};
   purge.named.indices.key = store->map_key;
-  *out = (pks_purge_result){0};
-  pks_status status = pks__store_check_process(store, error);
-  if (status) { return status; }
-  status = prepare(&purge, bytes);
+  pks_status status = prepare(&purge, bytes);
   // What this process keeps open to itself alone keeps nothing from going.
   pks__snapshot_release(purge.snapshot);
   pks__snapshot_drop_idle(store);
@@ -239,6 +246,54 @@ pks_status pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t byt
   *out = purge.result;
   return status;
 }
+
+pks_status pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t bytes, pks_error *error) {
+  *out = (pks_purge_result){0};
+  pks_status status = pks__store_check_process(store, error);
+  return status ? status : purge_store(out, store, NULL, bytes, error);
+}
+
+// MARK: - The budget
+
+static bool add_cost(void *context, const char *name, const pks_vfs_info *info) {
+  uint64_t *sum = context;
+  (void)name;
+  if (__builtin_add_overflow(*sum, pks__cache_file_cost(info), sum)) { *sum = UINT64_MAX; }
+  return true;
+}
+
+static pks_status measure_use(
+  const pks_store *store, const pks__generation *generation, uint64_t *used, pks_error *error
+) {
+  pks_vfs_file root;
+  *used = 0;
+  // What is not there takes nothing.
+  if (pks__cache_folder_open(store, generation->cache_folder, false, &root, NULL)) { return PKS_OK; }
+  pks_status status = pks__cache_folder_list(store, root, add_cost, used, error);
+  pks__vfs_close(store->vfs, root);
+  return status;
+}
+
+pks_status pks__cache_make_room(
+  pks_store *store, const pks__generation *generation, const char *spared, uint64_t bytes, pks_error *error
+) {
+  uint64_t budget = generation->cache_budget, used;
+  if (budget == 0 || !generation->cache_folder) { return PKS_OK; }
+  pks_purge_result result = {0};
+  pks_status status = measure_use(store, generation, &used, error);
+  bool fits = bytes <= budget && used <= budget - bytes;
+  if (status || fits) { return status; }
+  if (bytes <= budget) {
+    status = purge_store(&result, store, spared, used - (budget - bytes), error);
+    if (!status) { status = measure_use(store, generation, &used, error); }
+    fits = used <= budget - bytes;
+  }
+  if (status || fits) { return status; }
+  const char *text = "the budget of the cache folder is too small for the data of the pack";
+  return pks__fail(error, PKS_NO_SPACE, text, spared, PKS_NO_OFFSET);
+}
+
+// MARK: - Marks
 
 bool pks_store_purge_mark(pks_store *store, const char *pack) {
   char path[PKS__INDEX_NAME + PKS__PACK_NAME_MAX];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "commit/purge.h"
 #include "format/glob.h"
 #include "ingest/incoming_folders.h"
 #include "ingest/layout_pass.h"
@@ -309,6 +310,17 @@ static bool is_staged_durable(const pks_txn *txn, const pks__segment_id *id) {
   return false;
 }
 
+/// Sees that the add's segments fit in the cache folder, beside what the transaction has staged there.
+static pks_status need_room(pks_txn *txn, const pks__segment_series *series, const char *pack, pks_error *error) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < series->sealed_count; i++) { bytes += series->sealed[i]->info.file_length; }
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
+    const pks__segment *staged = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
+    if (staged->is_purgeable) { bytes += staged->file_length; }
+  }
+  return pks__cache_make_room(txn->store, &pks__txn_snapshot(txn)->generation, pack, bytes, error);
+}
+
 /// Opens the add's sealed segments under the names they will have, so that later adds of this transaction find their
 /// chunks.
 static pks_status adopt_segments(pks_txn *txn, const pks__segment_series *series, bool purgeable, pks_error *error) {
@@ -391,6 +403,7 @@ pks_status pks__txn_stage_version(
   if (!status && in_cache) {
     status = pks__staging_need_cache(&txn->staging, pks__txn_snapshot(txn)->generation.cache_folder, error);
   }
+  if (!status && in_cache) { status = need_room(txn, &ingest->frames.series, request->pack, error); }
   if (!status) { status = adopt_segments(txn, &ingest->frames.series, in_cache, error); }
   if (!status) { status = adopt_segments(txn, &ingest->pages.series, false, error); }
   if (!status) { status = keep_tables(txn, ingest, error); }

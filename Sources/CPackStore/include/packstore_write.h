@@ -263,10 +263,11 @@ typedef struct pks_base_result {
 PKS_MUST_CHECK pks_status
 pks_store_adopt_base(pks_base_result *PKS_NULLABLE out, pks_store *store, pks_error *PKS_NULLABLE error);
 
-/// Stages which folder holds the data of purgeable packs: `folder`, an absolute path of at most 4095 bytes, in which the store
-/// makes a folder of its own. It may be on another file system. What lies in the folder before is not moved: it is
-/// purged unless it is brought along. `budget`: bytes that it may take there; 0: no limit. Errors: INVALID_ARGUMENT,
-/// OUT_OF_MEMORY.
+/// Stages which folder holds the data of purgeable packs: `folder`, an absolute path of at most 4095 bytes, in which
+/// the store makes a folder of its own. It may be on another file system. What lies in the folder before is not moved:
+/// it is purged unless it is brought along. `budget`: bytes that purgeable data may take there; 0: no limit. To keep to
+/// it, less valuable data of other packs is purged before a version lands; else that is NO_SPACE. Errors:
+/// INVALID_ARGUMENT, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status
 pks_txn_set_cache_folder(pks_txn *txn, const char *folder, uint64_t budget, pks_error *PKS_NULLABLE error);
 

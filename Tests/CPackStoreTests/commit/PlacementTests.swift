@@ -218,6 +218,30 @@ extension Core {
       #expect(!pks_store_purge_mark(store.raw, "p"))
     }
 
+    /// What lands in the cache folder stays within its budget: the least valuable goes for it, or nothing lands.
+    @Test func theBudgetIsKept() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      func used() -> Int { disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count } }
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      let budget = used() + 8_192
+      try store.commit { try $0.chooseCache("/cache", budget: UInt64(budget)) }
+      try store.commit { try $0.add("q", "/other", priority: 1) { $0.placement = PKS_PLACE_PURGEABLE } }
+      #expect(used() <= budget)
+      let snapshot = try Store(disk).snapshot()
+      #expect(try snapshot.readable("q").content == Change.folders["/other"] && snapshot.readable("p").purged.count > 0)
+      #expect(pks_store_purge_mark(store.raw, "p"))
+      // What does not fit at all changes nothing.
+      try store.commit { try $0.chooseCache("/cache", budget: 4_096) }
+      let files = disk.cacheSegments, generation = try store.snapshot().generation
+      #expect(
+        try status { try store.commit { try $0.add("r", "/two") { $0.placement = PKS_PLACE_PURGEABLE } } }
+          == PKS_NO_SPACE)
+      #expect(try disk.cacheSegments == files && store.snapshot().generation == generation)
+    }
+
     /// A copy of a store has files of its own in the cache folder.
     @Test func aCopyDoesNotShareTheCache() throws {
       let disk = Self.disk()
