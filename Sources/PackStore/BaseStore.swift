@@ -11,6 +11,8 @@ extension Store {
   ///
   ///     let packs = try Store(at: "/var/lib/game/packs", base: "/usr/share/game/packs")
   ///
+  /// A repair knows no base: name it among the stores that ``repair(at:from:isDryRun:waitsForWriters:progress:)`` may take data from.
+  ///
   /// Packs are taken over by one commit when the base is another one than before, or was changed; a store that is opened
   /// for reading only shows them as they were taken over last.
   ///

@@ -247,6 +247,10 @@ static pks_status old_run_segment(pks__ingest *ingest, uint32_t source, uint32_t
     old->is_listed = old->segment->is_base && !pks__snapshot_lists(ingest->base, &info.id);
     old->first_chunk = ingest->run.listed_chunks;
     info.chunk_count = old->is_listed ? old->segment->chunk_count : 0;
+    if (info.chunk_count > UINT32_MAX - old->first_chunk) {
+      const char *text = "too many chunks for one index run";
+      return pks__fail(error, PKS_INVALID_ARGUMENT, text, ingest->request.pack, PKS_NO_OFFSET);
+    }
     status = pks__run_writer_add_segment(&ingest->run, &info, &old->run_segment, error);
   }
   *number = old->run_segment;
