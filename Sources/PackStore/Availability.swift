@@ -39,19 +39,47 @@ extension Store {
 
 extension Snapshot {
   /// Says how much of a kept version is there: by the lengths of the files in the cache folder, and by what was found to be damaged
-  /// in this process. ``verify(deep:progress:)`` reads them.
+  /// in this process. ``checkCachedData(of:)`` reads them.
   ///
   /// What vanishes afterwards is `purged` when it is read. What can never vanish is damaged when it is gone, and is not told here.
   ///
   /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError`, `outOfMemory`.
-  /// - Complexity: O(*n*) in the assets of a purgeable pack; O(1) where nothing of the version may vanish.
+  /// - Complexity: O(1) where nothing of the version may vanish; of a current version O(*n*) in the segments of the store as long as
+  ///   nothing is gone; else O(*n*) in the assets.
   public func availability(of version: PackVersion) throws -> Store.Availability {
+    let (pack, place) = try place(of: version)
+    var availability = pks_availability()
+    try check { pks_snapshot_availability(&availability, pointer, pack, place, $0) }
+    return Store.Availability(availability)
+  }
+
+  /// Reads what of a kept version lies in the cache folder. What is damaged counts as gone from then on in this process, so that a
+  /// pull or an installation brings it back.
+  ///
+  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Complexity: O(*n*) in the bytes that lie there; blocks this thread.
+  public func checkCachedData(of version: PackVersion) throws {
+    let (pack, place) = try place(of: version)
+    try check { pks_snapshot_check_cached(pointer, pack, place, $0) }
+  }
+
+  /// The numbers by which the core knows a kept version.
+  private func place(of version: PackVersion) throws -> (pack: UInt32, version: UInt32) {
     let kept = versions(of: version.pack)
     guard let pack = anyIndex(of: version.pack), let place = kept.firstIndex(where: { $0.number == version.number })
     else { throw PackStoreError.notKept(version.number, of: version.pack, among: kept) }
-    var availability = pks_availability()
-    try check { pks_snapshot_availability(&availability, pointer, pack, UInt32(clamping: place), $0) }
-    return Store.Availability(availability)
+    return (pack, UInt32(clamping: place))
+  }
+}
+
+extension Store {
+  /// When a file of the store last came to the cache folder or went from there, in nanoseconds since 1970. As long as it stays the
+  /// same, so does ``Snapshot/availability(of:)`` of a generation, but for files that were cut short; ask for the time first.
+  ///
+  /// - Returns: nil when it cannot be said: there is no such folder, or it changed a moment ago.
+  package func cacheFolderTime() -> Int64? {
+    let time = pks_store_cache_time(pointer)
+    return time == 0 ? nil : time
   }
 }
 

@@ -10,6 +10,12 @@ extension FixedWidthInteger {
     let (difference, overflows) = subtractingReportingOverflow(other)
     return overflows ? (other < 0 ? .max : .min) : difference
   }
+
+  /// Of numbers that are not negative.
+  package func multipliedClamped(by other: Self) -> Self {
+    let (product, overflows) = multipliedReportingOverflow(by: other)
+    return overflows ? .max : product
+  }
 }
 
 extension Sequence where Element: FixedWidthInteger {

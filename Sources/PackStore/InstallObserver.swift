@@ -7,7 +7,13 @@ struct InstallObserver {
   let progress: ((Store.InstallProgress) -> Void)?
   private(set) var notices: [Store.InstallNotice] = []
 
-  init(progress: ((Store.InstallProgress) -> Void)?) { self.progress = progress }
+  /// Decides what is left out; nil: nothing is.
+  let ignoring: IgnoreWalk?
+
+  init(progress: ((Store.InstallProgress) -> Void)?, ignoring: IgnoreWalk? = nil) {
+    self.progress = progress
+    self.ignoring = ignoring
+  }
 
   mutating func note(_ notice: @autoclosure () -> Store.InstallNotice) {
     if notices.count < Self.noticeLimit { notices.append(notice()) }
@@ -15,6 +21,7 @@ struct InstallObserver {
 
   /// A refusal says what was refused.
   func explain(_ error: any Error) -> any Error {
+    if let failure = ignoring?.failure { return failure }
     guard var error = error as? PackStoreError, error.code == .refused else { return error }
     error.notices = notices.filter { !$0.kind.isWarning }
     return error
@@ -24,8 +31,9 @@ struct InstallObserver {
 /// The core's callback while something is installed, whose `context` is an `InstallObserver`. Stops when the surrounding
 /// task is cancelled.
 func observeProgress(_ context: UnsafeMutableRawPointer?, _ progress: UnsafePointer<pks_progress>) -> Bool {
-  context!.assumingMemoryBound(to: InstallObserver.self).pointee.progress?(Store.InstallProgress(progress.pointee))
-  return !Task.isCancelled
+  let observer = context!.assumingMemoryBound(to: InstallObserver.self)
+  observer.pointee.progress?(Store.InstallProgress(progress.pointee))
+  return !Task.isCancelled && observer.pointee.ignoring?.failure == nil
 }
 
 /// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
@@ -58,6 +66,12 @@ func withRequest<Result>(
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
   request.progress = observeProgress
+  if observer.ignoring != nil {
+    request.skip = { context, path, length, isFolder in
+      let walk = context!.assumingMemoryBound(to: InstallObserver.self).pointee.ignoring
+      return walk?.ignores(String(copying: path, count: length), isFolder: isFolder) ?? false
+    }
+  }
   request.notice = { context, notice, path, length, systemError in
     context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(
       Store.InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))

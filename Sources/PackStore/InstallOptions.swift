@@ -55,6 +55,9 @@ extension Store {
     /// noticed: ``Store/InstallNotice/Kind/unusedPattern``.
     public var mappedPaths: [String] = []
 
+    /// What of the folder is left out; nil: nothing. It means nothing for what is selected file by file.
+    public var ignoring: IgnoreRules?
+
     /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
     public var frameByteCount: Int?
 
@@ -65,7 +68,7 @@ extension Store {
       version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, attributes: Attributes? = nil,
       adopts: Bool = false,
       level: Int32? = nil, layout: Layout = .random, links: Links = .store, followsUnsafeLinks: Bool = false,
-      isPortable: Bool = false, mappedPaths: [String] = [], frameByteCount: Int? = nil,
+      isPortable: Bool = false, mappedPaths: [String] = [], ignoring: IgnoreRules? = nil, frameByteCount: Int? = nil,
       sharedFrameByteCount: Int? = nil
     ) {
       self.version = version
@@ -79,6 +82,7 @@ extension Store {
       self.followsUnsafeLinks = followsUnsafeLinks
       self.isPortable = isPortable
       self.mappedPaths = mappedPaths
+      self.ignoring = ignoring
       self.frameByteCount = frameByteCount
       self.sharedFrameByteCount = sharedFrameByteCount
     }

@@ -34,10 +34,18 @@ extension Store {
     /// Bytes of the map assets that were laid out now, be their chunks new or not.
     public let mappedNewByteCount: Int
 
+    /// What of the folder was left out by the rules of the options, each folder as one: at most the first 10,000.
+    public let ignored: [IgnoredPath]
+
+    /// How much that was, each folder as one.
+    public let ignoredCount: Int
+
     /// What was left out or looks like trouble; at most the first 1,000.
     public let notices: [InstallNotice]
 
-    init(_ result: pks_add_result, of pack: PackID, notices: [InstallNotice]) {
+    init(_ result: pks_add_result, of pack: PackID, notices: [InstallNotice], ignoring: IgnoreWalk? = nil) {
+      ignored = ignoring?.ignored ?? []
+      ignoredCount = ignoring?.ignoredCount ?? 0
       version = PackVersion(result.version, of: pack)
       isUnchanged = result.unchanged
       chunkCount = Int(clamping: result.chunk_count)

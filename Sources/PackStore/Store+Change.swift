@@ -25,6 +25,27 @@ extension Store {
     }
   }
 
+  /// Finds out what installing a folder would come to. It is staged and dropped: nothing of the store changes, but it has to be
+  /// writable.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder.
+  ///   - pack: the pack that would get the version; it need not exist yet.
+  ///   - options: compression, layout, links, mapped files.
+  ///   - transactionOptions: those of the transaction that would install it.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  /// - Throws: what installing throws, but for what only a commit finds out.
+  public func planInstall(
+    folder: FilePath, as pack: PackID, options: InstallOptions = .init(),
+    transaction transactionOptions: Transaction.Options = .init(),
+    progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await BlockingExecutor.run {
+      var transaction = try self.makeTransaction(options: transactionOptions)
+      return try transaction.install(folder: folder, as: pack, options: options, progress: progress)
+    }
+  }
+
   /// Installs what is selected of a folder as the next version of a pack, as if it lay in a folder of its own.
   ///
   /// - Parameters:

@@ -21,7 +21,10 @@ public final class Store: Sendable {
   public let path: FilePath
 
   /// Whether large assets are kept decoded.
-  let hasCache: Bool
+  package let hasCache: Bool
+
+  /// The core asks it for as long as the store is open.
+  private let spaceOwner: SpaceOwner?
 
   /// The version of this library.
   public static let libraryVersion = "0.2.0"
@@ -51,6 +54,7 @@ public final class Store: Sendable {
     }
     self.path = path
     hasCache = options.cache != nil
+    spaceOwner = options.spaceOwner
   }
 
   /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
@@ -112,10 +116,14 @@ extension Store {
     /// by default.
     public var cache: Cache?
 
+    /// Who is asked before something fails with `noSpace`. None by default: then nothing is purged, and it fails.
+    public var spaceOwner: SpaceOwner?
+
     public init(
       isReadOnly: Bool = false, createsIfMissing: Bool = true, averageChunkByteCount: Int? = nil,
-      waitsForWriters: Bool = true, threadCount: Int? = nil, cache: Cache? = nil
+      waitsForWriters: Bool = true, threadCount: Int? = nil, cache: Cache? = nil, spaceOwner: SpaceOwner? = nil
     ) {
+      self.spaceOwner = spaceOwner
       self.isReadOnly = isReadOnly
       self.createsIfMissing = createsIfMissing
       self.averageChunkByteCount = averageChunkByteCount
@@ -140,8 +148,17 @@ extension Store {
         vfs: nil,
         no_wait: !waitsForWriters,
         wait_context: nil,
-        keep_waiting: { _ in !Task.isCancelled }
+        keep_waiting: { _ in !Task.isCancelled },
+        low_space_context: nil,
+        low_space: nil
       )
+      if let spaceOwner {
+        options.low_space_context = Unmanaged.passUnretained(spaceOwner).toOpaque()
+        options.low_space = { context, byteCount in
+          guard let context else { return false }
+          return Unmanaged<SpaceOwner>.fromOpaque(context).takeUnretainedValue().makeRoom(Int(clamping: byteCount))
+        }
+      }
       guard let cache else { return body(&options) }
       return cache.folder.withPlatformString { folder in
         options.cache = folder
@@ -149,6 +166,27 @@ extension Store {
         return body(&options)
       }
     }
+  }
+}
+
+extension Store {
+  /// Who decides what becomes of purgeable data when the disk is full.
+  ///
+  /// Before a call fails with `noSpace` for want of room on the disk, the owner is asked once, with the bytes that are wanted at
+  /// least. It may remove files elsewhere, and answers whether to go on: then the store purges as much of its own, as
+  /// ``Store/purge(bytes:)`` does, and tries once more. Without purgeable data or decoded copies that can only help if the
+  /// owner made room. A failed sync is not tried again.
+  ///
+  /// Asked on the thread that writes, one thread at a time, while a transaction is under way: it must not use the store. Equal
+  /// to itself alone.
+  public final class SpaceOwner: Hashable, Sendable {
+    let makeRoom: @Sendable (_ byteCount: Int) -> Bool
+
+    public init(makeRoom: @escaping @Sendable (_ byteCount: Int) -> Bool) { self.makeRoom = makeRoom }
+
+    public static func == (one: SpaceOwner, other: SpaceOwner) -> Bool { one === other }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
   }
 }
 
@@ -162,7 +200,8 @@ extension Store {
     /// and what lies there is checked against rot, not against people.
     public var folder: FilePath
 
-    /// What this store's files there may take, in bytes. With 0 none are made.
+    /// What this store's files there may take, in bytes. With 0 none are made. Data of purgeable packs that lies in the same
+    /// folder counts: decoded copies go before it.
     public var byteBudget: Int
 
     public init(folder: FilePath, byteBudget: Int) {

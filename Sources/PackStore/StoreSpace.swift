@@ -34,6 +34,9 @@ extension Store.Statistics {
     /// Bytes in segments that several packs need.
     public let sharedByteCount: Int
 
+    /// Bytes that packs need and the base has, in no file of this store.
+    public let baseByteCount: Int
+
     /// Bytes of chunks that no kept version needs, in files that are needed.
     public let deadByteCount: Int
 
@@ -82,8 +85,11 @@ extension Store.Statistics {
       /// Of ``neededByteCount``: pages of catalogs and layouts, and attributes.
       public let pageByteCount: Int
 
-      /// Of ``neededByteCount``: what no other pack needs.
+      /// Of ``neededByteCount``: what no other pack needs, and does not lie in the base.
       public let ownByteCount: Int
+
+      /// Of ``neededByteCount``: what lies in the base. What several packs need there counts for one of them.
+      public let baseByteCount: Int
 
       /// Of ``neededByteCount``: what was purged from the cache folder, or vanished there.
       public let missingByteCount: Int
@@ -99,7 +105,7 @@ extension Store.Statistics {
       public let cacheByteCount: Int
 
       /// Of ``neededByteCount``: what other packs need as well.
-      public var sharedByteCount: Int { max(neededByteCount - ownByteCount - missingByteCount, 0) }
+      public var sharedByteCount: Int { max(neededByteCount - ownByteCount - baseByteCount - missingByteCount, 0) }
     }
   }
 
@@ -134,6 +140,7 @@ extension Store.Statistics.Space {
     other = Files(space.other)
     ownByteCount = Int(clamping: space.own_bytes)
     sharedByteCount = Int(clamping: space.shared_bytes)
+    baseByteCount = Int(clamping: space.base_bytes)
     deadByteCount = Int(clamping: space.dead_bytes)
     tableByteCount = Int(clamping: space.table_bytes)
     unneededByteCount = Int(clamping: space.unneeded_bytes)
@@ -156,6 +163,7 @@ extension Store.Statistics.Space.Pack {
     neededByteCount = Int(clamping: space.needed_bytes)
     pageByteCount = Int(clamping: space.page_bytes)
     ownByteCount = Int(clamping: space.own_bytes)
+    baseByteCount = Int(clamping: space.base_bytes)
     freedByteCount = Int(clamping: space.freed_bytes)
     missingByteCount = Int(clamping: space.missing_bytes)
     freedAllocatedByteCount = Int(clamping: space.freed_allocated_bytes)

@@ -58,7 +58,8 @@ public struct Transaction: ~Copyable {
     let attributes = try options.attributes ?? self.attributes(of: pack)
     let mappedPaths = options.mappedPaths + (attributes?.mappedPaths ?? [])
     let placement = try hold.corePlacement(attributes?.placement, of: pack)
-    var observer = InstallObserver(progress: progress)
+    let ignoring = entries == nil ? options.ignoring.map { IgnoreWalk(folder, $0) } : nil
+    var observer = InstallObserver(progress: progress, ignoring: ignoring)
     var result = pks_add_result()
     do {
       try check { error in
@@ -69,8 +70,9 @@ public struct Transaction: ~Copyable {
     } catch {
       throw explain(observer.explain(error), of: pack)
     }
+    if let failure = ignoring?.failure { throw failure }
     hold.noteWhole(pack)
-    return Store.InstallResult(result, of: pack, notices: observer.notices)
+    return Store.InstallResult(result, of: pack, notices: observer.notices, ignoring: ignoring)
   }
 
   /// Stages other attributes for a pack: a new version of its present content.
@@ -245,6 +247,17 @@ public struct Transaction: ~Copyable {
 
   /// Makes the commit happen even when nothing is staged, so that it collects what nothing needs any more.
   package mutating func collect() { pks_txn_collect(pointer) }
+
+  /// Stages what is needed of segments that are mostly dead once more, so that these can go. Before anything else is staged.
+  ///
+  /// - Parameter byteLimit: about how much may be copied.
+  /// - Returns: bytes of new segments; 0: nothing was worth it.
+  /// - Throws: `purged`, `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
+  package mutating func compact(copyingAtMost byteLimit: UInt64) throws -> UInt64 {
+    var copied: UInt64 = 0
+    try check { pks_txn_compact(pointer, byteLimit, &copied, $0) }
+    return copied
+  }
 
   /// The packs as they will be after the commit, in no particular order.
   public var packs: [Store.Pack] { (0..<pks_txn_pack_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, $0)) } }

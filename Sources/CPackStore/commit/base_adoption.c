@@ -20,21 +20,23 @@ static bool is_wanted(const pks__generation *here, const pks__pack_state *pack) 
   return !known || (!known->held && known->highest_version < pack->versions[0].number);
 }
 
-/// What keeps a pack from being taken over, and is no reason to leave the others.
+/// What keeps a pack from being taken over, and is no reason to leave the others. The base's own may be damaged, or lack data.
 static bool is_refusal(pks_status status) {
-  return status == PKS_OTHER_ORIGIN || status == PKS_DOWNGRADE || status == PKS_STALE || status == PKS_HELD
-    || status == PKS_EXISTS;
+  return status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_OTHER_ORIGIN || status == PKS_DOWNGRADE
+    || status == PKS_STALE || status == PKS_HELD || status == PKS_EXISTS;
 }
 
 static pks_status take_packs(pks_txn *txn, pks_base_result *out, pks_error *error) {
   const pks_snapshot *base = txn->store->base_snapshot;
   for (uint32_t i = 0; i < base->generation.pack_count; i++) {
     const pks__pack_state *pack = &base->generation.packs[i];
-    if (!is_wanted(&pks__txn_snapshot(txn)->generation, pack)) { continue; }
+    const pks__generation *here = &pks__txn_snapshot(txn)->generation;
+    if (!is_wanted(here, pack)) { continue; }
     pks_copy_request request = {
       .pack = pack->name,
       .source = base,
-      .set_priority = true,
+      // The user may have chosen another since.
+      .set_priority = !pks__generation_find_state(here, pack->name, NULL),
       .priority = pack->priority,
       .placement = PKS_PLACE_KEEP};
     pks_error found;
@@ -119,7 +121,8 @@ pks_status pks_store_adopt_base(pks_base_result *out, pks_store *store, pks_erro
   if (status) { return status; }
   bool is_done = is_settled(&current->generation.base, &now);
   pks__snapshot_release(current);
-  if (is_done) { return PKS_OK; }
+  // A user who may not write sees the packs as they were taken over last.
+  if (is_done || !store->may_write) { return PKS_OK; }
   status = PKS_CONFLICT;
   for (int tries = 0; status == PKS_CONFLICT && tries < TRIES; tries++) { status = adopt(store, out, error); }
   return status;

@@ -5,14 +5,16 @@
 #include "commit/commit.h"
 #include "commit/evacuation.h"
 #include "commit/gc.h"
+#include "commit/purge.h"
 #include "store/cache_folder.h"
 #include "store/current.h"
 #include "store/snapshot.h"
 
 enum {
   DEFAULT_PERCENT = 25,
-  WORTH_LOOKING = 256 * 1024,  ///< bytes that a commit may copy; below that it does not look for what it could
-  TRIES = 5,                   ///< against other writers
+  CROWDED = 4,              ///< times the share may be copied where much is dead
+  LEAST_COPY = 512 * 1024,  ///< bytes: for less it is not worth looking for what could be copied
+  TRIES = 5,                ///< against other writers
 };
 static const uint64_t round_bytes = 512 << 20, short_round_bytes = 64 << 20;
 
@@ -21,8 +23,8 @@ static const uint64_t round_bytes = 512 << 20, short_round_bytes = 64 << 20;
 /// What a transaction does when it has been committed.
 typedef struct follow_up {
   pks_store *store;
-  pks__scratch packs;  ///< names of those that it changes, NUL-terminated, in the heap
-  uint64_t copy_bytes;
+  pks__scratch packs;                  ///< names of those that it changes, NUL-terminated, in the heap
+  uint64_t copy_bytes, crowded_bytes;  ///< as in `pks__evacuation_limits`
 } follow_up;
 
 static pks_status add_pack(follow_up *after, const char *pack) {
@@ -41,9 +43,10 @@ static void plan_follow_up(follow_up *after, const pks_txn *txn) {
   for (uint64_t i = 0; may && i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
     after->copy_bytes += PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment->file_length;
   }
-  uint64_t percent = options->gc_percent ? options->gc_percent : DEFAULT_PERCENT;
-  after->copy_bytes = after->copy_bytes / 100 * (percent < 100 ? percent : 100);
-  if (after->copy_bytes < WORTH_LOOKING) { return; }
+  uint64_t percent = pks__min64(options->gc_percent ? options->gc_percent : DEFAULT_PERCENT, 100);
+  after->crowded_bytes = after->copy_bytes / 100 * pks__min64(percent * CROWDED, 100);
+  after->copy_bytes = after->copy_bytes / 100 * percent;
+  if (after->copy_bytes == 0) { return; }
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
     status = add_pack(after, PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i)->pack);
@@ -51,12 +54,31 @@ static void plan_follow_up(follow_up *after, const pks_txn *txn) {
   if (status) { after->copy_bytes = 0; }
 }
 
+/// A commit that may copy little does not look each time what that could be, but by turns, and copies for those that did not. On
+/// average over many commits of a store the share is kept. Which ones do is drawn by the number of the generation, so that nothing
+/// is stored for it.
+static void take_turns(follow_up *after, uint64_t generation) {
+  if (after->copy_bytes == 0 || after->copy_bytes >= LEAST_COPY) { return; }
+  uint64_t drawn =
+    (generation * 0x9E3779B97F4A7C15) >> 32;  // the high half of a multiplicative hash: spread over 32 bits
+  bool has_turn = drawn * LEAST_COPY < after->copy_bytes << 32;
+  uint64_t times = LEAST_COPY / after->copy_bytes;
+  after->crowded_bytes = has_turn ? after->crowded_bytes * times : 0;
+  after->copy_bytes = has_turn ? LEAST_COPY : 0;
+}
+
 /// Empties segments of the packs that were changed. It is no part of the commit: whatever fails, another one will do it.
 static void follow_up_commit(const follow_up *after) {
   pks_txn *txn;
   pks_txn_options options = {.no_wait = true, .no_gc = true};
   if (pks_txn_begin(&txn, after->store, &options, NULL)) { return; }
-  pks__evacuation_limits limits = {.packs = &after->packs, .copy_bytes = after->copy_bytes, .only_worthwhile = true};
+  pks__evacuation_limits limits = {
+    .packs = &after->packs,
+    .copy_bytes = after->copy_bytes,
+    .crowded_bytes = after->crowded_bytes,
+    .cache_bytes = pks__cache_room(after->store, &txn->base->generation),
+    .only_worthwhile = true,
+  };
   pks__evacuation_plan plan;
   uint64_t copied;
   pks_status status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, NULL);
@@ -73,9 +95,12 @@ static void follow_up_commit(const follow_up *after) {
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
   follow_up after;
   bool drops;
+  uint64_t made = 0;
   plan_follow_up(&after, txn);
-  pks_status status = pks__txn_commit(txn, generation, &drops, error);
-  if (!status && drops && after.copy_bytes >= WORTH_LOOKING) { follow_up_commit(&after); }
+  pks_status status = pks__txn_commit(txn, &made, &drops, error);
+  if (!status && generation) { *generation = made; }
+  if (!status && drops) { take_turns(&after, made); }
+  if (!status && drops && after.copy_bytes > 0) { follow_up_commit(&after); }
   pks__scratch_free(&after.packs);
   return status;
 }
@@ -180,7 +205,11 @@ static pks_status stage_round(
 ) {
   const pks_collect_request *request = collector->request;
   pks_collect_totals *totals = collector->totals;
-  pks__evacuation_limits limits = {.copy_bytes = round_limit(collector), .any_place = request->dry_run};
+  pks__evacuation_limits limits = {
+    .copy_bytes = round_limit(collector),
+    .cache_bytes = pks__cache_room(collector->store, &txn->base->generation),
+    .any_place = request->dry_run,
+  };
   pks__evacuation_plan plan;
   pks_status status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, error);
   *emptied = status ? 0 : pks__segment_set_count(&plan.victims);

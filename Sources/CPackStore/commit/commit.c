@@ -47,6 +47,16 @@ static void table_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
 
 // MARK: - The next generation
 
+static bool is_same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/// Data that was staged lies in the cache folder of the transaction's base, or in the one that the transaction chose.
+static pks_status check_cache_folder(const pks_txn *txn, const pks_snapshot *current, pks_error *error) {
+  bool is_used = txn->staging.cache != PKS_VFS_NO_FILE || txn->cache_folder;
+  if (!is_used || is_same_text(txn->base->generation.cache_folder, current->generation.cache_folder)) { return PKS_OK; }
+  const char *text = "another writer chose another cache folder meanwhile";
+  return pks__fail(error, PKS_CONFLICT, text, current->generation.cache_folder, PKS_NO_OFFSET);
+}
+
 /// Applies the staged changes to the generation that is current now.
 static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks_error *error) {
   const pks_txn *txn = commit->txn;
@@ -57,6 +67,7 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
   if (!status && current->generation.lineage != txn->base->generation.lineage) {
     return pks__fail(error, PKS_CONFLICT, "the store was repaired meanwhile", NULL, PKS_NO_OFFSET);
   }
+  if (!status) { status = check_cache_folder(txn, current, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
     pks__staged_op change = *PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i);
     // Other packs may have come that this change was not compared with.
@@ -105,10 +116,10 @@ static pks_status move(commit *commit, const char *name, const char *path, pks_e
   return move_from(commit, commit->txn->staging.path, name, path, error);
 }
 
-/// Whether the store has the segment already: another writer may have stored the same bytes meanwhile. Its file stays,
-/// as it may be durable and ours not.
+/// Whether the store has a file of the segment already: another writer may have stored the same bytes meanwhile. It stays, as it
+/// may be durable and ours not.
 static pks_status is_stored(
-  commit *commit, pks_snapshot *current, const pks__segment *segment, bool *stored, pks_error *error
+  commit *commit, pks_snapshot *current, const pks__segment_id *id, const char *path, bool *stored, pks_error *error
 ) {
   *stored = false;
   for (uint32_t i = 0; i < current->run_count; i++) {
@@ -117,8 +128,8 @@ static pks_status is_stored(
       pks__run_segment_info info;
       pks_status status = pks__run_segment_at(run, at, &info, error);
       if (status) { return status; }
-      if (!pks__segment_id_equal(&info.id, &segment->id)) { continue; }
-      return file_exists(commit, segment->name, stored, error);
+      if (!pks__segment_id_equal(&info.id, id)) { continue; }
+      return file_exists(commit, path, stored, error);
     }
   }
   return PKS_OK;
@@ -131,13 +142,24 @@ static pks_status sync_staged(commit *commit, const pks__staged_segment *staged,
   return pks__store_sync_file(commit->store, path, false, error);
 }
 
-/// Moves a purgeable segment's file into its place in the cache folder, and its table into the store's. What lies there under the
-/// same name is the same, or was cut short.
+/// Moves the table of a segment of which the data lies elsewhere into its place.
+static pks_status move_table(commit *commit, pks_snapshot *current, const pks__segment_id *id, pks_error *error) {
+  char name[PKS__SEGMENT_NAME], from[PKS__INDEX_NAME + sizeof PKS__TABLE_SUFFIX], to[PKS__INDEX_NAME];
+  bool stored = false;
+  pks__segment_name(id, name);
+  (void)snprintf(from, sizeof from, "%s" PKS__TABLE_SUFFIX, name);
+  table_path(id, to);
+  pks_status status = commit->sync ? PKS_OK : is_stored(commit, current, id, to, &stored, error);
+  return status || stored ? status : move(commit, from, to, error);
+}
+
+/// Moves a purgeable segment's file into its place in the cache folder, and its table into the store's. What lies in the cache
+/// folder under the same name is the same, or was cut short.
 static pks_status move_purgeable(
-  commit *commit, const pks__staged_segment *staged, const char *name, pks_error *error
+  commit *commit, pks_snapshot *current, const pks__staged_segment *staged, const char *name, pks_error *error
 ) {
   const pks_vfs *vfs = commit->store->vfs;
-  char from[2 * PKS__INDEX_NAME], to[PKS__INDEX_NAME], table[2 * PKS__INDEX_NAME];
+  char from[2 * PKS__INDEX_NAME], to[PKS__INDEX_NAME];
   (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
   (void)snprintf(to, sizeof to, PKS__SEGMENTS_FOLDER "/%s", name);
   int failure = pks__vfs_rename(vfs, commit->txn->staging.cache, from, to);
@@ -145,9 +167,7 @@ static pks_status move_purgeable(
   if (failure && failure != ENOENT) {
     return pks__fail_system(error, failure, "cannot rename in the cache folder", to);
   }
-  (void)snprintf(to, sizeof to, PKS__TABLES_FOLDER "/%s", name);
-  (void)snprintf(table, sizeof table, "%s" PKS__TABLE_SUFFIX, name);
-  return move(commit, table, to, error);
+  return move_table(commit, current, &staged->segment->id, error);
 }
 
 /// Makes the names of purgeable segments durable.
@@ -167,15 +187,11 @@ static pks_status sync_purgeable(commit *commit, pks_error *error) {
 }
 
 /// Moves the tables of segments of the base into their places, and syncs the folder if anything came there.
-static pks_status move_tables(commit *commit, bool any, pks_error *error) {
+static pks_status move_tables(commit *commit, pks_snapshot *current, bool any, pks_error *error) {
   const pks__segment_set *tables = &commit->txn->tables;
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < pks__segment_set_count(tables); i++) {
-    char name[PKS__SEGMENT_NAME], from[PKS__INDEX_NAME + sizeof PKS__TABLE_SUFFIX], to[PKS__INDEX_NAME];
-    pks__segment_name(pks__segment_set_at(tables, i), name);
-    (void)snprintf(from, sizeof from, "%s" PKS__TABLE_SUFFIX, name);
-    table_path(pks__segment_set_at(tables, i), to);
-    status = move(commit, from, to, error);
+    status = move_table(commit, current, pks__segment_set_at(tables, i), error);
     any = true;
   }
   return !status && any ? sync_folder(commit, PKS__TABLES_FOLDER, error) : status;
@@ -198,7 +214,7 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
     if (is_repeated) { continue; }
     const char *name = strrchr(segment->name, '/') + 1;
     if (segment->is_purgeable) {
-      pks_status status = move_purgeable(commit, staged, name, error);
+      pks_status status = move_purgeable(commit, current, staged, name, error);
       if (status) { return status; }
       any_purgeable = true;
       continue;
@@ -206,14 +222,15 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
     bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
     // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
     // generation needs is synced all the same.
-    pks_status status = commit->sync || mends ? PKS_OK : is_stored(commit, current, segment, &stored, error);
+    pks_status status =
+      commit->sync || mends ? PKS_OK : is_stored(commit, current, &segment->id, segment->name, &stored, error);
     if (!status && mends && !commit->sync) { status = sync_staged(commit, staged, name, error); }
     if (!status && !stored) { status = move_from(commit, staged->folder, name, segment->name, error); }
     if (status) { return status; }
   }
   pks_status status = count > 0 ? sync_folder(commit, PKS__SEGMENTS_FOLDER, error) : PKS_OK;
   if (!status && any_purgeable) { status = sync_purgeable(commit, error); }
-  return status ? status : move_tables(commit, any_purgeable, error);
+  return status ? status : move_tables(commit, current, any_purgeable, error);
 }
 
 static bool is_named_run(const pks__generation *generation, uint64_t name) {
@@ -301,7 +318,10 @@ static pks_status secure_segments(commit *commit, pks_snapshot *snapshot, bool i
       if (!status) { status = secure_file(commit, path, in_doubt, error); }
     }
   }
-  return status ? status : sync_folder(commit, PKS__SEGMENTS_FOLDER, error);
+  if (!status) { status = sync_folder(commit, PKS__SEGMENTS_FOLDER, error); }
+  bool any_tables = false;
+  if (!status) { status = file_exists(commit, PKS__TABLES_FOLDER, &any_tables, error); }
+  return !status && any_tables ? sync_folder(commit, PKS__TABLES_FOLDER, error) : status;
 }
 
 /// Whether the commit vouches for the files of an earlier, atomic one too.
@@ -332,14 +352,15 @@ static bool is_staged(const pks_txn *txn, const pks__segment_id *id, bool purgea
   return false;
 }
 
-/// Whether a segment is there, or comes with this commit: among the store's files, unless a purgeable pack needs it.
+/// Whether a segment is there, or comes with this commit: among the store's files, unless a purgeable pack needs it. Of a site
+/// the table is enough: the segment may be remote.
 static pks_status check_segment(commit *commit, const pks__segment_id *id, bool purgeable, pks_error *error) {
   char path[PKS__INDEX_NAME];
   bool exists;
   if (is_staged(commit->txn, id, purgeable)) { return PKS_OK; }
   segment_path(id, path);
   pks_status status = file_exists(commit, path, &exists, error);
-  if (!status && !exists && purgeable) {
+  if (!status && !exists && (purgeable || commit->txn->snapshot->generation.is_site)) {
     table_path(id, path);
     status = file_exists(commit, path, &exists, error);
   }
@@ -413,9 +434,11 @@ static pks_status check_reused(commit *commit, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; (!status || status == PKS_CONFLICT) && i < PKS__SCRATCH_COUNT(changes, pks__staged_op); i++) {
     const pks__staged_op *change = PKS__SCRATCH_AT(changes, const pks__staged_op, i);
-    const pks__pack_state *pack = pks__generation_find_state(&commit->txn->snapshot->generation, change->pack, NULL);
+    bool is_live;
+    const pks__pack_state *pack =
+      pks__generation_find_state(&commit->txn->snapshot->generation, change->pack, &is_live);
     const pks__version *version = relying_version(change, pack);
-    bool is_current = version && pack && pks__id_equal(&version->layout, &pack->versions[0].layout);
+    bool is_current = version && pack && is_live && pks__id_equal(&version->layout, &pack->versions[0].layout);
     bool purgeable = !is_current || pack->purgeable;
     pks__segment_set lacking;
     pks__segment_set_init(&lacking, &commit->txn->staging.scratch);

@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-#include "ingest/ingest_version.h"
+#include "commit/copy_order.h"
+#include "commit/relay.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
@@ -10,6 +11,7 @@ typedef struct evacuation {
   pks_txn *txn;
   const pks__evacuation_plan *plan;
   pks__reliance reliance;
+  pks__copy_order order;
   pks__ingest *ingest;        ///< of the first version, which takes the frames of all
   pks__frame_reader *reader;  ///< while frames are copied
   pks__scratch stored;        ///< of one frame
@@ -21,55 +23,24 @@ typedef struct evacuation {
 
 // MARK: - Frames
 
-/// A frame of a victim that versions need.
-typedef struct old_frame {
-  pks__segment *segment;
-  const pks__segment_use *use;
-  pks__frame frame;
-  uint32_t needed_bytes;  ///< raw: of chunks that are to be stored again
-  bool abuts;             ///< raw, right behind the frame copied before
-} old_frame;
+static pks__segment *segment_of(const evacuation *evacuation, const pks__copy_item *item) {
+  return pks__chunk_use_segment(&evacuation->plan->use, item->segment)->segment;
+}
 
-/// Whether chunk `row` is to be stored again.
-static pks_status needs_chunk(
-  evacuation *evacuation, const old_frame *old, uint32_t row, bool *needed, pks_error *error
+/// Copies a frame as it is, with all of its chunks. `abuts`: it goes right behind the one copied before. `goes_on`: another will
+/// go right behind it.
+static pks_status keep_frame(
+  evacuation *evacuation, pks__segment *segment, const pks__frame *old, bool abuts, bool goes_on, pks_error *error
 ) {
-  const pks__id *id;
-  pks__chunk_ref ref;
-  bool found = false;
-  *needed = pks__chunk_use_has(&evacuation->plan->use, old->use, row);
-  if (!*needed || old->frame.ref.codec == PKS__CODEC_RAW) { return PKS_OK; }
-  pks_status status = pks__segment_chunk_id(old->segment, row, &id, error);
-  if (!status) {
-    status = pks__reliance_find_chunk(
-      &evacuation->reliance, pks__txn_snapshot(evacuation->txn), id, PKS__SEGMENT_DATA, &ref, &found, error
-    );
-  }
-  *needed = !found;
-  return status;
-}
-
-static pks_status add_needed(evacuation *evacuation, old_frame *old, uint32_t row, pks_error *error) {
-  bool needed;
-  pks__chunk_place place;
-  pks_status status = needs_chunk(evacuation, old, row, &needed, error);
-  if (status || !needed) { return status; }
-  status = pks__segment_chunk(old->segment, row, &place, error);
-  if (!status) { old->needed_bytes += place.end - place.begin; }
-  return status;
-}
-
-/// Copies the frame as it is, with all of its chunks.
-static pks_status keep_frame(evacuation *evacuation, const old_frame *old, bool goes_on, pks_error *error) {
-  const pks__frame_ref *ref = &old->frame.ref;
+  const pks__frame_ref *ref = &old->ref;
   evacuation->stored.length = evacuation->ids.length = evacuation->ends.length = 0;
   pks_status status = pks__scratch_reserve(&evacuation->stored, ref->stored_length, error);
-  if (!status) { status = pks__segment_read_stored(old->segment, ref, evacuation->stored.bytes, error); }
-  for (uint32_t i = 0; !status && i < old->frame.chunk_count; i++) {
+  if (!status) { status = pks__segment_read_stored(segment, ref, evacuation->stored.bytes, error); }
+  for (uint32_t i = 0; !status && i < old->chunk_count; i++) {
     const pks__id *id;
     pks__chunk_place place;
-    status = pks__segment_chunk_id(old->segment, old->frame.first_chunk + i, &id, error);
-    if (!status) { status = pks__segment_chunk(old->segment, old->frame.first_chunk + i, &place, error); }
+    status = pks__segment_chunk_id(segment, old->first_chunk + i, &id, error);
+    if (!status) { status = pks__segment_chunk(segment, old->first_chunk + i, &place, error); }
     if (!status) { status = pks__scratch_append(&evacuation->ids, id, sizeof *id, error); }
     if (!status) { status = pks__scratch_append(&evacuation->ends, &place.end, sizeof place.end, error); }
   }
@@ -79,90 +50,90 @@ static pks_status keep_frame(evacuation *evacuation, const old_frame *old, bool 
     .stored = evacuation->stored.bytes,
     .stored_length = ref->stored_length,
     .codec = ref->codec,
-    .alignment = ref->codec != PKS__CODEC_RAW || old->abuts ? 1 : alignment,
+    .alignment = ref->codec != PKS__CODEC_RAW || abuts ? 1 : alignment,
     .ids = PKS__SCRATCH_AT(&evacuation->ids, const pks__id, 0),
     .ends = PKS__SCRATCH_AT(&evacuation->ends, const uint32_t, 0),
-    .chunk_count = old->frame.chunk_count,
+    .chunk_count = old->chunk_count,
     .ends_asset = !goes_on,
   };
   return pks__frame_pipeline_add_encoded(&evacuation->ingest->frames, &frame, error);
 }
 
-/// Adds the needed chunks of a frame, to be encoded with those of its neighbours.
-static pks_status take_apart(evacuation *evacuation, const old_frame *old, pks_error *error) {
-  pks__frame_source source = {old->segment, old->frame.ref};
-  const uint8_t *raw;
-  pks_status status = pks__frame_decode(evacuation->reader, &source, &raw, error);
-  for (uint32_t i = 0; !status && i < old->frame.chunk_count; i++) {
-    uint32_t row = old->frame.first_chunk + i;
-    const pks__id *id;
-    pks__chunk_place place;
-    bool needed;
-    status = needs_chunk(evacuation, old, row, &needed, error);
-    if (status || !needed) { continue; }
-    status = pks__segment_chunk_id(old->segment, row, &id, error);
-    if (!status) { status = pks__segment_chunk(old->segment, row, &place, error); }
-    if (status) { break; }
-    status = pks__frame_pipeline_add(
-      &evacuation->ingest->frames, id, raw + place.begin, place.end - place.begin, false, error
-    );
+/// Adds a chunk, to be encoded with its neighbours.
+static pks_status encode_again(
+  evacuation *evacuation, const pks__copy_item *item, const pks__frame *frame, bool at_start, pks_error *error
+) {
+  pks__frame_source source = {segment_of(evacuation, item), frame->ref};
+  pks_store *store = evacuation->txn->store;
+  uint32_t length = item->end - item->begin;
+  const pks__id *id;
+  evacuation->fetched.length = 0;
+  pks_status status = pks__scratch_reserve(&evacuation->fetched, length, error);
+  if (status) { return status; }
+  uint8_t *bytes = evacuation->fetched.bytes;
+  status = pks__store_read_frame(store, evacuation->reader, &source, item->begin, item->end, bytes, error);
+  if (!status) { status = pks__segment_chunk_id(source.segment, item->row, &id, error); }
+  if (status) { return status; }
+  return pks__frame_pipeline_add(&evacuation->ingest->frames, id, bytes, length, at_start, error);
+}
+
+/// Whether the frame of item `index` is a raw one right behind `before`, which was copied as one.
+static bool follows(
+  const evacuation *evacuation, const pks__copy_item *item, const pks__frame *before, uint64_t index
+) {
+  if (before->ref.codec != PKS__CODEC_RAW || index >= pks__copy_order_count(&evacuation->order)) { return false; }
+  const pks__copy_item *next = pks__copy_order_at(&evacuation->order, index);
+  pks__frame frame;
+  if (next->segment != item->segment) { return false; }
+  bool is_raw =
+    !pks__segment_frame(segment_of(evacuation, next), next->frame, &frame, NULL) && frame.ref.codec == PKS__CODEC_RAW;
+  return is_raw && before->ref.offset + before->ref.stored_length == frame.ref.offset;
+}
+
+/// Stores the items from `*at` on that are of one frame.
+static pks_status copy_frame(evacuation *evacuation, uint64_t *at, bool *abuts, pks_error *error) {
+  pks__frame_pipeline *pipeline = &evacuation->ingest->frames;
+  pks__frame frame;
+  uint64_t count;
+  bool as_it_is;
+  pks_status status = pks__copy_order_frame(&evacuation->order, *at, &count, &as_it_is, &frame, error);
+  for (uint64_t i = *at; !status && i < *at + count; i++) {
+    pks__copy_item item = *pks__copy_order_at(&evacuation->order, i);
+    if (item.begins_asset) {
+      pks__frame_pipeline_end_asset(pipeline);
+      pks__frame_pipeline_begin_asset(pipeline, pks__copy_order_asset_bytes(&evacuation->order, i), false);
+    }
+    bool is_last = i + 1 == *at + count;
+    if (!as_it_is) { status = encode_again(evacuation, &item, &frame, item.begins_asset, error); }
+    if (as_it_is && is_last) {
+      bool goes_on = follows(evacuation, &item, &frame, i + 1);
+      status = keep_frame(evacuation, segment_of(evacuation, &item), &frame, *abuts, goes_on, error);
+      *abuts = goes_on;
+    }
   }
-  return status;
-}
-
-/// Reads frame `index`, and what of it is to be stored again.
-static pks_status open_frame(evacuation *evacuation, old_frame *old, uint32_t index, pks_error *error) {
-  old->needed_bytes = 0;
-  pks_status status = pks__segment_frame(old->segment, index, &old->frame, error);
-  for (uint32_t i = 0; !status && i < old->frame.chunk_count; i++) {
-    status = add_needed(evacuation, old, old->frame.first_chunk + i, error);
-  }
-  return status;
-}
-
-static bool is_kept(const old_frame *old) {
-  return old->needed_bytes > 0 && (uint64_t)old->needed_bytes * 4 >= (uint64_t)old->frame.ref.raw_length * 3;
-}
-
-/// Whether `next` is copied right behind `old`, as one stretch of raw bytes.
-static bool follows(const old_frame *old, const old_frame *next) {
-  const pks__frame_ref *before = &old->frame.ref, *ref = &next->frame.ref;
-  return is_kept(old) && is_kept(next) && before->codec == PKS__CODEC_RAW && ref->codec == PKS__CODEC_RAW
-    && before->offset + before->stored_length == ref->offset;
-}
-
-/// Stores again what is needed of a data segment, frame by frame.
-static pks_status copy_segment(evacuation *evacuation, const pks__segment_use *use, pks_error *error) {
-  pks__segment *segment = use->segment;
-  old_frame old = {.segment = segment, .use = use}, next = old;
-  pks_status status = segment->frame_count > 0 ? open_frame(evacuation, &next, 0, error) : PKS_OK;
-  for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
-    bool has_next = i + 1 < segment->frame_count;
-    old = next;
-    if (has_next) { status = open_frame(evacuation, &next, i + 1, error); }
-    bool goes_on = !status && has_next && follows(&old, &next);
-    next.abuts = goes_on;
-    if (status || old.needed_bytes == 0) { continue; }
-    status = is_kept(&old) ? keep_frame(evacuation, &old, goes_on, error) : take_apart(evacuation, &old, error);
-    if (!status) { status = pks__ingest_report(evacuation->ingest, PKS_PHASE_STORE, error); }
-  }
+  *at += count;
   return status;
 }
 
 /// Stores again what is needed of all data segments that are emptied. Their chunks are new to the walk of the ingest.
 static pks_status copy_segments(evacuation *evacuation, pks_error *error) {
-  const pks__evacuation_plan *plan = evacuation->plan;
   pks__frame_pipeline *pipeline = &evacuation->ingest->frames;
-  pks_status status = pks__frame_reader_take(&evacuation->txn->store->readers, &evacuation->reader, error);
+  pks__frame_readers *readers = &evacuation->txn->store->readers;
+  pks_status status = pks__copy_order_make(
+    &evacuation->order, evacuation->plan, pks__txn_snapshot(evacuation->txn), &evacuation->reliance,
+    &evacuation->txn->staging.scratch, error
+  );
+  if (!status) { status = pks__frame_reader_take(readers, &evacuation->reader, error); }
   pks__frame_pipeline_begin_asset(pipeline, 0, false);
-  for (uint32_t i = 0; !status && i < pks__segment_set_count(&plan->victims); i++) {
-    const pks__segment_use *use = pks__chunk_use_find(&plan->use, pks__segment_set_at(&plan->victims, i));
-    bool has_data = use && use->segment && use->segment->kind == PKS__SEGMENT_DATA;
-    if (has_data) { status = copy_segment(evacuation, use, error); }
+  bool abuts = false;
+  for (uint64_t at = 0; !status && at < pks__copy_order_count(&evacuation->order);) {
+    status = copy_frame(evacuation, &at, &abuts, error);
+    if (!status) { status = pks__ingest_report(evacuation->ingest, PKS_PHASE_STORE, error); }
   }
   pks__frame_pipeline_end_asset(pipeline);
-  if (evacuation->reader) { pks__frame_reader_return(&evacuation->txn->store->readers, evacuation->reader); }
+  if (evacuation->reader) { pks__frame_reader_return(readers, evacuation->reader); }
   evacuation->reader = NULL;
+  pks__copy_order_free(&evacuation->order);
   return status;
 }
 
@@ -190,21 +161,12 @@ static pks_status move_version(
   pks_txn *txn = evacuation->txn;
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   bool sync = txn->options.durability == PKS_DURABLE, is_first = txn->changes.length == 0;
-  pks__version_request request = {
-    .pack = pack,
-    .catalog = version->catalog,
-    .layout = version->layout,
-    .needs_layout = true,
-    .attributes = version->attributes,
-    .pages = pks__snapshot_pages(snapshot),
-    .is_kept = !is_current,
-    .avoided = &evacuation->plan->victims,
-    .keeps_missing = true,
-    .stores_durably = is_first && !evacuation->plan->is_purgeable,
-    .fetch = {.context = evacuation, .fetch = fetch_chunk},
-    .progress = evacuation->progress ? report : NULL,
-    .context = evacuation,
-  };
+  pks__version_request request = pks__relay_request(snapshot, pack, version, is_current, &evacuation->plan->victims);
+  request.keeps_missing = true;
+  request.stores_durably = is_first && !evacuation->plan->is_purgeable;
+  request.fetch = (pks__chunk_fetch){.context = evacuation, .fetch = fetch_chunk};
+  request.progress = evacuation->progress ? report : NULL;
+  request.context = evacuation;
   pks__staged_op change = {.kind = PKS__CHANGE_LAYOUT, .version = *version};
   pks__ingest ingest;
   pks_add_result result;

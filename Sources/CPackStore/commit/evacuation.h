@@ -3,9 +3,9 @@
 /// One transaction. The content, number and attributes of no version change; only layouts, and the records of assets that
 /// lay there. The commit then unlinks the segments as any others that nothing needs, unless a reader holds them.
 ///
-/// A frame of which three quarters are needed is copied as it is, of another the needed chunks are encoded again; chunks that
-/// the store has elsewhere, too, are not copied, unless they lie raw among neighbours that are. What lies side by side stays
-/// side by side, so that map assets are found where they were copied to; should one not be, it is laid out afresh.
+/// What is needed is stored in the order in which the versions are read, frames as they are where that serves (`copy_order.h`);
+/// chunks that the store has elsewhere, too, are not copied, unless they lie raw among neighbours that are. Map assets are found
+/// where they were copied to; should one not be, it is laid out afresh.
 ///
 /// A crash at any point leaves the store as it was, or emptied: it is a commit like any other.
 #ifndef PKS_COMMIT_EVACUATION_H

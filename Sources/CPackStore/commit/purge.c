@@ -36,6 +36,7 @@ typedef struct purge {
   pks_snapshot *snapshot;      ///< while candidates are looked for
   pks__generation generation;  ///< what it shows
   const char *spared;          ///< a pack that keeps what it has; NULL: none
+  bool spares_copies;          ///< decoded copies stay
   pks_vfs_file root;
   pks__scratch candidates;
   pks__segment_set named;  ///< segments that layouts name, by the order of `users`
@@ -220,7 +221,9 @@ static pks_status prepare(purge *purge, uint64_t bytes) {
   if (!status) { status = pks__generation_copy(&purge->snapshot->generation, &purge->generation, purge->error); }
   if (!status) { status = check_may_purge(purge); }
   if (status) { return status; }
-  if (purge->store->cache) { purge->result.freed_bytes = pks__asset_cache_purge(purge->store->cache, bytes); }
+  if (purge->store->cache && !purge->spares_copies) {
+    purge->result.freed_bytes = pks__asset_cache_purge(purge->store->cache, bytes);
+  }
   const char *folder = purge->generation.cache_folder;
   if (folder) { (void)pks__cache_folder_open(purge->store, folder, false, &purge->root, NULL); }
   bool is_done = purge->root == PKS_VFS_NO_FILE || purge->result.freed_bytes >= bytes;
@@ -230,7 +233,9 @@ static pks_status prepare(purge *purge, uint64_t bytes) {
 static pks_status purge_store(
   pks_purge_result *out, pks_store *store, const char *spared, uint64_t bytes, pks_error *error
 ) {
-  purge purge = {.store = store, .spared = spared, .root = PKS_VFS_NO_FILE, .error = error};
+  // Decoded copies take nothing of the budget of purgeable packs, for which one of them is spared.
+  purge purge = {
+    .store = store, .spared = spared, .spares_copies = spared != NULL, .root = PKS_VFS_NO_FILE, .error = error};
   purge.named.indices.key = store->map_key;
   pks_status status = prepare(&purge, bytes);
   // What this process keeps open to itself alone keeps nothing from going.
@@ -253,25 +258,32 @@ pks_status pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t byt
   return status ? status : purge_store(out, store, NULL, bytes, error);
 }
 
-// MARK: - The budget
-
-static bool add_cost(void *context, const char *name, const pks_vfs_info *info) {
-  uint64_t *sum = context;
-  (void)name;
-  if (__builtin_add_overflow(*sum, pks__cache_file_cost(info), sum)) { *sum = UINT64_MAX; }
-  return true;
+void pks__purge_some(pks_store *store, uint64_t bytes) {
+  enum { LEAST = 16 << 20 };
+  pks_purge_result result = {0};
+  (void)purge_store(&result, store, NULL, bytes > LEAST ? bytes : LEAST, NULL);
 }
 
+// MARK: - The budget
+
+/// What the files of purgeable packs take, and decoded copies if they lie in the same folder: there one budget is for both.
 static pks_status measure_use(
   const pks_store *store, const pks__generation *generation, uint64_t *used, pks_error *error
 ) {
-  pks_vfs_file root;
-  *used = 0;
-  // What is not there takes nothing.
-  if (pks__cache_folder_open(store, generation->cache_folder, false, &root, NULL)) { return PKS_OK; }
-  pks_status status = pks__cache_folder_list(store, root, add_cost, used, error);
-  pks__vfs_close(store->vfs, root);
+  uint64_t copies = 0, unused;
+  bool is_shared =
+    store->cache && strcmp(pks__asset_cache_folder(store->cache, &unused), generation->cache_folder) == 0;
+  pks_status status = pks__cache_folder_use(store, generation->cache_folder, used, error);
+  if (is_shared) { copies = pks__asset_cache_use(store->cache); }
+  if (__builtin_add_overflow(*used, copies, used)) { *used = UINT64_MAX; }
   return status;
+}
+
+uint64_t pks__cache_room(const pks_store *store, const pks__generation *generation) {
+  uint64_t used, budget = generation->cache_budget;
+  if (budget == 0 || !generation->cache_folder) { return UINT64_MAX; }
+  if (measure_use(store, generation, &used, NULL)) { return 0; }
+  return used < budget ? budget - used : 0;
 }
 
 pks_status pks__cache_make_room(

@@ -1,8 +1,23 @@
 #include "commit/relay.h"
 
-#include "ingest/ingest_version.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
+
+pks__version_request pks__relay_request(
+  pks_snapshot *snapshot, const char *pack, const pks__version *version, bool is_current,
+  const pks__segment_set *avoided
+) {
+  return (pks__version_request){
+    .pack = pack,
+    .catalog = version->catalog,
+    .layout = version->layout,
+    .needs_layout = true,
+    .attributes = version->attributes,
+    .pages = pks__snapshot_pages(snapshot),
+    .avoided = avoided,
+    .is_kept = !is_current,
+  };
+}
 
 pks_status pks__txn_relay(
   pks_txn *txn, const char *pack, const pks__version *version, bool is_current, const pks__segment_set *avoided,
@@ -11,19 +26,10 @@ pks_status pks__txn_relay(
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   pks__own_chunks own;
   pks__own_chunks_init(&own, snapshot, &txn->staging.scratch);
-  pks__version_request request = {
-    .pack = pack,
-    .catalog = version->catalog,
-    .layout = version->layout,
-    .needs_layout = true,
-    .attributes = version->attributes,
-    .pages = pks__snapshot_pages(snapshot),
-    .fetch = pks__own_chunks_fetch(&own),
-    .relays = true,
-    .avoided = avoided,
-    .keeps_missing = keeps_missing,
-    .is_kept = !is_current,
-  };
+  pks__version_request request = pks__relay_request(snapshot, pack, version, is_current, avoided);
+  request.fetch = pks__own_chunks_fetch(&own);
+  request.relays = true;
+  request.keeps_missing = keeps_missing;
   pks__staged_op change = {.kind = PKS__CHANGE_LAYOUT, .version = *version};
   bool sync = txn->options.durability == PKS_DURABLE;
   pks__ingest ingest;

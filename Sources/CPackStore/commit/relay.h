@@ -3,6 +3,13 @@
 #define PKS_COMMIT_RELAY_H
 
 #include "commit/transaction.h"
+#include "ingest/ingest_version.h"
+
+/// What lays a version out again as it is, but for what lies in `avoided` (may be NULL), for callers to add to.
+pks__version_request pks__relay_request(
+  pks_snapshot *snapshot, const char *pack, const pks__version *version, bool is_current,
+  const pks__segment_set *avoided
+);
 
 /// Lays a version of the pack out again, and stages it if anything lies elsewhere now: what may not be relied on (`reliance.h`),
 /// or lies in `avoided` (may be NULL), is stored again. With `keeps_missing` the version goes on without what is gone; else that is

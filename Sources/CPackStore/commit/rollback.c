@@ -32,6 +32,7 @@ static pks_status stage_version(
   pks_txn *txn, const char *pack, const pks__version *target, bool may_lack, pks_error *error
 ) {
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  const pks__pack_state *state = pks__generation_find_state(&snapshot->generation, pack, NULL);
   pks__own_chunks own;
   pks__own_chunks_init(&own, snapshot, &txn->staging.scratch);
   pks__version_request request = {
@@ -41,7 +42,8 @@ static pks_status stage_version(
     .attributes = target->attributes,
     .pages = pks__snapshot_pages(snapshot),
     .fetch = pks__own_chunks_fetch(&own),
-    .keeps_missing = may_lack,
+    // A durable pack has its data stored again, and so all of it must be there.
+    .keeps_missing = may_lack && state && state->purgeable,
   };
   pks__staged_op change = {.kind = PKS__CHANGE_ROLLBACK, .version = *target};
   pks__ingest ingest;

@@ -87,34 +87,43 @@ static bool exists(const pks_store *store, const char *path) {
   return !pks__vfs_info(store->vfs, store->root, path, false, &info);
 }
 
-/// Makes `path` that of the segment's table, if it lies apart.
-static bool use_table(const pks_store *store, const char *name, char *path, size_t capacity) {
-  char table[PKS__INDEX_NAME];
+static pks_status vouch_for(const voucher *voucher, const char *path, bool may_be_gone, pks_error *error) {
+  return voucher->in_doubt ? pks__rewrite_file(voucher->staging, path, may_be_gone, error)
+                           : pks__store_sync_file(voucher->staging->store, path, may_be_gone, error);
+}
+
+static pks_status vouch_for_segment(const voucher *voucher, const char *name, bool is_durable, pks_error *error) {
+  const pks_store *store = voucher->staging->store;
+  char path[2 * PKS__INDEX_NAME], table[2 * PKS__INDEX_NAME];
+  (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
   (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
-  if (!exists(store, table)) { return false; }
-  (void)snprintf(path, capacity, "%s", table);
-  return true;
+  // What lies in the cache folder need not last; its table must.
+  bool is_here = exists(store, path), has_table = exists(store, table);
+  // Of two places the durable generation has one, and a later commit brought the other.
+  if (is_durable && !(is_here && has_table)) { return PKS_OK; }
+  pks_status status = PKS_OK;
+  if (is_here || !has_table) { status = vouch_for(voucher, path, voucher->may_be_gone, error); }
+  if (!status && has_table) { status = vouch_for(voucher, table, false, error); }
+  return status;
 }
 
 static pks_status vouch_for_files(voucher *voucher, pks_error *error) {
-  const pks_store *store = voucher->staging->store;
   pks_status status = PKS_OK;
   for (uint64_t at = 0; !status && at < voucher->unsynced.names.length;) {
     const char *name = (const char *)voucher->unsynced.names.bytes + at;
     size_t length = strlen(name);
     at += length + 1;
     // The commit writes a generation of its own.
-    bool is_generation = length > sizeof SUFFIX && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
-    if (is_generation || pks__live_set_has(&voucher->durable, name, length)) { continue; }
+    if (length > sizeof SUFFIX && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0) { continue; }
     pks__segment_id id;
-    char path[2 * PKS__INDEX_NAME];
-    bool is_segment = pks__segment_name_parse(name, &id);
-    (void)snprintf(path, sizeof path, "%s/%s", is_segment ? PKS__SEGMENTS_FOLDER : PKS__INDEX_FOLDER, name);
-    // What lies in the cache folder need not last; its table must.
-    bool is_apart = is_segment && !exists(store, path) && use_table(store, name, path, sizeof path);
-    bool may_be_gone = voucher->may_be_gone && !is_apart;
-    status = voucher->in_doubt ? pks__rewrite_file(voucher->staging, path, may_be_gone, error)
-                               : pks__store_sync_file(store, path, may_be_gone, error);
+    bool is_durable = pks__live_set_has(&voucher->durable, name, length);
+    if (pks__segment_name_parse(name, &id)) {
+      status = vouch_for_segment(voucher, name, is_durable, error);
+    } else if (!is_durable) {
+      char path[2 * PKS__INDEX_NAME];
+      (void)snprintf(path, sizeof path, PKS__INDEX_FOLDER "/%s", name);
+      status = vouch_for(voucher, path, voucher->may_be_gone, error);
+    }
   }
   return status;
 }

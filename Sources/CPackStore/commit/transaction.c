@@ -37,9 +37,11 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;
+  atomic_store(&store->purge_for_room, pks__purge_some);
   txn->options = options ? *options : defaults;
   if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
   status = pks__staging_open(&txn->staging, store, error);
+  txn->staging.is_for_site = txn->options.publication;
   if (!status) { pks__incoming_sweep(store); }
   if (!status) { status = pks__snapshot_open_current(&txn->base, store, error); }
   // The commit decides, under the lock; to say it now spares the work.
@@ -318,6 +320,8 @@ static pks_status need_room(pks_txn *txn, const pks__segment_series *series, con
     const pks__segment *staged = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
     if (staged->is_purgeable) { bytes += staged->file_length; }
   }
+  // A copy that is about to free more than it takes is no reason to purge: its plan saw to the room.
+  if (txn->evacuates) { return PKS_OK; }
   return pks__cache_make_room(txn->store, &pks__txn_snapshot(txn)->generation, pack, bytes, error);
 }
 

@@ -37,7 +37,9 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, bool is_
   if (status) { return status; }
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
   if (is_apart) {
-    if (__builtin_add_overflow(file_length, offset, &file_length)) { file_length = 0; }
+    if (__builtin_add_overflow(file_length, offset, &file_length)) {
+      return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
+    }
     at = file_length - sizeof trailer;
   }
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;

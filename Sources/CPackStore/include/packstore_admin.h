@@ -49,12 +49,13 @@ typedef struct pks_files {
 /// attributes) in metadata segments. A frame's stored bytes are spread over its chunks by raw length. Each stored copy that
 /// something leads to counts.
 typedef struct pks_pack_space {
-  uint64_t current_bytes;          ///< that its current version needs; 0 for a removed pack
-  uint64_t needed_bytes;           ///< that its kept versions need, the current one among them
-  uint64_t page_bytes;             ///< of `needed_bytes`: pages
-  uint64_t own_bytes;              ///< of `needed_bytes`: what no other pack needs
-  uint64_t missing_bytes;          ///< of `needed_bytes`: what was purged from the cache folder or vanished there
-  uint64_t freed_bytes;            ///< sizes of the segments' files that only its versions need: they go with the pack
+  uint64_t current_bytes;  ///< that its current version needs; 0 for a removed pack
+  uint64_t needed_bytes;   ///< that its kept versions need, the current one among them
+  uint64_t page_bytes;     ///< of `needed_bytes`: pages
+  uint64_t own_bytes;      ///< of `needed_bytes`: what no other pack needs, and does not lie in the base
+  uint64_t base_bytes;     ///< of `needed_bytes`: what lies in the base, and no other pack needs that is listed before
+  uint64_t missing_bytes;  ///< of `needed_bytes`: what was purged from the cache folder or vanished there
+  uint64_t freed_bytes;    ///< sizes of the segments' files that only its versions need: they go with the pack
   uint64_t freed_allocated_bytes;  ///< what the file system allotted to those
   uint64_t cache_bytes;            ///< of `freed_bytes`: files in the cache folder, which may vanish or be purged
 } pks_pack_space;
@@ -70,6 +71,7 @@ typedef struct pks_space {
   pks_files tmp;               ///< `tmp/`: work of running writers, and what a killed one left until the next commit
   pks_files other;             ///< all else: CONTROL, locks, the folder itself
   uint64_t own_bytes;          ///< of chunks and pages that one pack needs: the sum over all packs
+  uint64_t base_bytes;         ///< of chunks that packs need and the base has: in no file of this store
   uint64_t shared_bytes;       ///< of those that several packs need
   uint64_t dead_bytes;         ///< of those that no kept version needs, in files that are needed
   uint64_t table_bytes;        ///< headers, tables and padding of files that are needed
@@ -204,13 +206,20 @@ typedef struct pks_availability {
 } pks_availability;
 
 /// Says what of a kept version is there: by the lengths of the files in the cache folder, and by the frames that were found bad in
-/// this process. Nothing of it is read: `pks_snapshot_verify` does that. `pack` and `version` count as in `pks_snapshot_version`
-/// (asserted). Time is linear in the assets of a purgeable pack, and nothing for a pack whose layouts name no purgeable segment.
+/// this process. Nothing of it is read: `pks_snapshot_check_cached` does that. `pack` and `version` count as in
+/// `pks_snapshot_version` (asserted). Time is linear in the assets of a purgeable pack, and nothing for a pack whose layouts name
+/// no purgeable segment.
 PKS_MUST_CHECK pks_status pks_snapshot_availability(
   pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error
 );
 
-/// Likewise of one asset.
+/// Reads what of a kept version lies in the cache folder and compares it with its checksums. What is bad counts as missing from
+/// then on, for `pks_snapshot_availability`, adds and deliveries of this process, so that these bring it back. `pack` and
+/// `version` count as there. Time is linear in the bytes that are read.
+PKS_MUST_CHECK pks_status
+pks_snapshot_check_cached(const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error);
+
+/// What `pks_snapshot_availability` says of a version, of one asset.
 PKS_MUST_CHECK pks_status
 pks_asset_availability(pks_availability *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 

@@ -44,6 +44,12 @@ typedef struct pks_options {
   /// Asked on the thread that waits for the writer's lock, at least every 50 ms and once more before it goes on: false
   /// ends the wait with PKS_CANCELLED, and nothing is committed. NULL: it waits as long as it takes
   bool (*PKS_NULLABLE keep_waiting)(void *PKS_NULLABLE context);
+  void *PKS_NULLABLE low_space_context;  ///< for `low_space`, until the store is closed
+  /// Asked before something fails with PKS_NO_SPACE for want of room on the disk, on the thread that wants it: at least
+  /// `byte_count` bytes. What can be removed elsewhere may be removed now. True: the store purges that much of its own, as
+  /// `pks_store_purge` does, and tries once more; false: it fails. One thread at a time is asked; another fails meanwhile. It
+  /// must not use the store. Syncs that fail are not tried again. NULL: nothing is purged, and what fails fails
+  bool (*PKS_NULLABLE low_space)(void *PKS_NULLABLE context, uint64_t byte_count);
 } pks_options;
 
 /// Opens the store in the directory `path`. `options` may be NULL, which is as if all were 0. O(1) in assets and bytes stored.
@@ -126,6 +132,11 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 /// The folder where the data of purgeable packs lies, as `pks_txn_set_cache_folder` chose it, and how many bytes it may
 /// take (`budget` may be NULL; 0: no limit). NULL: none was chosen. On loan until the snapshot closes.
 const char *PKS_NULLABLE pks_snapshot_cache_folder(const pks_snapshot *snapshot, uint64_t *PKS_NULLABLE budget);
+
+/// When a file of the store last came to the cache folder or went from there, by whichever program: as long as it stays the same,
+/// so does what `pks_snapshot_availability` says of a generation, but for files that were cut short. Ask for it first. 0: it
+/// cannot be said, for there is no such folder, or it changed within a tenth of a second. Four system calls.
+int64_t pks_store_cache_time(pks_store *store);
 
 /// Whether the store is a site's: it takes no commits but those of publications.
 bool pks_snapshot_is_site(const pks_snapshot *snapshot);

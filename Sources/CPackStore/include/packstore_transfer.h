@@ -30,6 +30,15 @@ PKS_MUST_CHECK pks_status pks_snapshot_frame_table(
   pks_error *PKS_NULLABLE error
 );
 
+/// Hands the table of a data segment to `write`, piece by piece: the bytes of its file from the table on, as `tables/` has them.
+/// A copy of a site's store needs no more of the segment to be published to. False cancels. Errors: PURGED (no such segment),
+/// INVALID_ARGUMENT (a segment with pages), CANCELLED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_snapshot_segment_table(
+  const pks_snapshot *snapshot, const uint8_t segment[PKS_NONNULL 16],
+  bool (*write)(void *PKS_NULLABLE context, const void *bytes, size_t byte_count), void *PKS_NULLABLE context,
+  pks_error *PKS_NULLABLE error
+);
+
 /// Measures what a device without anything fetches of a kept version, besides its manifest and the frame tables: the
 /// stored bytes of frames and of pages, as a `pks_delivery` into an empty store wants them. `pack` may be a removed one.
 /// O(chunks). Errors: NOT_FOUND (no such pack or version), PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.

@@ -146,6 +146,11 @@ typedef struct pks_vfs {
   void (*fork_unmark)(void *PKS_NULLABLE context, const uint32_t *mark);
   /// Room left for this user, for messages
   int (*free_bytes)(void *PKS_NULLABLE context, pks_vfs_file folder, uint64_t *out);
+
+  /// Not a call of the machine's, and NULL in tables of one's own: in the table of a store that was opened with
+  /// `pks_options.low_space`, makes room after a call failed with ENOSPC or EDQUOT. True: the call is made once more
+  bool (*PKS_NULLABLE make_room)(void *PKS_NULLABLE room_context, uint64_t byte_count);
+  void *PKS_NULLABLE room_context;
 } pks_vfs;
 
 /// The machine itself: Linux and macOS. Static.

@@ -142,6 +142,9 @@ typedef struct pks_add_request {
   const char *PKS_NONNULL const *PKS_NULLABLE map_globs;
   uint32_t map_glob_count;
   void *PKS_NULLABLE context;  ///< for the callbacks
+  /// May be NULL. Whether something of the folder is to be left out, with all that lies in it if it is a folder. `path` is relative
+  /// to the folder, on loan until it returns, and NOT NUL-terminated. Not asked where `entries` are given
+  bool (*PKS_NULLABLE skip)(void *PKS_NULLABLE context, const char *path, size_t path_length, bool is_folder);
   /// May be NULL. Called with every phase, and every 16 MiB or 1000 files, on the caller's thread; false cancels
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
   /// May be NULL. `path` is on loan until it returns, and not NUL-terminated
@@ -331,6 +334,13 @@ pks_txn_keep_segment(pks_txn *txn, const uint8_t segment[PKS_NONNULL 16], pks_er
 /// Makes the commit happen even when nothing is staged, so that it collects what earlier ones had to leave; a durable one after
 /// its switch, too.
 void pks_txn_collect(pks_txn *txn);
+
+/// Stages what is needed of segments that are mostly dead once more, so that they go as files when nothing leads to them any more:
+/// at most about `copy_bytes`, and only of segments of which at least as much goes. No content changes, only where it lies.
+/// `*copied_bytes` (may be NULL) is what new segments take; 0: nothing was worth it. Errors: INVALID_ARGUMENT when something is
+/// staged already, PURGED, CORRUPT; those of staging.
+PKS_MUST_CHECK pks_status
+pks_txn_compact(pks_txn *txn, uint64_t copy_bytes, uint64_t *PKS_NULLABLE copied_bytes, pks_error *PKS_NULLABLE error);
 
 /// Packs as they will be after the commit, in no particular order, and behind them those that were removed but keep their
 /// history, `pks_txn_removed_count` of them. Names are on loan until the next call on `txn`.

@@ -155,6 +155,21 @@ static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
   return status;
 }
 
+/// Whether the caller leaves out what lies at the present path.
+static bool is_skipped(const scan *scan, uint8_t kind) {
+  const pks_add_request *request = scan->probe->request;
+  return request->skip && request->skip(request->context, scan->path, scan->path_length, kind == PKS_VFS_KIND_FOLDER);
+}
+
+/// Whether an entry is to be stored, and what it is. What is left out is not looked at, where the listing says what it is.
+static bool is_kept(scan *scan, listed *entry) {
+  uint8_t listed_kind = entry->kind;
+  bool is_known = listed_kind != PKS_VFS_KIND_OTHER;
+  if (is_known && is_skipped(scan, listed_kind)) { return false; }
+  if (!examine(scan, entry)) { return false; }
+  return (is_known && entry->kind == listed_kind) || !is_skipped(scan, entry->kind);
+}
+
 /// Keeps of the entries from `begin` on those that can be stored, with what they are.
 static void examine_all(scan *scan, uint64_t begin) {
   uint64_t kept = begin, end = PKS__SCRATCH_COUNT(&scan->entries, listed);
@@ -165,7 +180,7 @@ static void examine_all(scan *scan, uint64_t begin) {
     if (!push_name(scan, name, entry.length, &before)) { continue; }
     bool good = pks__path_is_valid(name, entry.length) && !memchr(name, '/', entry.length);
     if (!good) { notice(scan, PKS_NOTICE_BAD_NAME, EILSEQ); }
-    if (good && examine(scan, &entry)) { *PKS__SCRATCH_AT(&scan->entries, listed, kept++) = entry; }
+    if (good && is_kept(scan, &entry)) { *PKS__SCRATCH_AT(&scan->entries, listed, kept++) = entry; }
     pop_name(scan, before);
   }
   scan->entries.length = kept * sizeof(listed);

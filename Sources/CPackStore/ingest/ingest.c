@@ -96,9 +96,11 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *si
   ingest->pages.reliance = &ingest->reliance;
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
-  return pks__frame_pipeline_open(
+  status = pks__frame_pipeline_open(
     &ingest->frames, ingest->staging, sink, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
   );
+  if (!ingest->staging->is_for_site) { ingest->frames.series.target = pks__segment_target(ingest->bytes_expected); }
+  return status;
 }
 
 pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, size_t byte_count, pks_error *error) {

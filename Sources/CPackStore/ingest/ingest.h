@@ -100,7 +100,7 @@ typedef struct pks__ingest {
   pks_add_request request;
   pks__chunker chunker;
   pks__entry_list listing;
-  uint64_t files_expected, bytes_expected;  ///< for progress
+  uint64_t files_expected, bytes_expected;  ///< for progress, and for the length of segments
   uint32_t thread_count;
   pks__pool *pool;
   pks__page_writer pages;
@@ -158,7 +158,8 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 pks_status pks__ingest_init(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, pks_error *error
 );
-/// Opens what takes chunks and pages, once it is known how long chunks may be. `sink` takes the frames; NULL: the staging.
+/// Opens what takes chunks and pages, once it is known how long chunks may be and how many bytes to expect. `sink` takes the
+/// frames; NULL: the staging.
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error);
 
 #endif

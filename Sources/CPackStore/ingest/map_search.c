@@ -205,12 +205,12 @@ pks_status pks__map_search_begin(
   search->chunk_count = 1;
   pks_status status = add_kept(search, path, length, first, false, error);
   if (!status) { status = add_copies(search, first, false, error); }
-  // What is there comes before what is gone.
+  if (!status) { add_laid_out(search, first); }
+  if (!status) { add_written(search, first); }
+  // What is there, or comes with this add, comes before what is gone.
   bool may_lack = search->reliance->keeps_missing;
   if (!status && may_lack) { status = add_kept(search, path, length, first, true, error); }
   if (!status && may_lack) { status = add_copies(search, first, true, error); }
-  if (!status) { add_laid_out(search, first); }
-  if (!status) { add_written(search, first); }
   return status;
 }
 

@@ -46,7 +46,7 @@ pks_status pks__reliance_open(
   pks__scratch_folder *home, pks_error *error
 ) {
   const pks__pack_state *state = pks__generation_find_state(&base->generation, pack, NULL);
-  *out = (pks__reliance){.purgeable = purgeable, .avoided = avoided};
+  *out = (pks__reliance){.purgeable = purgeable, .base = base, .avoided = avoided};
   pks__segment_set_init(&out->own, home);
   pks__scratch_init(&out->own_lengths, home);
   bool has_base = base->generation.base.is_set;
@@ -81,6 +81,7 @@ static bool allows_purgeable(
 
 static bool allows_frame(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
   if (is_avoided(reliance, segment)) { return false; }
+  if (pks__snapshot_is_remote(reliance->base, segment)) { return true; }
   return !segment->is_purgeable || allows_purgeable(reliance, segment, frame, false);
 }
 
@@ -88,6 +89,7 @@ bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, 
   if (is_avoided(reliance, segment)) { return false; }
   // Pages are the store's own, so that it knows what it lacks without its base.
   if (segment->is_base && segment->kind == PKS__SEGMENT_METADATA) { return false; }
+  if (pks__snapshot_is_remote(reliance->base, segment)) { return true; }
   if (!segment->is_purgeable) { return !pks__segment_row_is_bad(segment, row); }
   pks__chunk_place place;
   pks__frame frame;

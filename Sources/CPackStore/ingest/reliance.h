@@ -1,6 +1,6 @@
 /// Which stored copies of chunks and pages a new layout may refer to.
 ///
-/// - Copies in durable segments, for any pack; of chunks, those in the base, too.
+/// - Copies in durable segments, for any pack; of chunks, those in the base, and in remote segments, too.
 /// - Copies in purgeable segments for a purgeable pack alone, if a layout of one of its own versions names the segment, and the
 ///   bytes are there now: so what vanishes costs one pack, and a version that is made is whole when it is committed. A version
 ///   that is only laid out otherwise goes on without what is gone.
@@ -16,9 +16,10 @@
 #include "store/chunk_lookup.h"
 
 typedef struct pks__reliance {
-  bool purgeable;            ///< the pack is: what is stored for it goes to the cache folder
-  bool is_limited;           ///< records of the current version may refer to what may not be relied on
-  bool keeps_missing;        ///< the version goes on without what is gone: `pks__reliance_find_chunk`
+  bool purgeable;      ///< the pack is: what is stored for it goes to the cache folder
+  bool is_limited;     ///< records of the current version may refer to what may not be relied on
+  bool keeps_missing;  ///< the version goes on without what is gone: `pks__reliance_find_chunk`
+  const pks_snapshot *base;
   pks__segment_set own;      ///< segments that layouts of the pack name, and that do not lie among the store's files
   pks__scratch own_lengths;  ///< uint64_t by index in `own`: bytes of the file that are there
   const pks__segment_set *avoided;  ///< NULL: none

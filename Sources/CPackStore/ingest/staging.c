@@ -273,7 +273,14 @@ pks_status pks__staging_keep_table(
 void pks__segment_series_init(
   pks__segment_series *series, pks__staging *staging, const pks__frame_sink *sink, pks__segment_kind kind, bool sync
 ) {
-  *series = (pks__segment_series){.staging = staging, .sink = sink, .kind = kind, .sync = sync};
+  *series = (pks__segment_series
+  ){.staging = staging, .sink = sink, .kind = kind, .sync = sync, .target = PKS__SEGMENT_TARGET_MAX};
+}
+
+uint64_t pks__segment_target(uint64_t byte_count) {
+  uint64_t target = byte_count / 128;
+  if (target < PKS__SEGMENT_TARGET_MIN) { return PKS__SEGMENT_TARGET_MIN; }
+  return target < PKS__SEGMENT_TARGET_MAX ? target : PKS__SEGMENT_TARGET_MAX;
 }
 
 static void run_sync(pks__task *task, uint32_t worker) {
@@ -440,7 +447,7 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
 pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error) {
   if (!series->is_open) { return PKS_OK; }
   uint64_t length = series->writer.file.length;
-  bool full = (asset_ends && length >= PKS__SEGMENT_TARGET) || (may_cut && length >= PKS__SEGMENT_LIMIT);
+  bool full = (asset_ends && length >= series->target) || (may_cut && length / 4 >= series->target);
   return full ? seal(series, error) : PKS_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct pks__staging {
   pks__pool *syncs;
   pks_vfs_file cache;   ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE until it is needed
   bool leaves_garbage;  ///< `segments/` may hold files that nothing names; the folder stays as a note of it
+  bool is_for_site;     ///< data segments are as long as may be: each is a file that clients fetch from
 } pks__staging;
 
 /// Opens a staging after sweeping those of dead processes.
@@ -81,14 +82,15 @@ typedef struct pks__frame_sink {
   pks_status (*note_sealed)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
 } pks__frame_sink;
 
-/// Appends frames to a series of segments. A segment ends where an asset ends once it is large enough; an asset that
-/// does not lie raw in one piece may be cut anywhere once the segment is much larger. One that does is never cut.
+/// Appends frames to a series of segments. A segment ends where an asset ends once it has the length that is aimed at; an asset
+/// that does not lie raw in one piece may be cut anywhere once the segment is four times as long. One that does is never cut.
 typedef struct pks__segment_series {
   pks__staging *staging;
   pks__segment_kind kind;
   const pks__frame_sink *sink;  ///< NULL: the staging
   bool sync;
   bool is_open;
+  uint64_t target;  ///< length in bytes from which on a segment may end
   pks__segment_writer writer;
   char working_name[32];
   pks__sealed_segment **sealed;  ///< in order
@@ -97,11 +99,15 @@ typedef struct pks__segment_series {
 } pks__segment_series;
 
 enum {
-  PKS__SEGMENT_TARGET = 64 * 1024 * 1024,
-  PKS__SEGMENT_LIMIT = 256 * 1024 * 1024,
+  PKS__SEGMENT_TARGET_MIN = 1024 * 1024,
+  PKS__SEGMENT_TARGET_MAX = 64 * 1024 * 1024,
 };
 
-/// `sink` outlives the series; NULL: its segments lie in the staging folder.
+/// The length to aim at for segments of a version of `byte_count` bytes: a 128th of them. A segment goes as a whole, or is emptied
+/// as a whole; so the parts are small beside the version, and their number is bounded whatever its size (Decision 0017).
+uint64_t pks__segment_target(uint64_t byte_count);
+
+/// Aims at the longest segments. `sink` outlives the series; NULL: its segments lie in the staging folder.
 void pks__segment_series_init(
   pks__segment_series *series, pks__staging *staging, const pks__frame_sink *sink, pks__segment_kind kind, bool sync
 );

@@ -4,19 +4,29 @@
 #ifndef PKS_PLATFORM_VFS_H
 #define PKS_PLATFORM_VFS_H
 
+#include <errno.h>
+
 #include "base/base.h"
 #include "packstore_vfs.h"
 
 // MARK: - Calls
 
-/// Each calls the function of its name with the context.
+/// Whether a call that failed for want of room is to be made once more.
+static inline bool pks__vfs_makes_room(const pks_vfs *vfs, int failure, uint64_t byte_count) {
+  bool is_full = failure == ENOSPC || failure == EDQUOT;
+  return is_full && vfs->make_room && vfs->make_room(vfs->room_context, byte_count);
+}
+
+/// Each calls the function of its name with the context; those that take room on the disk once more when room was made. A sync
+/// is not one of them: after one that failed nothing is known of the file.
 static inline int pks__vfs_open_root(const pks_vfs *vfs, const char *path, bool create, pks_vfs_file *out) {
   return vfs->open_root(vfs->context, path, create, out);
 }
 static inline int pks__vfs_open(
   const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_vfs_open_mode mode, pks_vfs_file *out
 ) {
-  return vfs->open(vfs->context, folder, path, mode, out);
+  int failure = vfs->open(vfs->context, folder, path, mode, out);
+  return pks__vfs_makes_room(vfs, failure, 0) ? vfs->open(vfs->context, folder, path, mode, out) : failure;
 }
 static inline void pks__vfs_close(const pks_vfs *vfs, pks_vfs_file file) { vfs->close(vfs->context, file); }
 static inline int pks__vfs_info(
@@ -43,10 +53,13 @@ static inline int pks__vfs_read_at(
 static inline int pks__vfs_write_at(
   const pks_vfs *vfs, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count
 ) {
-  return vfs->write_at(vfs->context, file, offset, bytes, byte_count);
+  int failure = vfs->write_at(vfs->context, file, offset, bytes, byte_count);
+  return pks__vfs_makes_room(vfs, failure, byte_count) ? vfs->write_at(vfs->context, file, offset, bytes, byte_count)
+                                                       : failure;
 }
 static inline int pks__vfs_preallocate(const pks_vfs *vfs, pks_vfs_file file, uint64_t size) {
-  return vfs->preallocate(vfs->context, file, size);
+  int failure = vfs->preallocate(vfs->context, file, size);
+  return pks__vfs_makes_room(vfs, failure, size) ? vfs->preallocate(vfs->context, file, size) : failure;
 }
 static inline int pks__vfs_sync(const pks_vfs *vfs, pks_vfs_file file) { return vfs->sync(vfs->context, file); }
 static inline void pks__vfs_advise(
@@ -55,10 +68,12 @@ static inline void pks__vfs_advise(
   vfs->advise(vfs->context, file, offset, byte_count, will_need);
 }
 static inline int pks__vfs_make_folder(const pks_vfs *vfs, pks_vfs_file folder, const char *path) {
-  return vfs->make_folder(vfs->context, folder, path);
+  int failure = vfs->make_folder(vfs->context, folder, path);
+  return pks__vfs_makes_room(vfs, failure, 0) ? vfs->make_folder(vfs->context, folder, path) : failure;
 }
 static inline int pks__vfs_rename(const pks_vfs *vfs, pks_vfs_file folder, const char *from, const char *to) {
-  return vfs->rename(vfs->context, folder, from, to);
+  int failure = vfs->rename(vfs->context, folder, from, to);
+  return pks__vfs_makes_room(vfs, failure, 0) ? vfs->rename(vfs->context, folder, from, to) : failure;
 }
 static inline int pks__vfs_unlink(const pks_vfs *vfs, pks_vfs_file folder, const char *path, bool is_folder) {
   return vfs->unlink(vfs->context, folder, path, is_folder);

@@ -189,6 +189,40 @@ static pks_status count_records(presence *presence, uint32_t pack, pks_availabil
   return status;
 }
 
+// MARK: - Nothing is gone
+
+/// Whether all bytes of a segment are there, as far as lengths and what was found say.
+static bool is_whole(const present_segment *row) {
+  if (!row->is_purgeable) { return true; }
+  const pks__segment *segment = row->segment;
+  return segment && row->length >= segment->file_length && segment->present >= segment->file_length
+    && !atomic_load(&segment->has_bad_frames);
+}
+
+/// Whether all segments that a run names are whole.
+static pks_status has_whole_segments(presence *presence, pks__run *run, bool *whole, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && *whole && i < run->segment_count; i++) {
+    pks__run_segment_info info;
+    const present_segment *row;
+    status = pks__run_segment_at(run, i, &info, error);
+    if (!status) { status = find_segment(presence, &info.id, &row, error); }
+    if (!status) { *whole = is_whole(row); }
+  }
+  return status;
+}
+
+/// Whether nothing is gone of all that records lead to. A question for each segment, where records are many.
+static pks_status has_whole_records(presence *presence, bool *whole, pks_error *error) {
+  const pks_snapshot *snapshot = presence->snapshot;
+  pks_status status = PKS_OK;
+  *whole = true;
+  for (uint32_t i = 0; !status && *whole && i < snapshot->run_count; i++) {
+    status = has_whole_segments(presence, &snapshot->runs[i].open->run, whole, error);
+  }
+  return status;
+}
+
 // MARK: - Availability
 
 pks_status pks_snapshot_availability(
@@ -204,14 +238,73 @@ pks_status pks_snapshot_availability(
   pks__layout_root root;
   pks__scratch segments = {0};
   *out = (pks_availability){.total_bytes = kept->logical_bytes, .asset_count = kept->file_count};
+  // Of what a durable pack shows nothing is missing but what only a base has. Versions from before may lie elsewhere.
+  if (is_current && !state->purgeable && !snapshot->generation.base.is_set) { return PKS_OK; }
   open_presence(&presence, pks__snapshot_mutable(snapshot));
   status = pks__layout_read_root(pks__snapshot_pages(presence.snapshot), &kept->layout, &root, &segments, error);
   if (!status) { status = is_affected(&presence, &segments, &affected, error); }
-  if (!status && affected) {
+  bool whole = false;
+  if (!status && affected && is_current) { status = has_whole_records(&presence, &whole, error); }
+  if (!status && affected && !whole) {
     status = is_current ? count_records(&presence, pack, out, error) : count_layout(&presence, &root.map, out, error);
   }
   pks__scratch_free(&segments);
   close_presence(&presence);
+  return status;
+}
+
+/// Reads the frames of a segment that are there: those with a wrong sum are remembered.
+static pks_status check_frames(pks__segment *segment, pks__scratch *stored, pks_error *error) {
+  pks_status status = pks__segment_need_table(segment, error);
+  for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
+    pks__frame frame;
+    status = pks__segment_frame(segment, i, &frame, error);
+    if (status || !pks__segment_has_frame(segment, &frame.ref)) { continue; }
+    stored->length = 0;
+    status = pks__scratch_reserve(stored, frame.ref.stored_length, error);
+    if (!status) { status = pks__segment_read_stored(segment, &frame.ref, stored->bytes, error); }
+    if (status == PKS_PURGED) { status = PKS_OK; }
+  }
+  return status;
+}
+
+static bool has_id(const pks__scratch *segments, const pks__segment_id *id) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
+    if (pks__segment_id_equal(PKS__SCRATCH_AT(segments, const pks__segment_id, i), id)) { return true; }
+  }
+  return false;
+}
+
+/// Checks those of the segments that a run lists. The run keeps them open, and with them what was found.
+static pks_status check_run(
+  pks_snapshot *snapshot, uint32_t index, const pks__scratch *segments, pks__scratch *stored, pks_error *error
+) {
+  pks__run *run = &snapshot->runs[index].open->run;
+  pks_status status = PKS_OK;
+  for (uint32_t at = 0; !status && at < run->segment_count; at++) {
+    pks__run_segment_info info;
+    pks__segment *segment;
+    status = pks__run_segment_at(run, at, &info, error);
+    if (status || !has_id(segments, &info.id)) { continue; }
+    status = pks__snapshot_segment(snapshot, index, at, &segment, error);
+    if (!status && segment->is_purgeable) { status = check_frames(segment, stored, error); }
+    if (status == PKS_PURGED) { status = PKS_OK; }
+  }
+  return status;
+}
+
+pks_status pks_snapshot_check_cached(const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *error) {
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (status) { return status; }
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  PKS_ASSERT(version < state->version_count);
+  pks_snapshot *seen = pks__snapshot_mutable(snapshot);
+  pks__layout_root root;
+  pks__scratch segments = {0}, stored = {0};
+  status = pks__layout_read_root(pks__snapshot_pages(seen), &state->versions[version].layout, &root, &segments, error);
+  for (uint32_t i = 0; !status && i < seen->run_count; i++) { status = check_run(seen, i, &segments, &stored, error); }
+  pks__scratch_free(&stored);
+  pks__scratch_free(&segments);
   return status;
 }
 

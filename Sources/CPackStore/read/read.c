@@ -13,6 +13,7 @@
 #include "index/extent_walk.h"
 #include "platform/threads.h"
 #include "read/namespace.h"
+#include "store/chunk_lookup.h"
 #include "store/open_run.h"
 #include "store/snapshot.h"
 
@@ -128,14 +129,16 @@ static pks_status read_direct(
   return status;
 }
 
-/// Reads one piece by way of the frame reader.
+/// Reads one piece of a frame that is remembered for those who want the rest.
 static pks_status read_piece(
-  pks__open_run *open, pks__segment *segment, pks__frame_reader *reader, const pks__extent_part *piece, uint8_t *out,
+  const reading *reading, pks__segment *segment, pks__frame_reader *reader, const pks__extent_part *piece, uint8_t *out,
   pks_error *error
 ) {
+  pks__open_run *open = reading->snapshot->runs[reading->hit->run].open;
   const pks__run_frame_info *frame = &piece->frame;
   pks__frame_source source = {segment, frame->ref};
-  pks_status status = pks__frame_read(reader, &source, piece->begin, piece->end, out, error);
+  pks_store *store = reading->snapshot->store;
+  pks_status status = pks__store_read_frame(store, reader, &source, piece->begin, piece->end, out, error);
   if (!status && frame->ref.codec == PKS__CODEC_RAW) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }
@@ -154,7 +157,7 @@ static pks_status read_batch(const reading *reading, const batch *batch, pks__fr
       status = read_direct(open, segment, piece, count, out, error);
     } else {
       count = 1;
-      status = read_piece(open, segment, reader, piece, out, error);
+      status = read_piece(reading, segment, reader, piece, out, error);
     }
     if (status) { return status; }
     for (uint32_t end = i + count; i < end; i++) { out += batch->pieces[i].end - batch->pieces[i].begin; }

@@ -1,11 +1,13 @@
 // Whole files as memory or as a descriptor of the caller's own.
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "index/extent_walk.h"
 #include "read/borrow.h"
 #include "store/asset_cache.h"
+#include "store/cache_folder.h"
 
 enum {
   MAPPED_MIN = 64 * 1024,          ///< smaller raw assets are copied: a mapping costs more
@@ -63,10 +65,21 @@ static pks_status find_key(const pks_asset *asset, const pks__hit *hit, pks__id 
   return PKS_OK;
 }
 
+/// What purgeable data takes of the budget for decoded copies: all that lies in the same folder.
+static uint64_t purgeable_bytes(const pks_store *store, const pks__generation *generation) {
+  uint64_t bytes = 0, unused;
+  const char *folder = generation->cache_folder;
+  bool is_shared = folder && strcmp(pks__asset_cache_folder(store->cache, &unused), folder) == 0;
+  if (is_shared && pks__cache_folder_use(store, folder, &bytes, NULL)) { return UINT64_MAX; }
+  return bytes;
+}
+
 /// Decodes the asset into a new file of the cache. `*file` is PKS_VFS_NO_FILE when the cache will not have it.
 static pks_status materialise(const pks_asset *asset, const pks__id *key, pks_vfs_file *file, pks_error *error) {
   pks__asset_cache_entry entry;
-  if (!pks__asset_cache_begin(snapshot_of(asset)->store->cache, key, asset->size, &entry)) { return PKS_OK; }
+  const pks_snapshot *snapshot = snapshot_of(asset);
+  uint64_t others = purgeable_bytes(snapshot->store, &snapshot->generation);
+  if (!pks__asset_cache_begin(snapshot->store->cache, key, asset->size, others, &entry)) { return PKS_OK; }
   uint8_t *buffer = pks__allocate(WRITTEN_AT_ONCE);
   pks_status status = PKS_OK;
   bool fits = buffer != NULL;

@@ -86,6 +86,14 @@ static pks_status read_any_copy(
 static const char base_origin[] = "segments that are whole";
 static const char intact_origin[] = "intact parts of damaged segments";
 static const char index_origin[] = "the index as it was";
+static const char cache_origin[] = "the cache folder";
+
+/// Reads the chunk wherever the index that was knows it, in files of purgeable packs above all: no survey looks at these.
+static pks_status read_cached(pks__chunk_recovery *salvage, const pks__chunk_want *want, pks_error *error) {
+  salvage->bytes.length = 0;
+  if (!salvage->index) { return PKS_OK; }
+  return read_any_copy(salvage, salvage->index, want->id, PKS__SEGMENT_DATA, &salvage->bytes, error);
+}
 
 /// The bytes of a chunk in `salvage->bytes`; `*origin` is NULL when it is nowhere. A map asset is laid out in one piece,
 /// be some of its chunks whole or not: then the base is an origin, too.
@@ -100,6 +108,9 @@ static pks_status get_chunk(
   if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
   *origin = index_origin;
   status = read_indexed(salvage, want, error);
+  if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
+  *origin = cache_origin;
+  status = read_cached(salvage, want, error);
   if (status || fits(salvage, want->id, &salvage->bytes)) { return status; }
   for (uint32_t i = 0; i < salvage->donor_count; i++) {
     *origin = salvage->donors[i].path;
@@ -124,7 +135,7 @@ pks_status pks__chunk_recovery_has(
 static pks_status was_damaged(
   pks__chunk_recovery *salvage, const pks__chunk_want *want, const char *origin, bool *damaged, pks_error *error
 ) {
-  *damaged = origin != intact_origin && origin != index_origin;
+  *damaged = origin != intact_origin && origin != index_origin && origin != cache_origin;
   if (origin != intact_origin || !salvage->index || salvage->rank == PKS_ANY_PACK) { return PKS_OK; }
   pks_status status = read_indexed(salvage, want, error);
   *damaged = !status && !fits(salvage, want->id, &salvage->bytes);

@@ -4,7 +4,8 @@
 /// Asked in this order, and believed only when the SHA-256 fits:
 ///   1. intact frames of segments that are not whole (`segment_scan.h`)
 ///   2. the index as it was: a segment whose table is damaged may still be read by way of records, which name paths
-///   3. other stores, which the caller names: by id, wherever they have it
+///   3. the same by id, wherever it knows a copy: in the cache folder, where the data of purgeable packs lies
+///   4. other stores, which the caller names, and the base: by id, wherever they have it
 ///
 /// Each is an *origin*: more kinds can be added behind the same two questions.
 #ifndef PKS_REPAIR_CHUNK_RECOVERY_H

@@ -8,6 +8,7 @@
 #include "repair/repair_plan.h"
 #include "repair/repair_state.h"
 #include "repair/repair_versions.h"
+#include "store/cache_folder.h"
 #include "store/current.h"
 #include "store/snapshot.h"
 #include "store/store.h"
@@ -115,16 +116,19 @@ static pks_status open_stores(pks__repair *repair, const char *path, pks_error *
   return status ? status : pks__store_open_parts(&repair->old, path, &options, error);
 }
 
+/// Opens the stores that may have what is missing: the base, and those that the caller names.
 static pks_status open_donors(pks__repair *repair, pks_error *error) {
   const pks_repair_request *request = repair->request;
+  const char *base = repair->options.base;
   pks_options options = repair->options;
   options.read_only = true;
+  options.base = NULL;
   repair->donors = pks__allocate_zeroed((size_t)request->donor_count + 1, sizeof *repair->donors);
   if (!repair->donors) { return pks__fail_memory(error); }
   pks_status status = PKS_OK;
-  for (uint32_t i = 0; !status && i < request->donor_count; i++) {
+  for (uint32_t i = 0; !status && i < request->donor_count + (base != NULL); i++) {
     pks__donor *donor = &repair->donors[i];
-    donor->path = request->donors[i];
+    donor->path = i < request->donor_count ? request->donors[i] : base;
     status = pks_store_open(&donor->store, donor->path, &options, error);
     if (status) { break; }
     repair->donor_count = i + 1;
@@ -215,6 +219,8 @@ static pks_status open_salvage(pks__repair *repair, pks_error *error) {
 /// What the plan says of a pack beyond its versions.
 static void complete_pack(const pks__pack_state *planned, pks__pack_state *pack) {
   pack->priority = planned->priority;
+  pack->purgeable = planned->purgeable;
+  pack->placed_by_hand = planned->placed_by_hand;
   pack->origin = planned->origin;
   pack->held = planned->held;
   if (planned->highest_version > pack->highest_version) { pack->highest_version = planned->highest_version; }
@@ -248,6 +254,10 @@ static pks_status make_generation(pks__repair *repair, pks__generation *out, pks
   }
   pks__generation_sort(out);
   out->has_shadows = out->has_shadows || plan->has_shadows;
+  out->base = plan->base;
+  if (!status && plan->cache_folder) {
+    status = pks__generation_set_cache(out, plan->cache_folder, plan->cache_budget, error);
+  }
   if (!status) { status = pks__repair_number(repair, &out->number, error); }
   if (status) { pks__generation_free(out); }
   return status;
@@ -284,6 +294,17 @@ static pks_status check_site(pks__repair *repair, pks_error *error) {
 
 // MARK: - All of it
 
+/// Lets both stores find the files of purgeable packs, whose folder is named by the store's id.
+static void find_cache(pks__repair *repair) {
+  pks_store *stores[] = {repair->old, repair->store};
+  for (size_t i = 0; i < PKS_COUNT_OF(stores); i++) {
+    memcpy(stores[i]->store_id, repair->slot.store_id, sizeof stores[i]->store_id);
+    pks__mutex_lock(stores[i]->mutex);
+    pks__cache_folder_note(stores[i], repair->plan.cache_folder);
+    pks__mutex_unlock(stores[i]->mutex);
+  }
+}
+
 static pks_status restore(pks__repair *repair, pks_error *error) {
   pks__segment_scan *survey = &repair->survey;
   pks_status status = open_donors(repair, error);
@@ -291,6 +312,7 @@ static pks_status restore(pks__repair *repair, pks_error *error) {
   if (!status) { status = pks__repair_find_plan(repair, error); }
   if (!status) { status = check_site(repair, error); }
   if (!status) {
+    find_cache(repair);
     status = pks__segment_scan_open(survey, repair->old, &repair->txn->staging.scratch, show_survey, repair, error);
   }
   if (status) { return status; }
@@ -333,6 +355,7 @@ pks_status pks_store_repair(
   repair.options.vfs = &repair.patient.vfs;
   repair.options.create = false;
   repair.options.cache = NULL;
+  repair.options.low_space = NULL;
   pks_status status = open_stores(&repair, path, error);
   if (!status) { status = pks__store_make_folders(repair.store, error); }
   bool locked = false;

@@ -273,6 +273,14 @@ static void add_missing(space_walk *walk, const space_segment *segment, uint32_t
   if (pack != NO_PACK) { walk->packs[pack - 1].missing_bytes += stored; }
 }
 
+/// Adds what lies in the base, for the pack that needs it.
+static void add_base(space_walk *walk, const space_segment *segment, uint32_t row, uint64_t stored) {
+  uint32_t pack = segment->segment ? segment->needed_by[row] : NO_PACK;
+  if (pack == NO_PACK) { return; }
+  walk->out->base_bytes += stored;
+  walk->packs[pack - 1].base_bytes += stored;
+}
+
 static pks_status measure_frame(
   space_walk *walk, const space_segment *segment, pks__segment *open, uint32_t index, uint64_t *stored, pks_error *error
 ) {
@@ -282,12 +290,14 @@ static pks_status measure_frame(
   if (!status) { status = pks__segment_frame_ends(open, &frame, &ends, error); }
   if (status) { return status; }
   bool is_missing = open->is_purgeable && !pks__segment_has_frame(open, &frame.ref);
-  if (!is_missing) { *stored += frame.ref.stored_length; }
+  if (!is_missing && !open->is_base) { *stored += frame.ref.stored_length; }
   uint64_t before = 0;
   for (uint32_t i = 0; i < frame.chunk_count; i++) {
     uint64_t until = pks__frame_stored_until(&frame, pks__get32(ends[i]));
     if (is_missing) {
       add_missing(walk, segment, frame.first_chunk + i, until - before);
+    } else if (open->is_base) {
+      add_base(walk, segment, frame.first_chunk + i, until - before);
     } else {
       add_chunk(walk, segment, frame.first_chunk + i, until - before);
     }
@@ -296,7 +306,8 @@ static pks_status measure_frame(
   return PKS_OK;
 }
 
-/// Shares out the bytes of a segment file: chunks, and all else.
+/// Shares out the bytes of a segment file: chunks, and all else. Of one in the base the store itself has the table, and none of its
+/// chunks.
 static pks_status measure_segment(space_walk *walk, const space_segment *segment, pks_error *error) {
   pks_store *store = walk->snapshot->store;
   pks__segment *open = NULL;

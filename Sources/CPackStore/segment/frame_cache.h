@@ -2,16 +2,17 @@
 ///
 /// Of a few frames the ones used last are remembered. No thread waits for another's decoding: two who want a frame at
 /// once decode it twice.
+///
+/// How many is few adapts itself: a cache begins with its least number of places, and gets one more, up to its most, whenever a
+/// frame is wanted again soon after it was forgotten. So reads at random places of a large store take little memory, and reading
+/// assets in order, whose changed chunks share frames with those of many others, decodes each frame once.
 #ifndef PKS_SEGMENT_FRAME_CACHE_H
 #define PKS_SEGMENT_FRAME_CACHE_H
 
 #include "platform/threads.h"
 #include "segment/frames.h"
 
-enum {
-  PKS__CACHED_FRAMES = 16,
-  PKS__CACHED_FRAME_MAX = 160 * 1024,  ///< bytes; longer frames are not remembered
-};
+enum { PKS__FORGOTTEN_FRAMES = 128 };  ///< of which a cache knows that it had them
 
 typedef struct pks__cached_frame {
   uint8_t *bytes;
@@ -22,13 +23,22 @@ typedef struct pks__cached_frame {
   uint64_t used;  ///< when, by the cache's count of uses
 } pks__cached_frame;
 
+typedef struct pks__frame_cache_limits {
+  uint32_t least_count, most_count;  ///< of frames
+  uint32_t frame_bytes;              ///< longer frames are not remembered
+} pks__frame_cache_limits;
+
 typedef struct pks__frame_cache {
-  pks__mutex *mutex;
-  pks__cached_frame frames[PKS__CACHED_FRAMES];
+  pks__frame_cache_limits limits;
+  pks__mutex *mutex;  ///< guards the rest
+  pks__cached_frame *frames;
+  uint32_t count;  ///< places that may be used now
   uint64_t uses;
+  uint64_t forgotten[PKS__FORGOTTEN_FRAMES];  ///< keys, a ring
+  uint32_t next_forgotten;
 } pks__frame_cache;
 
-pks_status pks__frame_cache_open(pks__frame_cache *out, pks_error *error);
+pks_status pks__frame_cache_open(pks__frame_cache *out, const pks__frame_cache_limits *limits, pks_error *error);
 void pks__frame_cache_close(pks__frame_cache *cache);  ///< a zeroed one is fine
 
 /// Copies raw bytes [begin, end) of the frame to `out`, as `pks__frame_read` does. `reader` is the caller's own.

@@ -27,7 +27,8 @@ static pks_status measure_file(pks__segment *segment, const char *path, pks_erro
   pks_vfs_info info;
   int failure = pks__vfs_info_of(segment->vfs, segment->file, &info);
   if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  segment->file_length = segment->present = info.size;
+  segment->file_length = info.size;
+  atomic_store(&segment->present, info.size);
   return PKS_OK;
 }
 
@@ -242,6 +243,14 @@ pks_status pks__segment_open_purgeable(
   return PKS_OK;
 }
 
+void pks__segment_measure(pks__segment *segment) {
+  pks_vfs_info info;
+  if (!segment->is_purgeable || segment->file == PKS_VFS_NO_FILE) { return; }
+  if (pks__vfs_info_of(segment->vfs, segment->file, &info)) { return; }
+  uint64_t present = atomic_load(&segment->present);
+  while (info.size < present && !atomic_compare_exchange_weak(&segment->present, &present, info.size)) {}
+}
+
 /// Says that bytes which lie in the cache folder are gone, and how many of those that were wanted.
 static pks_status fail_purged(const pks__segment *segment, uint64_t offset, uint64_t byte_count, pks_error *error) {
   const char *text =
@@ -263,32 +272,36 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
     return status;
   }
   if (got == byte_count) { return PKS_OK; }
-  if (segment->is_purgeable) { return fail_purged(segment, offset + got, byte_count - got, error); }
+  if (segment->is_purgeable) {
+    pks__segment_measure(segment);
+    return fail_purged(segment, offset + got, byte_count - got, error);
+  }
   return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
 }
 
 /// Whether a frame is known to be bad. The mutex is held.
 static bool is_bad_frame(const pks__segment *segment, uint64_t offset) {
+  if (segment->all_bad) { return true; }
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t); i++) {
     if (*PKS__SCRATCH_AT(&segment->bad_frames, const uint64_t, i) == offset) { return true; }
   }
   return false;
 }
 
-/// Remembers a bad frame; forgets it when memory is short, or there are too many to look through.
+/// Remembers a bad frame. When there are too many to look through, or memory is short, all frames count as bad.
 static void note_bad_frame(pks__segment *segment, uint64_t offset) {
   enum { BAD_FRAMES_MAX = 1000 };
   pks__mutex_lock(segment->mutex);
   bool is_full = PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t) == BAD_FRAMES_MAX;
-  if (!is_full && !is_bad_frame(segment, offset)) {
-    (void)pks__scratch_append(&segment->bad_frames, &offset, sizeof offset, NULL);
+  if (!is_bad_frame(segment, offset)) {
+    segment->all_bad = is_full || pks__scratch_append(&segment->bad_frames, &offset, sizeof offset, NULL);
   }
   pks__mutex_unlock(segment->mutex);
   atomic_store(&segment->has_bad_frames, true);
 }
 
 bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) {
-  if (!pks__range_fits(frame->offset, frame->stored_length, segment->present)) { return false; }
+  if (!pks__range_fits(frame->offset, frame->stored_length, atomic_load(&segment->present))) { return false; }
   if (!atomic_load(&segment->has_bad_frames)) { return true; }
   pks__mutex_lock(segment->mutex);
   bool is_bad = is_bad_frame(segment, frame->offset);
@@ -299,7 +312,7 @@ bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) 
 bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
   pks__chunk_place place;
   pks__frame frame;
-  bool may_be_bad = atomic_load(&segment->has_bad_frames) || segment->present < segment->file_length;
+  bool may_be_bad = atomic_load(&segment->has_bad_frames) || atomic_load(&segment->present) < segment->file_length;
   if (!may_be_bad) { return false; }
   if (pks__segment_chunk(segment, row, &place, NULL) || pks__segment_frame(segment, place.frame, &frame, NULL)) {
     return true;

@@ -29,8 +29,9 @@ typedef struct pks__segment {
   bool is_base;          ///< it lies in the store beneath
   pks_vfs_file file;     ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
   uint64_t file_length;  ///< of a purgeable segment what its table says
-  uint64_t present;      ///< bytes of the file that were there when it was opened
-  pks__table table;      ///< mapped once `has_table`
+  _Atomic(uint64_t
+  ) present;         ///< bytes of the file that were there when it was opened or, if it is purgeable, measured last
+  pks__table table;  ///< mapped once `has_table`
   _Atomic(bool) has_table;
   _Atomic(bool) is_gone;  ///< the file was collected while it is open here
   uint32_t kind;          ///< the rest once `has_table`
@@ -43,6 +44,7 @@ typedef struct pks__segment {
   pks__mutex *mutex;  ///< guards the mapping of the table and of the data, and the bad frames
   _Atomic(bool) has_bad_frames;
   pks__scratch bad_frames;  ///< uint64_t: offsets of frames whose checksum failed in this process, in the heap
+  bool all_bad;             ///< so many that all count as bad
   _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets
 } pks__segment;
 
@@ -95,8 +97,12 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
 /// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
 pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
 
-/// Whether the bytes of a frame were there when the segment was opened, and not found damaged in this process. Of a frame that
-/// is listed in the table or in a run.
+/// Asks how much of a purgeable segment's file is there by now: it may have been cut where it is. What came back counts once the
+/// segment is opened again.
+void pks__segment_measure(pks__segment *segment);
+
+/// Whether the bytes of a frame were there when that was asked last, and not found damaged in this process. Of a frame that is
+/// listed in the table or in a run.
 bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame);
 
 /// Whether the row's frame was found damaged in this process or, of a purgeable segment, is missing: nothing new should refer

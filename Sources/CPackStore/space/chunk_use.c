@@ -14,6 +14,7 @@ void pks__chunk_use_init(
   *use = (pks__chunk_use){.store = store, .only = only};
   pks__scratch_init(&use->segments, home);
   pks__scratch_init(&use->bits, home);
+  pks__scratch_init(&use->order, home);
   pks__scratch_init(&use->by_id.slots, home);
   use->by_id.key = store->map_key;
 }
@@ -25,6 +26,7 @@ void pks__chunk_use_free(pks__chunk_use *use) {
   }
   pks__scratch_free(&use->segments);
   pks__scratch_free(&use->bits);
+  pks__scratch_free(&use->order);
   pks__hash_map_free(&use->by_id);
   *use = (pks__chunk_use){0};
 }
@@ -85,18 +87,25 @@ static pks_status need_open_segment(pks__chunk_use *use, pks__segment *segment, 
 
 // MARK: - Chunks
 
-static void add_chunk(
-  pks__chunk_use *use, const pks__segment_use *segment, const pks__frame *frame, uint32_t row, uint32_t begin,
-  uint32_t end
+static pks_status add_visit(pks__chunk_use *use, uint32_t segment, uint32_t row, pks_error *error) {
+  pks__chunk_visit visit = {.segment = segment, .row = row};
+  return use->keeps_order ? pks__scratch_append(&use->order, &visit, sizeof visit, error) : PKS_OK;
+}
+
+static pks_status add_chunk(
+  pks__chunk_use *use, uint32_t number, const pks__frame *frame, uint32_t row, uint32_t begin, uint32_t end,
+  pks_error *error
 ) {
+  const pks__segment_use *segment = pks__chunk_use_segment(use, number);
   uint64_t *word = PKS__SCRATCH_AT(&use->bits, uint64_t, segment->first_word + row / 64);
   uint64_t bit = (uint64_t)1 << (row % 64);
-  if (*word & bit) { return; }
+  if (*word & bit) { return PKS_OK; }
   *word |= bit;
   pks__chunk_sums *sums = segment->segment->kind == PKS__SEGMENT_METADATA ? &use->pages : &use->data;
   sums->chunk_count++;
   sums->raw_bytes += end - begin;
   sums->stored_bytes += pks__frame_stored_until(frame, end) - pks__frame_stored_until(frame, begin);
+  return segment->segment->kind == PKS__SEGMENT_DATA ? add_visit(use, number, row, error) : PKS_OK;
 }
 
 /// Adds the chunks that have raw bytes of [begin, end) of a frame.
@@ -111,12 +120,12 @@ static pks_status add_part(
   }
   pks_status status = pks__segment_frame_ends(segment->segment, frame, &ends, error);
   if (status) { return status; }
-  for (uint32_t i = 0, at = 0; i < frame->chunk_count && at < end; i++) {
+  for (uint32_t i = 0, at = 0; !status && i < frame->chunk_count && at < end; i++) {
     uint32_t chunk_end = pks__get32(ends[i]);
-    if (chunk_end > begin) { add_chunk(use, segment, frame, frame->first_chunk + i, at, chunk_end); }
+    if (chunk_end > begin) { status = add_chunk(use, number, frame, frame->first_chunk + i, at, chunk_end, error); }
     at = chunk_end;
   }
-  return PKS_OK;
+  return status;
 }
 
 static pks_status add_extent(
@@ -220,8 +229,7 @@ static pks_status add_row(pks__chunk_use *use, uint32_t number, uint32_t row, pk
   pks__frame frame;
   pks_status status = pks__segment_chunk(segment->segment, row, &place, error);
   if (!status) { status = pks__segment_frame(segment->segment, place.frame, &frame, error); }
-  if (!status) { add_chunk(use, segment, &frame, row, place.begin, place.end); }
-  return status;
+  return status ? status : add_chunk(use, number, &frame, row, place.begin, place.end, error);
 }
 
 /// Adds a page by itself.
@@ -310,7 +318,8 @@ static pks_status add_extents(version_walk *version, const pks__tree_item *item,
 /// page that was gone through before are known; the records may be others.
 static pks_status add_layout_entry(const tree_walk *walk, const pks__tree_item *item, pks_error *error) {
   version_walk *version = walk->version;
-  pks_status status = walk->is_known ? PKS_OK : add_extents(version, item, error);
+  pks_status status = add_visit(version->use, PKS__ASSET_BEGINS, 0, error);
+  if (!status && !walk->is_known) { status = add_extents(version, item, error); }
   if (status || version->rank == PKS_ANY_PACK) { return status; }
   pks__hit hit;
   bool found;

@@ -42,9 +42,18 @@ typedef struct pks__chunk_sums {
   uint64_t chunk_count, raw_bytes, stored_bytes;
 } pks__chunk_sums;
 
+/// A chunk of a data segment that versions lead to, or, with `segment` PKS__ASSET_BEGINS, that the next ones are of another asset.
+typedef struct pks__chunk_visit {
+  uint32_t segment;  ///< as in `pks__chunk_use_segment`
+  uint32_t row;
+} pks__chunk_visit;
+#define PKS__ASSET_BEGINS UINT32_MAX
+
 typedef struct pks__chunk_use {
   pks_store *store;
   const pks__segment_set *only;  ///< NULL: all
+  bool keeps_order;              ///< set it before anything is added
+  pks__scratch order;            ///< then pks__chunk_visit: each chunk once, in order of versions and paths
   pks__scratch segments;         ///< pks__segment_use
   pks__hash_map by_id;           ///< id -> index in `segments`
   pks__scratch bits;             ///< uint64_t

@@ -216,13 +216,38 @@ static bool is_in_place(planner *planner, const candidate *candidate) {
   return plan->pack == candidate->place;
 }
 
+/// What a copy takes in the cache folder beside the chunks: a header, tables and padding, of several segments at most.
+enum { COPY_OVERHEAD = 128 * 1024 };
+
+/// Whether the copy fits beside what is copied already, of `limit` bytes.
+static bool fits(const planner *planner, const candidate *candidate, uint64_t limit) {
+  uint64_t copied = planner->plan->copy_bytes, room = planner->limits->cache_bytes;
+  if (candidate->copy_bytes > limit - copied) { return false; }
+  if (candidate->place == STORE_FILES || room == UINT64_MAX) { return true; }
+  room = room > COPY_OVERHEAD ? room - COPY_OVERHEAD : 0;
+  return room >= copied && candidate->copy_bytes <= (room - copied) / 33 * 32;
+}
+
+/// What may be copied, by how much the segments that were looked at take beside what is needed of them.
+static uint64_t copy_limit(const planner *planner) {
+  const pks__chunk_use *use = &planner->plan->use;
+  const pks__evacuation_limits *limits = planner->limits;
+  uint64_t taken = 0, needed = use->data.stored_bytes + use->pages.stored_bytes;
+  for (uint32_t i = 0; i < pks__chunk_use_segment_count(use); i++) {
+    const pks__segment *segment = pks__chunk_use_segment(use, i)->segment;
+    if (segment) { taken += segment->file_length; }
+  }
+  bool is_crowded = taken / 5 > needed / 4;
+  return is_crowded && limits->crowded_bytes > limits->copy_bytes ? limits->crowded_bytes : limits->copy_bytes;
+}
+
 static pks_status choose(planner *planner, pks_error *error) {
   pks__evacuation_plan *plan = planner->plan;
+  uint64_t limit = copy_limit(planner);
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&planner->candidates, candidate); i++) {
     const candidate *candidate = PKS__SCRATCH_AT(&planner->candidates, const struct candidate, i);
-    if (candidate->copy_bytes > planner->limits->copy_bytes - plan->copy_bytes) { continue; }
-    if (!is_in_place(planner, candidate)) { continue; }
+    if (!fits(planner, candidate, limit) || !is_in_place(planner, candidate)) { continue; }
     plan->copy_bytes += candidate->copy_bytes;
     plan->free_bytes += candidate->free_bytes;
     status = pks__segment_set_add(&plan->victims, pks__segment_set_at(&planner->segments, candidate->segment), error);
@@ -298,6 +323,7 @@ pks_status pks__evacuation_plan_make(
   planner planner = {.plan = out, .snapshot = snapshot, .limits = limits};
   init(&planner, home);
   pks__chunk_use_init(&out->use, snapshot->store, home, &planner.looked_at);
+  out->use.keeps_order = true;
   pks_status status = list_versions(&planner, error);
   if (!status) { status = measure_use(&planner, error); }
   if (!status) { status = find_candidates(&planner, error); }

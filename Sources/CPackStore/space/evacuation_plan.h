@@ -26,6 +26,8 @@ typedef struct pks__planned_version {
 typedef struct pks__evacuation_limits {
   const pks__scratch *packs;  ///< names, NUL-terminated: only segments that these lead to; NULL: all segments
   uint64_t copy_bytes;        ///< that may be copied at most
+  uint64_t crowded_bytes;     ///< instead, where the segments take over 5/4 of what is needed of them; 0: no more
+  uint64_t cache_bytes;       ///< of them, to the cache folder; UINT64_MAX: no limit
   bool only_worthwhile;       ///< only segments of which at least as much goes as is copied
   bool any_place;             ///< of all places, for a plan that is not carried out
 } pks__evacuation_limits;

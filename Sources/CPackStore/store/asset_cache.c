@@ -390,10 +390,12 @@ static size_t find_oldest(const cached *files, size_t count) {
 
 /// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
 /// removed.
-static bool evict(const pks__asset_cache *cache, pks_vfs_file root, cached *files, size_t count, uint64_t cost) {
+static bool evict(
+  const pks__asset_cache *cache, pks_vfs_file root, cached *files, size_t count, uint64_t cost, uint64_t budget
+) {
   uint64_t total = 0;
   for (size_t i = 0; i < count; i++) { total += files[i].cost; }
-  while (count > 0 && total > cache->budget - cost) {
+  while (count > 0 && total > budget - cost) {
     size_t oldest = find_oldest(files, count);
     char sums[NAME_SIZE + sizeof SUMS];
     (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
@@ -405,16 +407,34 @@ static bool evict(const pks__asset_cache *cache, pks_vfs_file root, cached *file
   return true;
 }
 
-static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t cost) {
-  if (cost > cache->budget || !sweep_tmp(cache, root)) { return false; }
+static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t cost, uint64_t others) {
+  uint64_t budget = cache->budget > others ? cache->budget - others : 0;
+  if (cost > budget || !sweep_tmp(cache, root)) { return false; }
   listing list;
   bool listed = list_folder(cache, root, FILES, &list);
   size_t count;
   cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
-  bool made = files && collect_files(cache, root, &list, files, &count) && evict(cache, root, files, count, cost);
+  bool made =
+    files && collect_files(cache, root, &list, files, &count) && evict(cache, root, files, count, cost, budget);
   pks__free(files);
   pks__free(list.names);
   return made;
+}
+
+uint64_t pks__asset_cache_use(pks__asset_cache *cache) {
+  pks_vfs_file root;
+  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
+  listing list;
+  size_t count = 0;
+  uint64_t bytes = 0;
+  bool listed = list_folder(cache, root, FILES, &list);
+  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
+  if (files && !collect_files(cache, root, &list, files, &count)) { count = 0; }
+  for (size_t i = 0; i < count; i++) { bytes += files[i].cost; }
+  pks__free(files);
+  pks__free(list.names);
+  pks__vfs_close(cache->vfs, root);
+  return bytes;
 }
 
 uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes) {
@@ -473,7 +493,9 @@ static bool make_file(pks__asset_cache_entry *entry) {
   return entry->sums && !pks__vfs_open(vfs, entry->root, path, PKS_VFS_OPEN_CREATE, &entry->file);
 }
 
-bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out) {
+bool pks__asset_cache_begin(
+  pks__asset_cache *cache, const pks__id *key, uint64_t size, uint64_t others, pks__asset_cache_entry *out
+) {
   PKS_ASSERT(size > 0);
   bool fits = size <= cache->budget && size <= SIZE_MAX && pks__asset_cache_cost(size) <= cache->budget;
   if (!fits || !begin_making(cache)) { return false; }
@@ -484,7 +506,8 @@ bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_
     .root = PKS_VFS_NO_FILE,
     .lock = PKS_VFS_NO_FILE,
     .file = PKS_VFS_NO_FILE};
-  bool begun = take_lock(&entry) && make_room(cache, entry.root, pks__asset_cache_cost(size)) && make_file(&entry);
+  bool begun =
+    take_lock(&entry) && make_room(cache, entry.root, pks__asset_cache_cost(size), others) && make_file(&entry);
   *out = entry;
   if (!begun) { pks__asset_cache_abandon(out); }
   return begun;

@@ -34,6 +34,8 @@ pks_status pks__asset_cache_open(
 );
 /// The folder that it was opened in, and its budget.
 const char *pks__asset_cache_folder(const pks__asset_cache *cache, uint64_t *budget);
+/// What files and sums take: whole pages. 0 where the folder cannot be listed.
+uint64_t pks__asset_cache_use(pks__asset_cache *cache);
 /// Removes files, those used longest ago first, until `bytes` of room came of it; hands out how much did.
 uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes);
 void pks__asset_cache_close(pks__asset_cache *cache);  ///< NULL is fine
@@ -59,8 +61,11 @@ typedef struct pks__asset_cache_entry {
 /// Bytes of a file under one sum.
 enum { PKS__CACHE_BLOCK = 1024 * 1024 };
 
-/// Takes the lock, makes room and the file. False when that cannot be had now: busy, over budget, no room, no folder.
-bool pks__asset_cache_begin(pks__asset_cache *cache, const pks__id *key, uint64_t size, pks__asset_cache_entry *out);
+/// Takes the lock, makes room and the file. `others` is what something else takes of the budget. False when that cannot be had
+/// now: busy, over budget, no room, no folder.
+bool pks__asset_cache_begin(
+  pks__asset_cache *cache, const pks__id *key, uint64_t size, uint64_t others, pks__asset_cache_entry *out
+);
 /// Appends bytes and sums them: whole blocks, but for what ends the file. Written, not mapped: the kernel keeps what
 /// comes in large pieces in large folios, which are faster to map later. False when it cannot be had; abandon the
 /// entry.

@@ -114,6 +114,20 @@ pks_vfs_file pks__cache_folder_open_segment(pks_store *store, const char *name) 
   return file;
 }
 
+/// After so long, what changes in a folder gives it another time, however coarse the times of the file system are.
+#define SETTLED_NS ((int64_t)100 * 1000 * 1000)
+
+int64_t pks_store_cache_time(pks_store *store) {
+  if (pks__store_check_process(store, NULL)) { return 0; }
+  pks_vfs_file root = open_noted(store);
+  if (root == PKS_VFS_NO_FILE) { return 0; }
+  pks_vfs_info info;
+  int failure = pks__vfs_info(store->vfs, root, PKS__SEGMENTS_FOLDER, false, &info);
+  pks__vfs_close(store->vfs, root);
+  bool is_settled = !failure && info.modified_ns < pks__vfs_now_ns(store->vfs) - SETTLED_NS;
+  return is_settled ? info.modified_ns : 0;
+}
+
 // MARK: - What is there
 
 static bool is_file(const pks_vfs *vfs, pks_vfs_file root, const char *folder, const char *name, uint64_t *length) {
@@ -123,6 +137,22 @@ static bool is_file(const pks_vfs *vfs, pks_vfs_file root, const char *folder, c
   bool is_there = !pks__vfs_info(vfs, root, path, false, &info) && info.kind == PKS_VFS_KIND_FILE;
   *length = is_there ? info.size : 0;
   return is_there;
+}
+
+static bool add_cost(void *context, const char *name, const pks_vfs_info *info) {
+  uint64_t *sum = context;
+  (void)name;
+  if (__builtin_add_overflow(*sum, pks__cache_file_cost(info), sum)) { *sum = UINT64_MAX; }
+  return true;
+}
+
+pks_status pks__cache_folder_use(const pks_store *store, const char *folder, uint64_t *bytes, pks_error *error) {
+  pks_vfs_file root;
+  *bytes = 0;
+  if (pks__cache_folder_open(store, folder, false, &root, NULL)) { return PKS_OK; }
+  pks_status status = pks__cache_folder_list(store, root, add_cost, bytes, error);
+  pks__vfs_close(store->vfs, root);
+  return status;
 }
 
 bool pks__cache_folder_has(

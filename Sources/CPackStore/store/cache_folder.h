@@ -43,6 +43,9 @@ static inline uint64_t pks__cache_file_cost(const pks_vfs_info *info) {
   return info->stored ? info->stored : info->size;
 }
 
+/// What the store's files in `folder` take: data of purgeable packs. What is not there takes nothing.
+pks_status pks__cache_folder_use(const pks_store *store, const char *folder, uint64_t *bytes, pks_error *error);
+
 /// Whether the bytes of the segment `id` may vanish, and how much of its file is there now: in the cache folder, of
 /// which `root` is the store's own folder (PKS_VFS_NO_FILE: there is none), or where the snapshot's transaction staged
 /// it.

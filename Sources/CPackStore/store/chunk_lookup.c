@@ -11,7 +11,7 @@ static pks_status forgive(pks_status status, pks_status forgiven, const pks_erro
 
 /// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
 /// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored again. Pages
-/// are looked for in order to be read, which says what is wrong with them.
+/// are looked for in order to be read, which says what is wrong with them. Of a remote segment all frames count as there.
 static pks_status confirm(
   pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool any, bool *confirmed,
   pks_error *error
@@ -27,7 +27,7 @@ static pks_status confirm(
   const pks__id *stored;
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, &found);
   if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
-  any = any || kind == PKS__SEGMENT_METADATA;
+  any = any || kind == PKS__SEGMENT_METADATA || pks__snapshot_is_remote(snapshot, hint->segment);
   *confirmed = pks__id_equal(stored, id) && (any || !pks__segment_row_is_bad(hint->segment, hint->row));
   return PKS_OK;
 }
@@ -60,6 +60,17 @@ pks_status pks__snapshot_find_chunk(
 ) {
   pks__chunk_probe probe = {0};
   return pks__snapshot_next_chunk(snapshot, id, kind, &probe, out, found, error);
+}
+
+pks_status pks__store_read_frame(
+  pks_store *store, pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out,
+  pks_error *error
+) {
+  bool is_whole = begin == 0 && end == frame->ref.raw_length;
+  if (is_whole || frame->ref.codec == PKS__CODEC_RAW) { return pks__frame_read(reader, frame, begin, end, out, error); }
+  bool is_short = frame->ref.raw_length <= store->short_frames.limits.frame_bytes;
+  pks__frame_cache *cache = is_short ? &store->short_frames : &store->long_frames;
+  return pks__frame_cache_read(cache, reader, frame, begin, end, out, error);
 }
 
 pks_status pks__snapshot_read_chunk(

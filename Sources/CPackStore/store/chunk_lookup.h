@@ -30,6 +30,13 @@ pks_status pks__snapshot_find_chunk(
   pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );
 
+/// Copies raw bytes [begin, end) of a frame to `out`, as `pks__frame_read` does; a frame of which only a part is wanted is
+/// remembered for those who want the rest. `reader` is the caller's own.
+pks_status pks__store_read_frame(
+  pks_store *store, pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out,
+  pks_error *error
+);
+
 /// Appends a stored chunk's raw bytes to `out`. Its frame is checked, its id is not.
 pks_status pks__snapshot_read_chunk(
   pks_snapshot *snapshot, const pks__chunk_ref *ref, pks__scratch *out, pks_error *error

@@ -25,8 +25,9 @@ static void forget_lesser(pks_store *store, const pks__segment *than) {
     pks__segment *known = store->segments[i].segment;
     if (known == than || !pks__segment_id_equal(&known->id, &than->id)) { continue; }
     // Of what is gone as before, nothing is won by another object, which would make the first one's chunks unknown.
-    bool is_whole = than->present == than->file_length;
-    bool is_damaged = known->present < than->present || (is_whole && atomic_load(&known->has_bad_frames));
+    uint64_t present = atomic_load(&than->present);
+    bool is_whole = present == than->file_length;
+    bool is_damaged = atomic_load(&known->present) < present || (is_whole && atomic_load(&known->has_bad_frames));
     if (is_damaged || (known->is_purgeable && !than->is_purgeable)) { atomic_store(&known->is_gone, true); }
   }
 }
@@ -84,13 +85,15 @@ pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_
 
 /// Whether a purgeable segment that is known has become durable, by another process perhaps, or lacks bytes that may have come
 /// back: then it is opened again.
-static bool is_outdated(const pks_store *store, const pks__segment *known) {
+static bool is_outdated(const pks_store *store, pks__segment *known) {
   if (!known->is_purgeable) { return false; }
+  pks__segment_measure(known);
   char name[PKS__SEGMENT_NAME], path[sizeof PKS__SEGMENTS_FOLDER + PKS__SEGMENT_NAME + 1];
   pks_vfs_info info;
   pks__segment_name(&known->id, name);
   (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
-  return known->present < known->file_length || !pks__vfs_info(store->vfs, store->root, path, false, &info);
+  return atomic_load(&known->present) < known->file_length
+    || !pks__vfs_info(store->vfs, store->root, path, false, &info);
 }
 
 /// Opens a segment that lies among the store's files.

@@ -217,6 +217,10 @@ bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *seg
   return atomic_load(&segment->is_gone) && find_staged(snapshot, &segment->id) != segment;
 }
 
+bool pks__snapshot_is_remote(const pks_snapshot *snapshot, const pks__segment *segment) {
+  return snapshot->generation.is_site && segment->is_purgeable;
+}
+
 void pks_snapshot_close(pks_snapshot *snapshot) {
   if (snapshot && pks__store_is_ours(snapshot->store)) { pks__snapshot_release(snapshot); }
 }

@@ -32,5 +32,8 @@ bool pks__snapshot_lists(const pks_snapshot *snapshot, const pks__segment_id *id
 /// Whether nothing new may refer to the segment: its file was collected, and the snapshot's transaction does not bring
 /// it.
 bool pks__snapshot_is_gone(const pks_snapshot *snapshot, const pks__segment *segment);
+/// Whether the segment is *remote*: the store is a copy of a site's, which has the table alone, and the frames lie where the site
+/// is served. New layouts refer to it as to any other; what reads it finds it purged.
+bool pks__snapshot_is_remote(const pks_snapshot *snapshot, const pks__segment *segment);
 
 #endif

@@ -26,6 +26,7 @@
 #include "index/path_hash.h"
 #include "index/run.h"
 #include "platform/threads.h"
+#include "segment/frame_cache.h"
 #include "segment/frames.h"
 #include "segment/segment.h"
 #include "store/asset_cache.h"
@@ -83,6 +84,9 @@ typedef struct pks__known_layouts {
   pks__hash_map by_id;    ///< id of a layout -> index in `layouts`
 } pks__known_layouts;
 
+/// Removes at least so many bytes that may vanish, if there are so many. Set by what writes (`commit/purge.h`).
+typedef void pks__purge_for_room(pks_store *store, uint64_t byte_count);
+
 struct pks_store {
   const pks_vfs *vfs;
   const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
@@ -113,12 +117,18 @@ struct pks_store {
   uint32_t segment_count, segment_capacity;
   pks__known_layouts known_layouts;  ///< under the mutex
   pks__frame_readers readers;
-  pks__crew *crew;          ///< threads that help with large reads
-  pks__asset_cache *cache;  ///< NULL: none
-  pks_store *base;          ///< the store beneath this one (`base_store.h`); NULL: none
+  pks__frame_cache short_frames, long_frames;  ///< of which reads want parts (`store.c`)
+  pks__crew *crew;                             ///< threads that help with large reads
+  pks__asset_cache *cache;                     ///< NULL: none
+  pks_store *base;                             ///< the store beneath this one (`base_store.h`); NULL: none
   pks_snapshot *base_snapshot;
   bool is_base;        ///< this one lies beneath another
   char *cache_folder;  ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
+  pks_vfs roomy_vfs;   ///< `vfs`, if the owner is asked for room
+  bool (*low_space)(void *context, uint64_t byte_count);
+  void *low_space_context;
+  _Atomic(bool) is_making_room;
+  _Atomic(pks__purge_for_room *) purge_for_room;  ///< NULL: nothing of this store writes yet
 };
 
 /// The public interface has snapshots as constants: what changes in them is opened when first needed, by atomics or under

@@ -12,6 +12,12 @@
 #include "store/snapshot.h"
 #include "store/store_creation.h"
 
+// Frames in decoded form. Small assets share frames of 32 KiB, and so does what an update changes in the middle of large ones, or
+// it has some of 128 KiB. In a store that was updated often, reading in order of paths comes back to a frame of each update, for
+// one asset after another and within large ones. 1.5 and 2 MiB at most.
+static const pks__frame_cache_limits short_frames = {.least_count = 4, .most_count = 48, .frame_bytes = 32 * 1024};
+static const pks__frame_cache_limits long_frames = {.least_count = 2, .most_count = 16, .frame_bytes = 128 * 1024};
+
 // MARK: - Opening
 
 /// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there.
@@ -119,7 +125,7 @@ static bool is_same_store(const pks_store *a, const pks_store *b) {
   pks_vfs_info first, second;
   if (memcmp(a->store_id, b->store_id, sizeof a->store_id) != 0) { return false; }
   bool can_tell = !pks__vfs_info_of(a->vfs, a->root, &first) && !pks__vfs_info_of(b->vfs, b->root, &second);
-  return can_tell && first.inode == second.inode;
+  return can_tell && first.device == second.device && first.inode == second.inode;
 }
 
 /// Opens the base of a store that is being opened, before its first snapshot.
@@ -144,7 +150,9 @@ static pks_status open_base(pks_store *store, const pks_options *options, pks_er
 /// A cache needs SHA-256, which names its files.
 static pks_status open_cache(pks_store *store, const pks_options *options, pks_error *error) {
   if (!options->cache || !options->sha256) { return PKS_OK; }
-  return pks__asset_cache_open(&store->cache, store->vfs, options->cache, store->store_id, options->cache_bytes, error);
+  // Decoded copies are the first that go: they never ask for room.
+  const pks_vfs *vfs = options->vfs ? options->vfs : pks_vfs_posix();
+  return pks__asset_cache_open(&store->cache, vfs, options->cache, store->store_id, options->cache_bytes, error);
 }
 
 /// What is wrong with the options; NULL: nothing.
@@ -156,13 +164,35 @@ static const char *fault_of(const pks_options *options) {
   return options->cache && !*options->cache ? "the path of the cache is empty" : NULL;
 }
 
+/// Asks the owner, and purges. One that purges may want room itself, for a mark; it goes on without.
+static bool make_room(void *context, uint64_t byte_count) {
+  pks_store *store = context;
+  if (atomic_exchange(&store->is_making_room, true)) { return false; }
+  bool goes_on = store->low_space(store->low_space_context, byte_count);
+  pks__purge_for_room *purge = atomic_load(&store->purge_for_room);
+  if (goes_on && purge) { purge(store, byte_count); }
+  atomic_store(&store->is_making_room, false);
+  return goes_on;
+}
+
+static void choose_vfs(pks_store *store, const pks_options *options) {
+  store->vfs = options->vfs ? options->vfs : pks_vfs_posix();
+  if (!options->low_space) { return; }
+  store->low_space = options->low_space;
+  store->low_space_context = options->low_space_context;
+  store->roomy_vfs = *store->vfs;
+  store->roomy_vfs.make_room = make_room;
+  store->roomy_vfs.room_context = store;
+  store->vfs = &store->roomy_vfs;
+}
+
 /// A store of which nothing is open yet.
 static pks_status make_store(pks_store **out, const pks_options *options, pks_error *error) {
   const char *fault = fault_of(options);
   if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, NULL, PKS_NO_OFFSET); }
   pks_store *store = pks__allocate_zeroed(1, sizeof *store);
   if (!store) { return pks__fail_memory(error); }
-  store->vfs = options->vfs ? options->vfs : pks_vfs_posix();
+  choose_vfs(store, options);
   int failure = pks__vfs_fork_mark(store->vfs, &store->fork_mark);
   if (failure) {
     pks__free(store);
@@ -184,7 +214,9 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   store->opening = pks__mutex_create();
   // The caller of a read is one of its threads.
   store->crew = pks__crew_create(store->thread_count - 1);
-  if (!store->mutex || !store->opening || !store->crew) {
+  pks_status status = pks__frame_cache_open(&store->short_frames, &short_frames, error);
+  if (!status) { status = pks__frame_cache_open(&store->long_frames, &long_frames, error); }
+  if (status || !store->mutex || !store->opening || !store->crew) {
     pks_store_close(store);
     return pks__fail_memory(error);
   }
@@ -289,6 +321,7 @@ void pks_store_close(pks_store *store) {
   if (!pks__store_is_ours(store)) {
     // These do not change while a store is open. All else may be in the middle of what another thread was doing.
     close_files(store);
+    if (store->base) { close_files(store->base); }
     return;
   }
   pks__snapshot_release(store->current);
@@ -300,6 +333,8 @@ void pks_store_close(pks_store *store) {
   pks__free(store->cache_folder);
   pks__crew_destroy(store->crew);
   pks__frame_readers_free(&store->readers);
+  pks__frame_cache_close(&store->short_frames);
+  pks__frame_cache_close(&store->long_frames);
   pks__layout_segments_free(store);
   close_files(store);
   pks__mutex_destroy(store->mutex);

@@ -1,5 +1,6 @@
 #include "transfer/delivery_context.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,8 @@ pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64
   uint64_t left = 0;
   // A file system that cannot say how much is left fails when it is used up.
   if (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed) { return PKS_OK; }
+  bool made = pks__vfs_makes_room(vfs, ENOSPC, needed - left);
+  if (made && (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed)) { return PKS_OK; }
   (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", context->pack, PKS_NO_OFFSET);
   if (error) { error->needed = needed; }
   return PKS_NO_SPACE;

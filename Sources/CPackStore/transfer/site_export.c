@@ -57,3 +57,37 @@ pks_status pks_snapshot_frame_table(
   pks__store_release_segment(store, open);
   return status;
 }
+
+/// The mapped table, after all of it was checked.
+static pks_status write_table(
+  pks__segment *segment, bool (*write)(void *context, const void *bytes, size_t byte_count), void *context,
+  pks_error *error
+) {
+  pks_status status = pks__segment_need_table(segment, error);
+  if (!status && segment->kind == PKS__SEGMENT_METADATA) {
+    const char *text = "a segment with pages is copied as a whole, not its table alone";
+    status = pks__fail(error, PKS_INVALID_ARGUMENT, text, segment->name, PKS_NO_OFFSET);
+  }
+  const pks__table *table = &segment->table;
+  if (!status) { status = pks__table_check(&segment->table, 0, table->body_length, error); }
+  if (status) { return status; }
+  const uint8_t *bytes = table->mapping + (table->body_offset - table->mapping_begin);
+  bool goes_on = write(context, bytes, (size_t)(table->file_length - table->body_offset));
+  return goes_on ? PKS_OK : pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+}
+
+pks_status pks_snapshot_segment_table(
+  const pks_snapshot *snapshot, const uint8_t segment[16],
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
+) {
+  pks_store *store = snapshot->store;
+  pks__segment_id id;
+  pks__segment *open;
+  memcpy(id.bytes, segment, sizeof id.bytes);
+  pks_status status = pks__store_check_process(store, error);
+  if (!status) { status = pks__store_get_segment(store, &id, &open, error); }
+  if (status) { return status; }
+  status = write_table(open, write, context, error);
+  pks__store_release_segment(store, open);
+  return status;
+}

@@ -5,14 +5,18 @@ public struct AssetPackManifest: Hashable, Sendable {
   /// `assetPackID`, as it stands there: a name that packs here need not be able to have.
   public var assetPackID: String
 
-  /// What clients must know besides the content: download policy, platforms, language and user info. Nil where the archive
-  /// says none of it, or what attributes cannot.
+  /// What clients must know besides the content: download policy, platforms, language and user info, and what stands under
+  /// the key of our own. Nil where the archive says none of it, or what attributes cannot.
   public var attributes: Attributes?
 
   /// The other keys, in order: what the archive says and a store does not keep.
   public var otherKeys: [String]
 
   private static let attributeKeys: Set = ["downloadPolicy", "platforms", "language", "userInfo"]
+
+  /// The key that other tools leave alone, and which of attributes stands there.
+  private static let ownKey = "packstore"
+  private static let ownAttributeKeys: Set = ["appVersions", "map", "placement", "priority"]
 
   static let name = "Manifest.json"
 
@@ -28,11 +32,32 @@ public struct AssetPackManifest: Hashable, Sendable {
       let name = members.first(where: { $0.name == "assetPackID" })?.value.string
     else { throw faults.damaged("\(Self.name) is no JSON with an assetPackID") }
     assetPackID = name
-    let hasAttributes = members.contains { Self.attributeKeys.contains($0.name) }
-    let attributes = hasAttributes ? Attributes(members: Self.attributeKeys, of: document) : nil
+    let own = members.first { $0.name == Self.ownKey }?.value.object ?? []
+    let known =
+      members.filter { Self.attributeKeys.contains($0.name) } + own.filter { Self.ownAttributeKeys.contains($0.name) }
+    let attributes = known.isEmpty ? nil : Attributes(members: known, of: document)
     self.attributes = attributes
-    otherKeys = members.map(\.name).filter {
-      $0 != "assetPackID" && (attributes == nil || !Self.attributeKeys.contains($0))
-    }.sorted()
+    let isOwnKnown = !own.isEmpty && own.allSatisfy { Self.ownAttributeKeys.contains($0.name) }
+    let names = attributes == nil ? [] : known.map(\.name) + (isOwnKnown ? [Self.ownKey] : [])
+    otherKeys = members.map(\.name).filter { $0 != "assetPackID" && !names.contains($0) }.sorted()
+  }
+
+  /// The manifest of a pack that is written as an asset pack: JSON with all that attributes say.
+  static func bytes(of pack: PackID, _ attributes: Attributes) -> [UInt8] {
+    let members = JSONReader.read(attributes.canonicalBytes).root?.object ?? []
+    func json(_ member: JSONMember) -> (name: String, value: [UInt8]) {
+      if let userInfo = attributes.userInfo, member.name == "userInfo" { return (member.name, userInfo.bytes) }
+      var value: [UInt8] = []
+      member.value.appendCanonical(to: &value)
+      return (member.name, value)
+    }
+    var all = members.filter { attributeKeys.contains($0.name) }.map(json) + [("assetPackID", canonicalJSON(pack.name))]
+    // The default, which canonical attributes leave out, and Apple's manifests do not.
+    if attributes.downloadPolicy == .onDemand {
+      all.append(("downloadPolicy", canonicalJSONObject([("onDemand", canonicalJSONObject([]))])))
+    }
+    let own = members.filter { !attributeKeys.contains($0.name) }.map(json)
+    if !own.isEmpty { all.append((ownKey, canonicalJSONObject(own))) }
+    return canonicalJSONObject(all) + "\n".utf8
   }
 }

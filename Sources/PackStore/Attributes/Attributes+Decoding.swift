@@ -41,12 +41,12 @@ extension Attributes {
     }
   }
 
-  /// Those that some members of a JSON object say. Nil where they say what attributes cannot.
-  package init?(members names: Set<String>, of document: JSONDocument) {
-    guard document.faults.isEmpty, let root = document.root, let members = root.object else { return nil }
+  /// Those that some members of objects of a JSON text say. Nil where they say what attributes cannot.
+  package init?(members: [JSONMember], of document: JSONDocument) {
+    guard document.faults.isEmpty, let root = document.root else { return nil }
     var decoder = AttributesDecoder(document: document)
     do {
-      for member in members where names.contains(member.name) { try decoder.take(member) }
+      for member in members { try decoder.take(member) }
       self = try decoder.finish(root)
     } catch { return nil }
   }

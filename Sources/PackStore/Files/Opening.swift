@@ -66,6 +66,13 @@ func openFolder(_ path: FilePath) throws -> CInt {
   }
 }
 
+/// Lends the descriptor of a folder that a person or a program named.
+package func withFolderDescriptor<Result>(_ path: FilePath, _ body: (CInt) throws -> Result) throws -> Result {
+  let descriptor = try openFolder(path)
+  defer { close(descriptor) }
+  return try body(descriptor)
+}
+
 /// Opens a folder in another one. A link is refused.
 func openFolder(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String

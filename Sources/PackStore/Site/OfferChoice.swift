@@ -3,14 +3,21 @@ package struct SiteClient: Hashable, Sendable {
   /// The version of its app; nil: it says none, and is offered what is for any range of versions.
   package var appVersion: AppVersion?
 
+  /// Those of other apps that read the same packs: an offer has to be for them, too.
+  package var otherAppVersions: [AppVersion]
+
   /// Nil: it says none, and is offered what is for any platform.
   package var platform: Platform?
 
   /// Nil: the store's own, which is drawn when a share first decides.
   package var device: DeviceID?
 
-  package init(appVersion: AppVersion? = nil, platform: Platform? = nil, device: DeviceID? = nil) {
+  package init(
+    appVersion: AppVersion? = nil, otherAppVersions: [AppVersion] = [], platform: Platform? = nil,
+    device: DeviceID? = nil
+  ) {
     self.appVersion = appVersion
+    self.otherAppVersions = otherAppVersions
     self.platform = platform
     self.device = device
   }
@@ -103,7 +110,8 @@ extension OfferTerms {
     to client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID?
   ) rethrows -> OfferObstacle? {
     if let platform = client.platform, !platforms.isEmpty, !platforms.contains(platform) { return .platform }
-    if let appVersion = client.appVersion, let appVersions, !appVersions.contains(appVersion) { return .appVersion }
+    let versions = client.otherAppVersions + (client.appVersion.map { [$0] } ?? [])
+    if let appVersions, !versions.allSatisfy(appVersions.contains) { return .appVersion }
     if isCurrent || share >= Self.everyDevice { return nil }
     guard share > 0 else { return .share }
     guard let device = try client.device ?? storeDevice() else { return .undrawnShare }

@@ -20,6 +20,9 @@ public struct SiteKey: Sendable {
   /// By what word it signs; nil: it is a root key.
   package private(set) var delegation: KeyDelegation?
 
+  /// The highest serial that this root key, or one that it followed, gave to a release key; nil: none, as far as is known.
+  package private(set) var highestSerial: UInt64?
+
   /// Makes a new root key.
   public init() { key = Curve25519.Signing.PrivateKey() }
 
@@ -64,8 +67,19 @@ public struct SiteKey: Sendable {
     }
     var key = self
     key.rotations = root.rotations
+    key.highestSerial = nil
     key.delegation = try KeyDelegation(
       to: publicKey, by: root, serial: serial, madeAt: madeAt, endsAt: endsAt, product: product, channels: channels)
+    return key
+  }
+
+  /// The same root key, with a serial noted that it gave.
+  ///
+  /// - Precondition: 1 to `PackVersion.lastNumber`.
+  package func noting(_ serial: UInt64) -> SiteKey {
+    precondition(delegation == nil && 1...PackVersion.lastNumber ~= serial)
+    var key = self
+    key.highestSerial = max(highestSerial ?? 0, serial)
     return key
   }
 
@@ -82,6 +96,7 @@ public struct SiteKey: Sendable {
     }
     var key = self
     key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]
+    key.highestSerial = [root.highestSerial, highestSerial].compactMap { $0 }.max()
     return key
   }
 
@@ -125,13 +140,16 @@ public struct SiteKey: Sendable {
 // MARK: - As text
 
 extension SiteKey {
-  /// What a key file holds: a line that says what it is, base64 of 32 bytes, and by whose word it signs.
+  /// What a key file holds: a line that says what it is, base64 of 32 bytes, and by whose word it signs, or what it gave.
   package var fileText: String {
     let lines =
       [Self.firstLine, key.rawRepresentation.base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
       + [delegation].compactMap { $0 }.map { Self.line("delegation", $0.encode) }
+      + [highestSerial].compactMap { $0 }.map { "\(Self.serialWord)\($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
+
+  private static let serialWord = "serial "
 
   private static func line(_ word: String, _ encode: (inout ByteWriter) -> Void) -> String {
     var writer = ByteWriter()
@@ -151,7 +169,12 @@ extension SiteKey {
       rotations.append(rotation)
       lines.removeFirst()
     }
-    if let line = lines.popFirst() {
+    if let line = lines.first, line.hasPrefix(Self.serialWord) {
+      let text = line.dropFirst(Self.serialWord.count)
+      guard let serial = UInt64(text), "\(serial)" == text, 1...PackVersion.lastNumber ~= serial else { return nil }
+      highestSerial = serial
+      lines.removeFirst()
+    } else if let line = lines.popFirst() {
       guard line.hasPrefix("delegation "), let delegation = Self.value(line, KeyDelegation.init) else { return nil }
       self.delegation = delegation
     }

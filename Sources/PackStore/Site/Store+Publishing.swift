@@ -60,12 +60,34 @@ extension Snapshot {
   package func writeFrameTable(
     of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
+    try writeTable(of: segment, by: pks_snapshot_frame_table, to: write)
+  }
+
+  /// Hands out the table of a data segment as a folder `tables` has it, which is all that a copy of a site's store needs of it
+  /// to be published to.
+  ///
+  /// - Parameter write: what it throws ends the walk.
+  /// - Throws: what `write` throws; `invalidArgument` for a segment with pages; `purged`, `corrupt`, `ioError`, `outOfMemory`.
+  package func writeTable(
+    of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try writeTable(of: segment, by: pks_snapshot_segment_table, to: write)
+  }
+
+  private typealias TableFunction = (
+    OpaquePointer, UnsafePointer<UInt8>, @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer, Int) -> Bool,
+    UnsafeMutableRawPointer?, UnsafeMutablePointer<pks_error>?
+  ) -> pks_status
+
+  private func writeTable(
+    of segment: SegmentID, by function: TableFunction, to write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     try withoutActuallyEscaping(write) { write in
       var sink = TableSink(write: write)
       do {
         try check { error in
           withContext(&sink) { context in
-            pks_snapshot_frame_table(
+            function(
               pointer, segment.id.bytes,
               { context, bytes, byteCount in
                 context!.assumingMemoryBound(to: TableSink.self).pointee.take(

@@ -1,5 +1,6 @@
 import CPackStore
 import CPackStoreTesting
+import Foundation
 
 /// What a repair said.
 struct RepairReport {
@@ -29,7 +30,7 @@ extension Disk {
   @discardableResult
   func repair(
     _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, publication: Bool = false,
-    seam: Seam? = nil
+    seam: Seam? = nil, base: String? = nil
   ) throws -> RepairReport {
     final class Box { var report = RepairReport() }
     let box = Box()
@@ -37,6 +38,9 @@ extension Disk {
     options.sha256 = sha256
     options.thread_count = 1
     options.vfs = seam?.vfs ?? vfs
+    let beneath = base.flatMap { strdup($0) }
+    defer { free(beneath) }
+    options.base = UnsafePointer(beneath)
     request.dry_run = dryRun
     request.publication = publication
     request.context = Unmanaged.passUnretained(box).toOpaque()

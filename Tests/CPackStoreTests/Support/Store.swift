@@ -16,13 +16,16 @@ let sha256: @convention(c) (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt8>) 
 final class Store: @unchecked Sendable {
   let raw: OpaquePointer
   private let home: AnyObject?  // the disk or seam below, which outlives the store
+  private let owner: RoomOwner?
 
   init(
     _ path: String, vfs: UnsafePointer<pks_vfs>? = nil, create: Bool = false, average: UInt32 = 1024,
     threads: UInt32 = 1,
     readOnly: Bool = false, cache: CacheOption? = nil, base: String? = nil, home: AnyObject? = nil,
-    waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil
+    waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil,
+    owner: RoomOwner? = nil
   ) throws {
+    self.owner = owner
     precondition(threads == 1 || !(home is Disk), "a simulated disk belongs to one thread at a time")
     self.home = home
     var options = pks_options()
@@ -34,12 +37,29 @@ final class Store: @unchecked Sendable {
     options.cache_bytes = cache?.budget ?? 0
     options.wait_context = waiting?.context
     options.keep_waiting = waiting?.goesOn
+    if let owner {
+      options.low_space_context = Unmanaged.passUnretained(owner).toOpaque()
+      options.low_space = { Unmanaged<RoomOwner>.fromOpaque($0!).takeUnretainedValue().ask(Int($1)) }
+    }
     raw = try (cache?.folder ?? "").withCString { folder in
       try (base ?? "").withCString { beneath in
         options.cache = cache == nil ? nil : folder
         options.base = base == nil ? nil : beneath
         return try opened { pks_store_open($0, path, &options, $1) }
       }
+    }
+  }
+
+  /// Who is asked when the disk is full.
+  final class RoomOwner {
+    let agrees: Bool
+    private(set) var asked: [Int] = []
+
+    init(agrees: Bool) { self.agrees = agrees }
+
+    fileprivate func ask(_ byteCount: Int) -> Bool {
+      asked.append(byteCount)
+      return agrees
     }
   }
 
@@ -51,9 +71,11 @@ final class Store: @unchecked Sendable {
 
   convenience init(
     _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil,
-    base: String? = nil
+    base: String? = nil, owner: RoomOwner? = nil
   ) throws {
-    try self.init("/store", vfs: process ?? disk.vfs, create: create, cache: cache, base: base ?? disk.base, home: disk)
+    try self.init(
+      "/store", vfs: process ?? disk.vfs, create: create, cache: cache, base: base ?? disk.base, home: disk,
+      owner: owner)
   }
 
   /// A store behind a seam.

@@ -43,6 +43,69 @@ extension Core {
       #expect(disk.list("/base").map { disk.read("/base/\($0)") } == before)
     }
 
+    /// A pack that the base itself cannot give keeps no other from being taken.
+    @Test func aPackThatTheBaseLacksIsLeft() throws {
+      let disk = Self.disk()
+      try disk.makeBase("/base") {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+        try $0.add("q", "/other")
+      }
+      disk.vanish(disk.cacheSegments[0])
+      let store = try Store(disk, create: true, base: "/base")
+      let result = try store.adoptBase()
+      #expect(result.taken_count == 1 && result.refused_count == 1)
+      #expect(try Self.content(store.snapshot(), "q") == Change.folders["/other"])
+    }
+
+    /// Who may only read sees the packs as they were taken over last.
+    @Test func aReaderTakesNothingOver() throws {
+      let disk = Self.disk()
+      try disk.makeBase("/base") { try $0.add("p", "/one") }
+      try Store(disk, create: true).commit { try $0.add("q", "/other") }
+      let reader = try Store("/store", vfs: disk.vfs, readOnly: true, base: "/base", home: disk)
+      #expect(try reader.adoptBase().taken_count == 0)
+      #expect(try reader.snapshot().packNames == ["q"])
+    }
+
+    /// A priority that the user chose stays when the base has a newer version.
+    @Test func theUsersPriorityStays() throws {
+      let disk = Self.disk()
+      try disk.makeBase("/base") { try $0.add("p", "/one", priority: 2) }
+      try Store.over("/base", disk).commit { try $0.prioritise("p", 9) }
+      try Store("/base", vfs: disk.vfs, home: disk).commit { try $0.add("p", "/two") }
+      let snapshot = try Store.over("/base", disk).snapshot()
+      #expect(try Self.content(snapshot, "p") == Change.folders["/two"] && snapshot.state()["p"]?.priority == 9)
+    }
+
+    /// The chunks of the base take nothing of the store's own files.
+    @Test func sizesAreThoseOfTheStore() throws {
+      let disk = Self.disk()
+      try disk.makeBase("/base") { try $0.add("p", "/one") }
+      let store = try Store.over("/base", disk)
+      try store.commit { try $0.add("q", "/other") }
+      try SpaceTests.checkFiles(disk, store.snapshot(), "over a base")
+    }
+
+    /// Damage of a pack of the upper store's own costs those that rely on the base nothing, where the repair is given the base: as
+    /// the base, or as another store.
+    @Test(arguments: ["base", "donor", "neither"]) func aRepairKeepsWhatReliesOnTheBase(_ given: String) throws {
+      let disk = Self.disk()
+      try disk.makeBase("/base") { try $0.add("p", "/one") }
+      let store = try Store.over("/base", disk)
+      try store.commit { try $0.add("d", "/other") }
+      let damaged = try #require(
+        disk.list("/store/segments").first { disk.read("/store/segments/\($0)")?[12] == 1 })
+      _ = sim_corrupt(disk.raw, "/store/segments/\(damaged)", 200, 1)
+      let report = try disk.repair(
+        from: given == "donor" ? ["/base"] : [], base: given == "base" ? "/base" : nil)
+      #expect(
+        report.lost.contains { $0.pack == "d" } && report.lost.contains { $0.pack == "p" } == (given == "neither"))
+      let snapshot = try Store(disk, base: "/base").snapshot()
+      #expect(try snapshot.faults(deep: true).isEmpty)
+      if given != "neither" { #expect(try Self.content(snapshot, "p") == Change.folders["/one"]) }
+    }
+
     /// What changes goes to the upper store; what stays, stays below.
     @Test func updatesLandAbove() throws {
       let disk = Self.disk()

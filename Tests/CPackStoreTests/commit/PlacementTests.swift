@@ -185,6 +185,53 @@ extension Core {
       #expect(try after.pull(site) == nil)
     }
 
+    /// A handle that has the file open sees that it was cut in place, whether it read from it before or not, and is whole again after
+    /// a delivery or an add, without being opened again.
+    @Test(arguments: [0, 64, 3_000, 20_000], [true, false]) func anOpenHandleHeals(length: Int, byDelivery: Bool) throws
+    {
+      let publisher = Self.disk()
+      try Store(publisher, create: true).commit { try $0.add("p", "/one") }
+      let site = try Site(publisher), disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit {
+        try $0.chooseCache("/cache")
+        if !byDelivery { try $0.add("p", "/one", adjust: { $0.placement = PKS_PLACE_PURGEABLE }) }
+      }
+      if byDelivery {
+        _ = try store.pull(site)
+        try store.commit { try $0.place("p", PKS_PLACE_PURGEABLE) }
+      }
+      let before = try store.snapshot()
+      #expect(try before.readable("p").purged.isEmpty)
+      disk.cut(disk.cacheSegments[0], to: length)
+      let purged = try before.readable("p").purged, missing = try before.availability(of: "p").missing_asset_count
+      #expect(missing > 0 && purged.count <= missing, "frames in memory can still be read")
+      if byDelivery { _ = try #require(try store.pull(site)) } else { try store.commit { try $0.add("p", "/one") } }
+      let after = try store.snapshot()
+      #expect(try after.readable("p").content == Change.folders["/one"])
+      #expect(try after.availability(of: "p").missing_bytes == 0)
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/one"])
+    }
+
+    /// Damage of a durable pack costs purgeable ones nothing while the cache folder has their data: a repair keeps them, and where
+    /// they belong. What is gone from there is lost with the repair, as nothing would say what it was.
+    @Test(arguments: [true, false]) func aRepairKeepsPurgeablePacks(isThere: Bool) throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.add("d", "/other") }
+      if !isThere { disk.vanish("/cache") }
+      let damaged = try #require(Self.durableData(disk).first)
+      _ = sim_corrupt(disk.raw, "/store/segments/\(damaged)", 200, 1)
+      let report = try disk.repair()
+      #expect(report.lost.contains { $0.pack == "p" } == !isThere && report.lost.contains { $0.pack == "d" })
+      let after = try Store(disk), snapshot = try after.snapshot()
+      #expect(try snapshot.faults(deep: true).isEmpty)
+      guard isThere else { return }
+      #expect(try snapshot.readable("p").content == Change.folders["/one"])
+      #expect(snapshot.packs.first { String(cString: $0.name) == "p" }?.purgeable == true)
+      try after.commit { try $0.add("p", "/two") }
+      #expect(try after.snapshot().readable("p").content == Change.folders["/two"])
+      #expect(disk.cacheSegments.count > 0)
+    }
+
     /// Unlinks the least valuable first: what no version needs, the lower priority, older versions; nothing that is read or pinned.
     @Test func aPurgeTakesTheLeastValuableFirst() throws {
       let disk = Self.disk(), store = try Self.purgeableStore(disk)
@@ -240,6 +287,135 @@ extension Core {
         try status { try store.commit { try $0.add("r", "/two") { $0.placement = PKS_PLACE_PURGEABLE } } }
           == PKS_NO_SPACE)
       #expect(try disk.cacheSegments == files && store.snapshot().generation == generation)
+    }
+
+    /// Decoded copies have a budget of their own: they go for no room of purgeable packs, and do not count as such.
+    @Test func decodedCopiesMakeNoRoom() throws {
+      let disk = Self.disk()
+      disk.put(AssetCacheTests.files.mapValues { .file($0) }, at: "/large")
+      let store = try Store(disk, create: true, cache: .init(folder: "/copies", budget: AssetCacheTests.two))
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("d", "/large") { $0.frame_size = 1 << 20 }
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      #expect(try store.snapshot().contents("a").equals(AssetCacheTests.files["a"]!))
+      let copies = disk.list("/copies")
+      #expect(copies.contains { $0.hasSuffix(".sums") })
+      let used = disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count }
+      try store.commit { try $0.chooseCache("/cache", budget: UInt64(used + 4_096)) }
+      try store.commit { try $0.add("q", "/other", priority: 1) { $0.placement = PKS_PLACE_PURGEABLE } }
+      #expect(disk.list("/copies") == copies)
+      #expect(try store.snapshot().readable("q").content == Change.folders["/other"])
+    }
+
+    /// Emptying a segment is no reason to purge another pack; where its copy does not fit, it stays as it is.
+    @Test(arguments: [0, 1 << 20]) func aCollectionPurgesNothing(room: Int) throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.add("q", "/other") { $0.placement = PKS_PLACE_PURGEABLE } }
+      let left = ["large": Change.folders["/one"]!["large"]!]
+      disk.put(left, at: "/three")
+      try store.commit(keep: 1, gcPercent: 0) { try $0.add("p", "/three") }
+      let used = disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count }
+      try store.commit { try $0.chooseCache("/cache", budget: UInt64(used + room)) }
+      let before = disk.cacheSegments
+      try store.collect()
+      #expect((disk.cacheSegments == before) == (room == 0))
+      #expect(!pks_store_purge_mark(store.raw, "q"))
+      #expect(try store.snapshot().readable("q").content == Change.folders["/other"])
+      #expect(try store.snapshot().readable("p").content == left)
+    }
+
+    /// A segment that lies in both places is of two commits, one of which synced nothing: the next durable one vouches for both.
+    @Test(arguments: [true, false]) func aDurableCommitVouchesForBothPlaces(movesAway: Bool) throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/one") { $0.placement = movesAway ? PKS_PLACE_DURABLE : PKS_PLACE_PURGEABLE }
+      }
+      try store.commit(PKS_ATOMIC) {
+        if movesAway { try $0.place("p", PKS_PLACE_PURGEABLE) } else { try $0.add("d", "/one") }
+      }
+      try store.commit { try $0.add("e", "/small") }
+      let left = disk.crash(SIM_CRASH_MIN)
+      left.vanish("/cache")
+      let snapshot = try Store(left).snapshot()
+      _ = try snapshot.readable("p")  // there or purged, and not damaged
+      if !movesAway { #expect(try snapshot.readable("d").content == Change.folders["/one"]) }
+      #expect(try snapshot.readable("e").content == Change.folders["/small"])
+    }
+
+    /// The table that the durable generation needs stays, though an atomic commit makes the same.
+    @Test func anAtomicCommitLeavesDurableTablesAlone() throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      disk.vanish(disk.cacheSegments[0])
+      try Store(disk).commit(PKS_ATOMIC) { try $0.add("p", "/one") }
+      for left in [disk.crash(SIM_CRASH_MIN)] + disk.crashes(budget: 24, seed: 3) {
+        let (content, purged) = try Store(left).snapshot().readable("p")
+        #expect(content == Change.folders["/one"]!.filter { !purged.contains($0.key) })
+      }
+    }
+
+    /// A durable pack has all its data: it does not go back to a version of which some is gone, whatever is allowed.
+    @Test func aDurablePackDoesNotGoBackToWhatIsGone() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk), first = disk.cacheSegments
+      try store.commit { try $0.add("p", "/other") }
+      disk.vanish(first[0])
+      let again = try Store(disk)
+      try again.commit { try $0.place("p", PKS_PLACE_DURABLE) }
+      let transaction = try again.begin()
+      #expect(try status { try transaction.rollBack("p", to: 1, mayLack: true) } == PKS_PURGED)
+      transaction.abort()
+      disk.vanish("/cache")
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/other"])
+    }
+
+    /// A pack that was removed shows nothing, so that no version of it must be whole.
+    @Test func aRemovedPackIsPlacedThoughDataIsGone() throws {
+      let disk = Self.disk(), store = try Self.purgeableStore(disk)
+      try store.commit { try $0.remove("p", keepHistory: true) }
+      disk.vanish(disk.cacheSegments[0])
+      let again = try Store(disk)
+      try again.commit { try $0.place("p", PKS_PLACE_DURABLE) }
+      #expect(try !again.snapshot().removedPacks[0].purgeable)
+      try again.commit { try $0.add("p", "/one") }
+      disk.vanish("/cache")
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/one"])
+    }
+
+    /// What is there is laid out where it is, and not where its first copy was.
+    @Test func aMapAssetStaysWhereItIsThere() throws {
+      let disk = Self.disk(), large = Change.folders["/two"]!["large"]!
+      var random = Random(3)
+      disk.put(["large": large, "new": .file("new")], at: "/three")
+      let store = try Store(disk, create: true)
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("p", "/two", map: ["large"]) { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      try store.commit { try $0.pin("p", 1) }
+      disk.vanish(disk.cacheSegments[0])
+      let again = try Store(disk)
+      disk.put(Change.folders["/two"]!.merging(["more": .file(random.bytes(40_000))]) { $1 }, at: "/more")
+      try again.commit { try $0.add("p", "/more", map: ["large"]) }
+      try again.commit(keep: 1, gcPercent: 0) { try $0.add("p", "/three", map: ["large"]) }
+      #expect(try again.collect().emptied_count > 0)
+      let (content, purged) = try again.snapshot().readable("p")
+      #expect(purged.isEmpty && content == ["large": large, "new": .file("new")])
+    }
+
+    /// Data that was staged in a folder that is not the store's any more is not committed as lost.
+    @Test(arguments: [true, false]) func anotherCacheFolderMeanwhile(isFirst: Bool) throws {
+      let disk = Self.disk(), store = isFirst ? try Store(disk, create: true) : try Self.purgeableStore(disk)
+      let transaction = try store.begin()
+      if isFirst { try transaction.chooseCache("/cache") }
+      try transaction.add("q", "/other") { $0.placement = PKS_PLACE_PURGEABLE }
+      try Store(disk, process: sim_start_process(disk.raw, 2)).commit { try $0.chooseCache("/elsewhere") }
+      #expect(try status { _ = try transaction.commit() } == PKS_CONFLICT)
+      try store.commit { try $0.add("q", "/other") { $0.placement = PKS_PLACE_PURGEABLE } }
+      #expect(try store.snapshot().readable("q").content == Change.folders["/other"])
+      #expect(disk.list("/elsewhere").contains { $0.contains("/segments/") })
     }
 
     /// A copy of a store has files of its own in the cache folder.

@@ -169,7 +169,7 @@ extension Core {
       let digits = Array(try world.folder.dropFirst("/cache/".count))
       let store = (0..<16).map { UInt8(String(digits[(2 * $0)...(2 * $0 + 1)]), radix: 16)! }
       try attempt { pks__asset_cache_open(&cache, process, "/cache", store, world.budget, $0) }
-      let begun = pks__asset_cache_begin(cache, &key, UInt64(size), &entry)
+      let begun = pks__asset_cache_begin(cache, &key, UInt64(size), 0, &entry)
       #expect(begun)
       let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK)))
       if begun { #expect(pks__asset_cache_append(&entry, half, half.count)) }
@@ -239,11 +239,11 @@ extension Core {
       }
       let folder = "/cache/" + String(repeating: "07", count: 16)
       var first = pks__asset_cache_entry(), second = pks__asset_cache_entry()
-      try #require(pks__asset_cache_begin(one, &key, UInt64(bytes.count), &first))
+      try #require(pks__asset_cache_begin(one, &key, UInt64(bytes.count), 0, &first))
       #expect(pks__asset_cache_append(&first, bytes, bytes.count))
-      #expect(!pks__asset_cache_begin(two, &key, UInt64(bytes.count), &second))
+      #expect(!pks__asset_cache_begin(two, &key, UInt64(bytes.count), 0, &second))
       #expect(sim_remove(disk.raw, folder + "/LOCK") == 0)
-      try #require(pks__asset_cache_begin(two, &key, UInt64(bytes.count), &second))
+      try #require(pks__asset_cache_begin(two, &key, UInt64(bytes.count), 0, &second))
       let vfs = disk.vfs.pointee
       let file = pks__asset_cache_finish(&first)
       if file != -1 {

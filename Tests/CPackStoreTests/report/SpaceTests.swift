@@ -22,6 +22,21 @@ extension Core {
     @discardableResult private static func check(
       _ disk: Disk, _ snapshot: Snapshot, _ comment: Comment
     ) throws -> (space: pks_space, packs: [pks_pack_space]) {
+      let (space, packs) = try checkFiles(disk, snapshot, comment)
+      // The parts of packs, as the simplest of walks finds them.
+      let reached = try (0..<packs.count).map { try snapshot.usedChunks(pack: UInt32($0)) }
+      for (pack, used) in zip(packs, reached) { #expect(pack.needed_bytes == used.sums.stored_bytes, comment) }
+      let missing = packs.map(\.missing_bytes).reduce(0, +)
+      #expect(try space.own_bytes + space.shared_bytes + missing == snapshot.usedChunks().sums.stored_bytes, comment)
+      let isShared = Set(reached.flatMap(\.chunks)).count < reached.map(\.chunks.count).reduce(0, +)
+      #expect(isShared == (space.shared_bytes > 0), comment)
+      return (space, packs)
+    }
+
+    /// What is said of files is what the disk has, and the parts add up.
+    @discardableResult static func checkFiles(
+      _ disk: Disk, _ snapshot: Snapshot, _ comment: Comment
+    ) throws -> (space: pks_space, packs: [pks_pack_space]) {
       let (space, packs) = try snapshot.space()
       #expect(space.segments.bytes == size(disk, "segments"), comment)
       #expect(space.segments.count == disk.list("/store/segments").count, comment)
@@ -42,14 +57,6 @@ extension Core {
         packs.allSatisfy { $0.own_bytes + $0.missing_bytes <= $0.needed_bytes && $0.page_bytes <= $0.needed_bytes },
         comment)
       #expect(packs.allSatisfy { $0.current_bytes <= $0.needed_bytes && $0.needed_bytes > 0 }, comment)
-
-      // The parts of packs, as the simplest of walks finds them.
-      let reached = try (0..<packs.count).map { try snapshot.usedChunks(pack: UInt32($0)) }
-      for (pack, used) in zip(packs, reached) { #expect(pack.needed_bytes == used.sums.stored_bytes, comment) }
-      let missing = packs.map(\.missing_bytes).reduce(0, +)
-      #expect(try space.own_bytes + space.shared_bytes + missing == snapshot.usedChunks().sums.stored_bytes, comment)
-      let isShared = Set(reached.flatMap(\.chunks)).count < reached.map(\.chunks.count).reduce(0, +)
-      #expect(isShared == (space.shared_bytes > 0), comment)
       return (space, packs)
     }
 

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   // One more that is made pushes nothing else aside and counts what is there.
   pks__asset_cache_entry entry;
   pks__id other = {{8}};
-  if (pks__asset_cache_begin(cache, &other, 5, &entry)) {
+  if (pks__asset_cache_begin(cache, &other, 5, 0, &entry)) {
     if (pks__asset_cache_append(&entry, "bytes", 5)) {
       file = pks__asset_cache_finish(&entry);
       if (file != PKS_VFS_NO_FILE) { sim_vfs(disk)->close(sim_vfs(disk)->context, file); }

@@ -74,6 +74,17 @@ import Testing
     #expect(try SigningAuthority(from: &reader) == authority && reader.remaining == 0)
   }
 
+  @Test func aRootKeyKnowsTheHighestSerialThatItGave() throws {
+    let root = SiteKey().noting(7).noting(5)
+    #expect(root.highestSerial == 7 && root.fileText.hasSuffix("=\nserial 7\n"))
+    #expect(SiteKey(fileText: root.fileText)?.highestSerial == 7)
+    let next = try SiteKey().following(root)
+    let read = try #require(SiteKey(fileText: next.fileText))
+    #expect(read.highestSerial == 7 && read.fileText == next.fileText, "clients count on, whatever root key it is")
+    let release = try SiteKey().delegated(by: root, serial: 9, madeAt: 5, endsAt: nil, product: .standard, channels: [])
+    #expect(!release.fileText.contains("serial"))
+  }
+
   @Test func aReleaseKeyDoesWhatItMay() throws {
     let root = SiteKey()
     let release = try SiteKey().delegated(
@@ -140,7 +151,11 @@ import Testing
     let bad: [[String]] = [
       [secret, delegation, delegation], [secret, "delegation AAAA"], [secret, "delegation"],
       [secret, "other " + String(delegation.dropFirst(11))], [secret, rotation], [secret, rotation, delegation],
-      [secret, delegation, rotation], [other, delegation],
+      [secret, delegation, rotation], [other, delegation], [secret, delegation, "serial 7"],
+      [other, "serial 7", delegation],
+      [other, "serial 07"], [other, "serial 0"], [other, "serial"], [other, "serial -1"],
+      [other, "serial 7", "serial 8"],
+      [other, "serial 9007199254740992"], [other, "serial 7 "], [other, "serial +7"], [other, "serial 7", rotation],
     ]
     for lines in bad {
       let text = ([SiteKey.firstLine] + lines).map { $0 + "\n" }.joined()

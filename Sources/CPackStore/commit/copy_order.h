@@ -1,0 +1,55 @@
+/// The chunks that an evacuation stores again, in the order in which the versions that it moves are read: those of the first
+/// version by path, then what others need besides. So what lies in many places, because updates brought it, comes to lie together.
+///
+/// *Wanted* is a chunk of a segment to empty that a version needs, unless the store has it elsewhere, where it may be relied on. A
+/// raw chunk is wanted in any case, and comes with all neighbours that abut it in the file: map assets must stay in one piece.
+///
+/// A frame of which three quarters are wanted is copied as it is if these chunks follow each other here; else other assets, or
+/// newer chunks of the same one, belong between them, and they are encoded again with those.
+#ifndef PKS_COMMIT_COPY_ORDER_H
+#define PKS_COMMIT_COPY_ORDER_H
+
+#include "ingest/reliance.h"
+#include "space/evacuation_plan.h"
+
+typedef struct pks__copy_item {
+  uint32_t segment;  ///< as in `pks__chunk_use_segment` of the plan
+  uint32_t frame;
+  uint32_t row;
+  uint32_t begin, end;  ///< in the frame's raw bytes
+  bool begins_asset;    ///< the items before are of another one
+} pks__copy_item;
+
+typedef struct pks__copy_order {
+  const pks__evacuation_plan *plan;
+  pks_snapshot *snapshot;
+  const pks__reliance *reliance;
+  pks__scratch items;   ///< pks__copy_item
+  pks__scratch wanted;  ///< a bit for each row, placed as those of the plan's `use`
+  bool asset_begins;    ///< the next item is the first of its asset
+} pks__copy_order;
+
+/// Lists what is wanted. `snapshot` is the one that the plan was made for. To be freed, also after an error.
+pks_status pks__copy_order_make(
+  pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reliance *reliance,
+  pks__scratch_folder *home, pks_error *error
+);
+void pks__copy_order_free(pks__copy_order *order);  ///< a zeroed one is fine
+
+static inline uint64_t pks__copy_order_count(const pks__copy_order *order) {
+  return PKS__SCRATCH_COUNT(&order->items, pks__copy_item);
+}
+static inline const pks__copy_item *pks__copy_order_at(const pks__copy_order *order, uint64_t index) {
+  return PKS__SCRATCH_AT(&order->items, const pks__copy_item, index);
+}
+
+/// How many items from `first` on are of one frame. `*as_it_is`: the frame is to be copied with all of its chunks, for the rest of
+/// which nothing will ask.
+pks_status pks__copy_order_frame(
+  const pks__copy_order *order, uint64_t first, uint64_t *count, bool *as_it_is, pks__frame *frame, pks_error *error
+);
+
+/// Raw bytes of the items from `first`, which begins an asset, up to the next that does.
+uint64_t pks__copy_order_asset_bytes(const pks__copy_order *order, uint64_t first);
+
+#endif

@@ -1,0 +1,311 @@
+/// One line of a list of patterns, by the rules of gitignore(5).
+///
+/// - A pattern with a slash at its beginning or in its middle means paths relative to the folder of its list; any other means the
+///   last part of paths, at any depth.
+/// - `*` is any characters of one part, `?` one of them, `[a-z]`, `[!a-z]` and `[[:digit:]]` one of a set; `\` takes the next
+///   character as it is. `**/` at the beginning of a part is any folders or none, `/**` at the end all that lies below.
+/// - A slash at the end: folders alone. `!` at the beginning: what an earlier pattern means is not meant after all.
+///
+/// Paths and patterns are compared byte by byte; letters have a case.
+struct IgnorePattern: Hashable, Sendable {
+  /// As it was written.
+  let text: String
+
+  /// What it means is kept after all.
+  let isNegated: Bool
+
+  private let meansFoldersAlone: Bool
+
+  /// It means whole paths, and not their last part.
+  private let isAnchored: Bool
+
+  private let tokens: [Token]
+
+  /// Longer ones mean nothing.
+  private static let byteLimit = 4096
+
+  /// Nil for an empty line and a comment.
+  init?(_ line: some StringProtocol) {
+    var bytes = Self.trimmed(Array(line.utf8))[...]
+    guard let first = bytes.first, first != UInt8(ascii: "#") else { return nil }
+    text = String(line)
+    isNegated = first == UInt8(ascii: "!")
+    if isNegated { bytes.removeFirst() }
+    meansFoldersAlone = bytes.last == UInt8(ascii: "/")
+    if meansFoldersAlone { bytes.removeLast() }
+    isAnchored = bytes.contains(UInt8(ascii: "/"))
+    if isAnchored, bytes.first == UInt8(ascii: "/") { bytes.removeFirst() }
+    tokens = bytes.isEmpty || bytes.count > Self.byteLimit ? [.nothing] : Token.read(Array(bytes), inPaths: isAnchored)
+  }
+
+  /// Without spaces at the end, but for those that a backslash makes part of the pattern.
+  private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    var end = 0, index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count {
+        index += 2
+        end = index
+      } else {
+        index += 1
+        if bytes[index - 1] != UInt8(ascii: " ") { end = index }
+      }
+    }
+    return Array(bytes[..<end])
+  }
+
+  /// Whether it means a path, relative to the folder of its list.
+  func matches(_ path: some Collection<UInt8>, isFolder: Bool) -> Bool {
+    guard isFolder || !meansFoldersAlone else { return false }
+    let path = Array(path)
+    guard !isAnchored, let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return Self.match(tokens, path) }
+    return Self.match(tokens, Array(path[(slash + 1)...]))
+  }
+
+  /// Whether the tokens mean all of a text. O(tokens x bytes): each place is reached by each token once.
+  private static func match(_ tokens: [Token], _ text: [UInt8]) -> Bool {
+    var reached = [Bool](repeating: false, count: text.count + 1)
+    reached[0] = true
+    for token in tokens { reached = token.advance(reached, in: text) }
+    return reached[text.count]
+  }
+}
+
+// MARK: - Tokens
+
+extension IgnorePattern {
+  /// A part of a pattern.
+  private enum Token: Hashable, Sendable {
+    case byte(UInt8)
+    /// Any byte, but in paths no slash.
+    case any(inPaths: Bool)
+    case set(ByteSet)
+    /// Any bytes, but no slash.
+    case part
+    /// Any bytes.
+    case all
+    /// Nothing, or any bytes and a slash behind them: what `**/` stands for where a part begins.
+    case folders
+    /// No text whatever.
+    case nothing
+
+    /// Where the token ends, for where it begins.
+    func advance(_ from: [Bool], in text: [UInt8]) -> [Bool] {
+      var to = [Bool](repeating: false, count: from.count)
+      switch self {
+      case .byte(let byte): step(from, &to) { text[$0] == byte }
+      case .any(let inPaths): step(from, &to) { !inPaths || text[$0] != UInt8(ascii: "/") }
+      case .set(let set): step(from, &to) { set.contains(text[$0]) }
+      case .part: spread(from, &to) { text[$0] != UInt8(ascii: "/") }
+      case .all: spread(from, &to) { _ in true }
+      case .folders:
+        var isInside = false
+        for index in from.indices {
+          to[index] = from[index] || (isInside && text[index - 1] == UInt8(ascii: "/"))
+          isInside = isInside || from[index]
+        }
+      case .nothing: break
+      }
+      return to
+    }
+
+    private func step(_ from: [Bool], _ to: inout [Bool], _ allows: (Int) -> Bool) {
+      for index in 0..<(from.count - 1) where from[index] && allows(index) { to[index + 1] = true }
+    }
+
+    private func spread(_ from: [Bool], _ to: inout [Bool], _ allows: (Int) -> Bool) {
+      for index in from.indices {
+        to[index] = from[index] || (index > 0 && to[index - 1] && allows(index - 1))
+      }
+    }
+
+    /// - Parameter inPaths: slashes part names.
+    static func read(_ pattern: [UInt8], inPaths: Bool) -> [Token] {
+      var reader = TokenReader(pattern, inPaths: inPaths)
+      return reader.readAll()
+    }
+  }
+
+  /// Which bytes one place of a pattern takes.
+  private struct ByteSet: Hashable, Sendable {
+    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    func contains(_ byte: UInt8) -> Bool {
+      let bit = UInt64(1) << (byte & 63)
+      return switch byte >> 6 {
+      case 0: words.0 & bit != 0
+      case 1: words.1 & bit != 0
+      case 2: words.2 & bit != 0
+      default: words.3 & bit != 0
+      }
+    }
+
+    mutating func insert(_ byte: UInt8) {
+      let bit = UInt64(1) << (byte & 63)
+      switch byte >> 6 {
+      case 0: words.0 |= bit
+      case 1: words.1 |= bit
+      case 2: words.2 |= bit
+      default: words.3 |= bit
+      }
+    }
+
+    mutating func remove(_ byte: UInt8) {
+      let bit = ~(UInt64(1) << (byte & 63))
+      switch byte >> 6 {
+      case 0: words.0 &= bit
+      case 1: words.1 &= bit
+      case 2: words.2 &= bit
+      default: words.3 &= bit
+      }
+    }
+
+    mutating func insert(where isMeant: (UInt8) -> Bool) {
+      for byte in UInt8.min...UInt8.max where isMeant(byte) { insert(byte) }
+    }
+
+    mutating func negate() { words = (~words.0, ~words.1, ~words.2, ~words.3) }
+
+    static func == (left: ByteSet, right: ByteSet) -> Bool { left.words == right.words }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(words.0)
+      hasher.combine(words.1)
+      hasher.combine(words.2)
+      hasher.combine(words.3)
+    }
+  }
+
+  /// Takes a pattern apart.
+  private struct TokenReader {
+    private let pattern: [UInt8]
+    private let inPaths: Bool
+    private var position = 0
+    private var tokens: [Token] = []
+
+    init(_ pattern: [UInt8], inPaths: Bool) {
+      self.pattern = pattern
+      self.inPaths = inPaths
+    }
+
+    private func byte(at index: Int) -> UInt8? { pattern.indices.contains(index) ? pattern[index] : nil }
+
+    private func has(_ character: Unicode.Scalar, at index: Int) -> Bool { byte(at: index) == UInt8(ascii: character) }
+
+    /// What cannot be read means nothing.
+    mutating func readAll() -> [Token] {
+      while let next = byte(at: position) {
+        switch next {
+        case UInt8(ascii: "?"):
+          tokens.append(.any(inPaths: inPaths))
+          position += 1
+        case UInt8(ascii: "*"): readStars()
+        case UInt8(ascii: "["):
+          guard let set = readSet() else { return [.nothing] }
+          tokens.append(.set(set))
+        case UInt8(ascii: "\\"):
+          guard let escaped = byte(at: position + 1) else { return [.nothing] }
+          tokens.append(.byte(escaped))
+          position += 2
+        default:
+          tokens.append(.byte(next))
+          position += 1
+        }
+      }
+      return tokens
+    }
+
+    /// Two stars or more cross slashes where they are a part of a path by themselves; elsewhere they are as good as one.
+    private mutating func readStars() {
+      let begin = position
+      while has("*", at: position) { position += 1 }
+      guard inPaths else { return tokens.append(.all) }
+      let isPart = begin == 0 || has("/", at: begin - 1)
+      let endsPart = position == pattern.count || has("/", at: position)
+      let endsEscaped = has("\\", at: position) && has("/", at: position + 1)
+      guard position - begin > 1, isPart, endsPart || endsEscaped else { return tokens.append(.part) }
+      guard has("/", at: position) else { return tokens.append(.all) }
+      tokens.append(.folders)
+      position += 1
+    }
+
+    /// - Returns: nil for a set that does not end, or that names a class that there is not.
+    private mutating func readSet() -> ByteSet? {
+      var set = ByteSet()
+      position += 1
+      let isNegated = has("!", at: position) || has("^", at: position)
+      if isNegated { position += 1 }
+      var last: UInt8?
+      var isFirst = true
+      while isFirst || !has("]", at: position) {
+        isFirst = false
+        guard let next = byte(at: position) else { return nil }
+        if next == UInt8(ascii: "\\") {
+          guard let escaped = byte(at: position + 1) else { return nil }
+          set.insert(escaped)
+          last = escaped
+          position += 2
+        } else if next == UInt8(ascii: "-"), let first = last, let end = byte(at: position + 1),
+          end != UInt8(ascii: "]")
+        {
+          guard let bound = readBound(end) else { return nil }
+          if first <= bound { for byte in first...bound { set.insert(byte) } }
+          last = nil
+        } else if next == UInt8(ascii: "["), has(":", at: position + 1) {
+          switch readClass(into: &set) {
+          case .read: last = nil
+          case .isNone:
+            set.insert(next)
+            last = next
+            position += 1
+          case .isUnknown: return nil
+          }
+        } else {
+          set.insert(next)
+          last = next
+          position += 1
+        }
+      }
+      position += 1
+      if isNegated { set.negate() }
+      if inPaths { set.remove(UInt8(ascii: "/")) }
+      return set
+    }
+
+    /// The end of a range, behind its hyphen.
+    private mutating func readBound(_ end: UInt8) -> UInt8? {
+      guard end == UInt8(ascii: "\\") else {
+        position += 2
+        return end
+      }
+      defer { position += 3 }
+      return byte(at: position + 2)
+    }
+
+    private enum ClassReading { case read, isNone, isUnknown }
+
+    /// `[:digit:]`. What has no `:]` is no class.
+    private mutating func readClass(into set: inout ByteSet) -> ClassReading {
+      guard let end = pattern[(position + 2)...].firstIndex(of: UInt8(ascii: "]")) else { return .isUnknown }
+      guard end > position + 2, pattern[end - 1] == UInt8(ascii: ":") else { return .isNone }
+      guard let isMeant = Self.classes[String(decoding: pattern[(position + 2)..<(end - 1)], as: UTF8.self)] else {
+        return .isUnknown
+      }
+      set.insert(where: isMeant)
+      position = end + 1
+      return .read
+    }
+
+    private static let classes: [String: @Sendable (UInt8) -> Bool] = [
+      "alpha": { isLetter($0) }, "digit": { isDigit($0) }, "alnum": { isLetter($0) || isDigit($0) },
+      "upper": { (65...90).contains($0) }, "lower": { (97...122).contains($0) },
+      "blank": { $0 == 32 || $0 == 9 }, "space": { $0 == 32 || (9...13).contains($0) },
+      "cntrl": { $0 < 32 || $0 == 127 }, "graph": { (33...126).contains($0) }, "print": { (32...126).contains($0) },
+      "punct": { (33...126).contains($0) && !isLetter($0) && !isDigit($0) },
+      "xdigit": { isDigit($0) || (65...70).contains($0) || (97...102).contains($0) },
+    ]
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+  }
+}

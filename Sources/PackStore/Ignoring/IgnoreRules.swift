@@ -1,0 +1,199 @@
+/// Which files of a folder are not meant, by patterns as gitignore(5) has them.
+///
+/// Several lists may speak of a path. The first of these that has a pattern for it decides, and in it the last such pattern:
+///
+/// 1. ``patterns``, relative to the folder that is installed;
+/// 2. the files `.packignore` in the folders that lead to it, the innermost first, each relative to its own folder;
+/// 3. ``lists``, the last one first, relative to the folder that is installed;
+/// 4. ``standardPatterns``, unless ``usesStandardPatterns`` is false.
+///
+/// What lies in a folder that is left out is left out, whatever is said of it. The files `.packignore` themselves are left out
+/// unless a pattern says otherwise.
+public struct IgnoreRules: Hashable, Sendable {
+  /// Each a line as in a list; they win over all lists.
+  public var patterns: [String]
+
+  /// Texts of several lines.
+  public var lists: [String]
+
+  /// Whether files `.packignore` count.
+  public var readsIgnoreFiles = true
+
+  /// Whether what systems leave behind is left out.
+  public var usesStandardPatterns = true
+
+  public init(patterns: [String] = [], lists: [String] = []) {
+    self.patterns = patterns
+    self.lists = lists
+  }
+
+  /// The name of files with patterns for the folder that they lie in.
+  public static let ignoreFileName = ".packignore"
+
+  /// What macOS and Windows leave in folders, and what no one means to ship.
+  public static let standardPatterns = [
+    ".DS_Store", "._*", ".AppleDouble/", ".Spotlight-V100/", ".Trashes/", ".fseventsd/", ".TemporaryItems/",
+    "Thumbs.db", "Thumbs.db:encryptable", "ehthumbs.db", "desktop.ini", "$RECYCLE.BIN/", "System Volume Information/",
+    ".directory", ".Trash-*/", ".nfs*",
+  ]
+
+  /// More than a list has.
+  static let listByteLimit = 1 << 20
+}
+
+/// Something of a folder that was left out, with all that lies in it.
+public struct IgnoredPath: Hashable, Codable, Sendable {
+  /// Relative to the folder.
+  public let path: String
+  public let isFolder: Bool
+
+  /// The pattern that means it.
+  public let pattern: String
+
+  /// Where the pattern stands: the path of a file `.packignore`, relative to the folder; nil: in the options.
+  public let file: String?
+
+  /// It is one of the patterns for what systems leave behind.
+  public let isStandard: Bool
+}
+
+/// Patterns that stand together, the last one of which decides.
+struct IgnoreList {
+  private let patterns: [IgnorePattern]
+
+  init(lines: some Sequence<some StringProtocol>) { patterns = lines.compactMap { IgnorePattern($0) } }
+
+  /// Reads lines that end with a line feed, or a carriage return and a line feed. A byte-order mark is passed over.
+  init(text: String) {
+    let body = text.utf8.starts(with: [0xef, 0xbb, 0xbf]) ? Substring(text.utf8.dropFirst(3)) : text[...]
+    self.init(
+      lines: body.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+        Substring(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+      })
+  }
+
+  /// The pattern that decides about a path, which is relative to the folder of the list.
+  func decision(_ path: some Collection<UInt8>, isFolder: Bool) -> IgnorePattern? {
+    patterns.last { $0.matches(path, isFolder: isFolder) }
+  }
+}
+
+/// Applies rules to a folder while it is walked through.
+final class IgnoreWalk {
+  private let folder: FilePath
+  private let rules: IgnoreRules
+  private let own: IgnoreList
+  private let lists: [IgnoreList]
+  private let standard: IgnoreList?
+
+  /// Of folders that were entered: nil where there is no file.
+  private var ignoreFiles: [String: IgnoreList?] = [:]
+
+  /// What was left out, as far as ``recordLimit`` goes.
+  private(set) var ignored: [IgnoredPath] = []
+  private(set) var ignoredCount = 0
+
+  /// A list that could not be read.
+  private(set) var failure: (any Error)?
+
+  private static let recordLimit = 10_000
+
+  init(_ folder: FilePath, _ rules: IgnoreRules) {
+    self.folder = folder
+    self.rules = rules
+    own = IgnoreList(lines: rules.patterns)
+    lists = rules.lists.reversed().map(IgnoreList.init(text:))
+    standard = rules.usesStandardPatterns ? IgnoreList(lines: IgnoreRules.standardPatterns) : nil
+  }
+
+  /// Whether something of the folder is left out. The folders that lead to it are not.
+  func ignores(_ path: String, isFolder: Bool) -> Bool {
+    guard failure == nil else { return false }
+    do {
+      guard let (pattern, file, isStandard) = try decide(path, isFolder) else { return false }
+      guard !pattern.isNegated else { return false }
+      record(.init(path: path, isFolder: isFolder, pattern: pattern.text, file: file, isStandard: isStandard))
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private typealias Decision = (pattern: IgnorePattern, file: String?, isStandard: Bool)
+
+  private func decide(_ path: String, _ isFolder: Bool) throws -> Decision? {
+    let bytes = Array(path.utf8)
+    if let pattern = own.decision(bytes, isFolder: isFolder) { return (pattern, nil, false) }
+    if rules.readsIgnoreFiles, let decision = try decideByFiles(path, bytes, isFolder) { return decision }
+    for list in lists {
+      if let pattern = list.decision(bytes, isFolder: isFolder) { return (pattern, nil, false) }
+    }
+    return standard?.decision(bytes, isFolder: isFolder).map { ($0, nil, true) }
+  }
+
+  private func decideByFiles(_ path: String, _ bytes: [UInt8], _ isFolder: Bool) throws -> Decision? {
+    var end = bytes.lastIndex(of: UInt8(ascii: "/"))
+    while true {
+      let parent = end.map { String(decoding: bytes[..<$0], as: UTF8.self) } ?? ""
+      let begin = end.map { $0 + 1 } ?? 0
+      if let pattern = try ignoreFile(in: parent)?.decision(bytes[begin...], isFolder: isFolder) {
+        return (pattern, Self.ignoreFilePath(in: parent), false)
+      }
+      guard let last = end else { break }
+      end = bytes[..<last].lastIndex(of: UInt8(ascii: "/"))
+    }
+    let name = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]
+    guard !isFolder, name.elementsEqual(IgnoreRules.ignoreFileName.utf8) else { return nil }
+    return IgnorePattern(IgnoreRules.ignoreFileName).map { ($0, nil, false) }
+  }
+
+  private static func ignoreFilePath(in folder: String) -> String {
+    folder.isEmpty ? IgnoreRules.ignoreFileName : "\(folder)/\(IgnoreRules.ignoreFileName)"
+  }
+
+  /// The list in a folder, which is read once.
+  ///
+  /// - Throws: `refused` for one that is too long or is no UTF-8; `ioError`, `wrongKind`.
+  private func ignoreFile(in parent: String) throws -> IgnoreList? {
+    if let known = ignoreFiles[parent] { return known }
+    let list = try read(Self.ignoreFilePath(in: parent))
+    ignoreFiles[parent] = .some(list)
+    return list
+  }
+
+  private func read(_ name: String) throws -> IgnoreList? {
+    guard mayExist(name) else { return nil }
+    do {
+      let file = try InputFile(name, in: folder)
+      guard try file.byteCount <= UInt64(IgnoreRules.listByteLimit) else {
+        throw PackStoreError(.refused, "a list of patterns has more than 1 MiB", file: file.place.text)
+      }
+      guard let text = String(validating: try file.contents(limit: IgnoreRules.listByteLimit), as: UTF8.self) else {
+        throw PackStoreError(.refused, "a list of patterns is no UTF-8", file: file.place.text)
+      }
+      return IgnoreList(text: text)
+    } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
+      // A folder behind a link that is followed has no list of its own.
+      return nil
+    }
+  }
+
+  /// Most folders have no list. One call says so; opening a file enters each folder on the way to it.
+  private func mayExist(_ name: String) -> Bool {
+    let path = "\(folder)/\(name)"
+    return path.utf8.count >= Self.pathLimit || pathExists(FilePath(path))
+  }
+
+  /// The most bytes that the system takes as a path.
+  #if os(Linux)
+    private static let pathLimit = 4_096
+  #else
+    private static let pathLimit = 1_024
+  #endif
+
+  private func record(_ path: IgnoredPath) {
+    ignoredCount += 1
+    if ignored.count < Self.recordLimit { ignored.append(path) }
+  }
+}
