@@ -74,3 +74,15 @@ extension Site.ChannelDescription.Offer {
     downloadByteCount = Int(clamping: offer.downloadByteCount)
   }
 }
+
+extension Site {
+  /// What its roots say that it is of; nil: it has none yet.
+  package var product: Store.Product? {
+    get throws {
+      for channel in try folder.channels() {
+        if let signed = try folder.readRoot(of: channel) { return signed.root.product }
+      }
+      return nil
+    }
+  }
+}

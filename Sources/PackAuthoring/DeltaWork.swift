@@ -39,8 +39,7 @@ struct DeltaWork {
         folder.discardDelta()
         isCancelled = error is CancellationError
         if !isCancelled {
-          let reason = (error as? PackStoreError)?.finding ?? "\(error)"
-          missing.append(.init(version: to, from: from.number, reason: reason))
+          missing.append(.init(version: to, from: from.number, reason: try reason(error)))
         }
       }
     }
@@ -48,6 +47,12 @@ struct DeltaWork {
     // The site shows what was published, without the delta that was being made.
     if isCancelled { throw CancellationError() }
     return (made, missing)
+  }
+
+  private func reason(_ error: any Error) throws -> String {
+    guard let error = error as? PackStoreError else { return "\(error)" }
+    guard try error.code != .purged || !folder.isWithoutFrames else { return "this copy of the site has not its data" }
+    return error.finding
   }
 
   /// The pairs of versions between which a delta is missing: of each wanted version the one that most clients have, then the

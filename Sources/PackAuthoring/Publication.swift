@@ -8,7 +8,9 @@ import PackStore
 /// 3. Frame tables and manifests that are missing are made, then the root of the channel that offers them.
 /// 4. Versions that no channel offers, beyond the number to keep, are dropped, and what is due goes: files of the site at
 ///    once, segments with commits that change nothing else.
-/// 5. Deltas that are missing are made, then roots that name them too. Clients have the version meanwhile.
+/// 5. Of segments that are mostly dead, what is needed is stored once more, within a share of what was new; manifests and roots
+///    then lead there, and the segments are retired as other files are.
+/// 6. Deltas that are missing are made, then roots that name them too. Clients have the version meanwhile.
 struct Publication {
   let site: Site
   let source: Site.Source
@@ -68,6 +70,10 @@ struct Publication {
     guard (1...22).contains(options.encodingLevel) else {
       throw PackStoreError(.invalidArgument, "level is \(options.encodingLevel), but goes from 1 to 22")
     }
+    guard (0...100).contains(options.collectionPercent) else {
+      throw PackStoreError(
+        .invalidArgument, "collectionPercent is \(options.collectionPercent), but goes from 0 to 100")
+    }
     guard (1...22).contains(options.deltaOptions.level) else {
       throw PackStoreError(
         .invalidArgument, "deltaOptions.level is \(options.deltaOptions.level), but goes from 1 to 22")
@@ -90,6 +96,7 @@ struct Publication {
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
     try drop(surplus, in: &change)
     try change.collect()
+    let compactedByteCount = try compact(newSegments.values.clampedSum(), in: &change)
     let results = results(of: staged, previous, before, change)
     let snapshot = try site.store.makeSnapshot()
     let work = DeltaWork(
@@ -98,6 +105,7 @@ struct Publication {
     let (deltas, missingDeltas) = try work.run(
       staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }, in: &change)
     let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
+      .addingClamped(compactedByteCount)
     let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
     return Site.PublishResult(
       change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
@@ -106,7 +114,32 @@ struct Publication {
       deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
   }
 
-  /// What ``publish(_:)`` would do, but for deltas.
+  /// Less than this is not worth looking for.
+  private static let leastCompaction: UInt64 = 256 << 10
+
+  /// Empties segments that are mostly dead, where all roots can lead elsewhere: until they do, and for the grace period, the
+  /// segments stay.
+  ///
+  /// - Parameter newByteCount: of segments that this publication made.
+  /// - Returns: bytes of segments that were made for it.
+  private func compact(_ newByteCount: UInt64, in change: inout SiteChange) throws -> UInt64 {
+    let limit = newByteCount / 100 * UInt64(options.collectionPercent)
+    guard limit >= Self.leastCompaction, change.channelStates.allSatisfy(\.isOwn) else { return 0 }
+    var transaction = try change.makeTransaction()
+    let copied: UInt64
+    do {
+      copied = try transaction.compact(copyingAtMost: limit)
+    } catch let error as PackStoreError where [.corrupt, .purged].contains(error.code) {
+      return 0  // What cannot be read is for a repair, and no reason not to publish.
+    }
+    guard copied > 0 else { return 0 }
+    try change.commit(transaction)
+    try change.finish()
+    try change.collect()
+    return copied
+  }
+
+  /// What ``publish(_:)`` would do, but for deltas and compaction.
   private func plan(_ source: any PublicationSource) throws -> Site.PublishResult {
     var change = try makeChange(for: source)
     try change.findMissing()

@@ -54,6 +54,10 @@ extension Site {
     /// A week.
     public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
 
+    /// How much may be stored once more to free segments that are mostly dead, in percent of the segments that a publication
+    /// makes, 0 to 100. It is new data for mirrors, too; what it frees goes after the grace period.
+    public var collectionPercent = 25
+
     /// Waits while another process publishes to the site; otherwise that is `busy`.
     public var waitsForOthers = true
 

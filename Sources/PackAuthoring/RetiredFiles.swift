@@ -1,22 +1,27 @@
-import PackStore
+package import PackStore
 
 /// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching
 /// them. They stay until their grace period is over.
 ///
 /// As a file, `retired`, it is text that people can read; `Docs/FORMAT.md`, section 21. What it says is checked like
 /// all that comes from outside, for it decides what is removed.
-struct RetiredFiles: Hashable, Sendable {
-  struct Entry: Hashable, Sendable {
+package struct RetiredFiles: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// When the last root that named the file was replaced: nanoseconds since 1970.
-    var since: Int64
+    package var since: Int64
 
-    var byteCount: UInt64
+    package var byteCount: UInt64
+
+    package init(since: Int64, byteCount: UInt64) {
+      self.since = since
+      self.byteCount = byteCount
+    }
   }
 
-  private(set) var entries: [SitePath: Entry] = [:]
+  package private(set) var entries: [SitePath: Entry] = [:]
 
-  static let fileName = "retired"
-  static let byteCountLimit = 64 << 20
+  package static let fileName = "retired"
+  package static let byteCountLimit = 64 << 20
   private static let title =
     "packstore retired \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
@@ -49,16 +54,16 @@ struct RetiredFiles: Hashable, Sendable {
 
   // MARK: - As a file
 
-  func encode() -> [UInt8] {
+  package func encode() -> [UInt8] {
     let lines = entries.map { (path: $0.key.description, entry: $0.value) }.sorted { $0.path < $1.path }
     return Array((Self.title + "\n").utf8)
       + lines.flatMap { Array("\($0.entry.since) \($0.entry.byteCount) \($0.path)\n".utf8) }
   }
 
-  init() {}
+  package init(_ entries: [SitePath: Entry] = [:]) { self.entries = entries }
 
   /// - Throws: `corrupt`; `otherDraft`, `newerFormat`.
-  init(decoding bytes: [UInt8], file: String) throws {
+  package init(decoding bytes: [UInt8], file: String) throws {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.popLast()?.isEmpty == true, let title = lines.first else { throw Self.damage(file, line: 1) }
     try Self.checkTitle(String(decoding: title, as: UTF8.self), file)

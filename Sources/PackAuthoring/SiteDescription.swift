@@ -33,6 +33,7 @@ struct SiteDescription {
   private let kept: [PackVersion]
   private let folder: SiteFolder
   private let checksFiles: Bool
+  private let isWithoutFrames: Bool
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
   private var versions: [PackID: [UInt64: Version]] = [:]
 
@@ -57,6 +58,7 @@ struct SiteDescription {
     kept = snapshot.keptVersions.filter { !leaving.contains($0) }
     self.folder = folder
     self.checksFiles = checksFiles
+    isWithoutFrames = try folder.isWithoutFrames
     for offer in roots.flatMap(\.packs).flatMap(\.offers) { downloads[offer.manifest] = offer.downloadByteCount }
     self.known = known
     var missing: [PackVersion] = []
@@ -192,9 +194,10 @@ struct SiteDescription {
       guard kept.contains(delta.row.from),
         entry.offers.contains(where: { $0.catalog == delta.row.to && delta.numbers.contains($0.number) })
       else { return false }
-      // A delta spares bytes; one that is not there spares none.
-      return try folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
-        && (!checksFiles || folder.holds(delta.row))
+      // A delta spares bytes; one that is not there spares none. It may be where the site is served.
+      return try isWithoutFrames
+        || folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
+          && (!checksFiles || folder.holds(delta.row))
     }.map(\.row)
   }
 

@@ -42,11 +42,17 @@ extension SiteKey {
 
     /// Nil: never.
     public let endsAt: Date?
+
+    /// The serial was noted in the root key's file, so that the next one is higher even if the clock is set back. False
+    /// where that file cannot be written, and after a dry run.
+    public let isNoted: Bool
   }
 
   /// Lets the key in one file sign by the word of the root key in another, which need not be there when it signs. A release
   /// key that may sign already gets a new word, which takes the place of the old one; and where it is another key than before,
   /// clients refuse the one before from the first root on that the new one signed.
+  ///
+  /// The root key's file gets a note of the serial, unless it lies where nothing can be written.
   ///
   /// - Parameters:
   ///   - file: the release key's file, which is made where there is none.
@@ -58,13 +64,14 @@ extension SiteKey {
   public static func delegate(
     to file: FilePath, by root: FilePath, options: DelegationOptions = .init(), isDryRun: Bool = false
   ) throws -> DelegationResult {
-    try delegate(to: file, by: SiteKey(contentsOf: root), options, isDryRun: isDryRun, now: nanosecondsSince1970())
+    try delegate(to: file, by: root, options, isDryRun: isDryRun, now: nanosecondsSince1970())
   }
 
   /// The same at a time of the caller's choice, in nanoseconds since 1970.
   static func delegate(
-    to file: FilePath, by root: SiteKey, _ options: DelegationOptions, isDryRun: Bool = false, now: Int64
+    to file: FilePath, by rootFile: FilePath, _ options: DelegationOptions, isDryRun: Bool = false, now: Int64
   ) throws -> DelegationResult {
+    let root = try SiteKey(contentsOf: rootFile)
     let isNew = !pathExists(file)
     let key = isNew ? SiteKey() : try SiteKey(contentsOf: file)
     let before = key.delegation
@@ -73,17 +80,41 @@ extension SiteKey {
       error.specificRemedy = "name a new file for the release key"
       throw error
     }
+    let last = [before?.serial, root.highestSerial].compactMap { $0 }.max()
+    let serial = SiteRoot.nextSequence(after: last, at: now)
+    guard serial <= PackVersion.lastNumber else {
+      throw PackStoreError(.invalidArgument, "the root key has given its last serial", file: rootFile.string)
+    }
     let next = try key.delegated(
-      by: root, serial: SiteRoot.nextSequence(after: before?.serial, at: now), madeAt: now,
+      by: root, serial: serial, madeAt: now,
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
       product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
-    // A file that came meanwhile is another's.
-    if !isDryRun { try isNew ? next.write(to: file) : next.replace(file) }
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
+    var isNoted = false
+    if !isDryRun {
+      isNoted = try note(delegation.serial, of: root, in: rootFile)
+      // A file that came meanwhile is another's.
+      try isNew ? next.write(to: file) : next.replace(file)
+    }
     return DelegationResult(
       rootKey: delegation.rootKey, releaseKey: delegation.releaseKey, isNew: isNew, serial: delegation.serial,
       product: delegation.product, channels: delegation.channels,
-      endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)))
+      endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)), isNoted: isNoted)
+  }
+
+  /// Notes a serial before anything is signed under it: one that is then not used does no harm.
+  ///
+  /// - Returns: false where the file cannot be written, such as on read-only media.
+  private static func note(_ serial: UInt64, of root: SiteKey, in file: FilePath) throws -> Bool {
+    do {
+      try root.noting(serial).replace(file)
+      return true
+    } catch let error as PackStoreError {
+      guard let cause = error.systemError,
+        [.readOnlyFileSystem, .permissionDenied, .notPermitted].contains(cause)
+      else { throw error }
+      return false
+    }
   }
 
   /// Reads a key file. Where there is none, makes a release key, and beside it the root key by whose word it signs, unless that
@@ -96,7 +127,8 @@ extension SiteKey {
   ) throws -> (key: SiteKey, made: DelegationResult?) {
     do { return (try SiteKey(contentsOf: file), nil) } catch let error as PackStoreError where error.code == .notFound {
     }
-    let (root, _) = try readOrMake(rootFile(beside: file))
+    let root = rootFile(beside: file)
+    _ = try readOrMake(root)
     do {
       let made = try delegate(to: file, by: root, options, now: nanosecondsSince1970())
       return (try SiteKey(contentsOf: file), made)

@@ -93,6 +93,13 @@ struct SiteRepair {
     guard try folder.isSite else {
       throw PackStoreError(.notAStore, "not a site", file: path.string)
     }
+    guard try !folder.isWithoutFrames else {
+      var error = PackStoreError(
+        .invalidArgument, "the folder is a copy of a site without frames, which says nothing of what is damaged",
+        file: path.string)
+      error.specificRemedy = "repair the site that it was copied from"
+      throw error
+    }
   }
 
   private func repairStore(isDryRun: Bool) throws -> Store.RepairResult {

@@ -39,7 +39,9 @@ package final class ArchiveSource: SiteSource {
 
   private func member(_ path: String) -> ArchiveIndex.Member? { SitePath(path).flatMap { index.members[$0] } }
 
-  package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
+  package func readWhole(
+    _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
+  ) async throws -> WholeFile? {
     guard let member = member(path) else { throw changed(path, "the archive has no such file") }
     guard member.byteCount <= UInt64(limit) else {
       throw DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: place(of: path))
@@ -48,8 +50,9 @@ package final class ArchiveSource: SiteSource {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(member.byteCount), alignment: 16)
     defer { memory.deallocate() }
     let buffer = TransferBuffer(memory)
+    defer { tally.take(buffer) }
     try await read(file, at: 0, into: buffer, isFresh: false)
-    return Array(buffer.bytes)
+    return WholeFile(bytes: Array(buffer.bytes))
   }
 
   package func read(_ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool) async throws {

@@ -20,8 +20,11 @@ package final class FolderSource: SiteSource {
     return resolved.isEmpty ? nil : resolved
   }
 
-  package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
-    try await BlockingExecutor.run {
+  package func readWhole(
+    _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
+  ) async throws -> WholeFile? {
+    tally.beginRequest()
+    let bytes = try await BlockingExecutor.run {
       let file: InputFile
       do {
         file = try self.open(path)
@@ -36,6 +39,8 @@ package final class FolderSource: SiteSource {
         throw DeliveryError(cannotRead: error, at: self.place(of: path))
       }
     }
+    tally.receive(bytes.count)
+    return WholeFile(bytes: bytes)
   }
 
   package func read(_ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool) async throws {

@@ -26,16 +26,16 @@ package protocol SiteSource: Sendable {
   /// Whether parts of files can be read; what is known so far. False: use ``stream(_:)``.
   var hasRanges: Bool { get }
 
-  /// Reads a small file whose length is not known, at most `limit` bytes.
+  /// Reads a small file whose length is not known, at most `limit` bytes, and how the server names its state.
   ///
-  /// - Throws: `noSite` when there is no such file; `badResponse` when it is longer.
-  func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8]
-
-  /// The same, and how the server names the state of the file.
-  ///
-  /// - Parameter known: of what was read before; nil: nothing was.
+  /// - Parameters:
+  ///   - known: the state of what was read before; nil: nothing was.
+  ///   - tally: counts the requests and what comes, whatever becomes of them.
   /// - Returns: nil when the file is what it was then. Never without `known`.
-  func readWhole(_ path: String, upTo limit: Int, unless known: FileValidators?) async throws -> WholeFile?
+  /// - Throws: `noSite` when there is no such file; `badResponse` when it is longer.
+  func readWhole(
+    _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
+  ) async throws -> WholeFile?
 
   /// Fills `buffer` with the bytes of `file` from `offset` on. A whole file can always be read, whatever ``hasRanges``.
   ///
@@ -60,8 +60,14 @@ package protocol SiteSource: Sendable {
 extension SiteSource {
   package var isArchive: Bool { false }
 
-  package func readWhole(_ path: String, upTo limit: Int, unless known: FileValidators?) async throws -> WholeFile? {
-    WholeFile(bytes: try await readWhole(path, upTo: limit))
+  /// Reads a small file, whatever is known of it.
+  package func readWhole(
+    _ path: String, upTo limit: Int, counting tally: WireTally = WireTally()
+  ) async throws -> WholeFile {
+    guard let file = try await readWhole(path, upTo: limit, unless: nil, counting: tally) else {
+      preconditionFailure("unreachable: nothing is unchanged without a condition")
+    }
+    return file
   }
 
   package func place(of path: String) -> String { location.hasSuffix("/") ? location + path : location + "/" + path }

@@ -50,7 +50,8 @@ import Testing
 
   /// What clients would refuse is not signed, and leaves no trace.
   @Test func keysThatEndedSignNothing() async throws {
-    let root = SiteKey(), now = nanosecondsSince1970()
+    let root = FilePath(folder.path("root.key")), now = nanosecondsSince1970()
+    try SiteKey().write(to: root)
     _ = try SiteKey.delegate(to: file, by: root, .init(validity: .seconds(60)), now: now - 61_000_000_000)
     let key = try SiteKey(contentsOf: file)
     #expect(try #require(key.endsAt) < .now)
@@ -67,6 +68,33 @@ import Testing
     #expect(folder.files("site").keys.contains("root") == false && folder.files("").keys.contains("P.pack") == false)
     _ = try SiteKey.delegate(to: file, by: root, .init(), now: now)
     try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))
+  }
+
+  /// A release key was lost, and the clock of the machine with the root key was set back: clients refused all that the new
+  /// release key signed, because its serial was lower than one that they had seen.
+  @Test func serialsRiseThoughTheClockGoesBack() throws {
+    let root = FilePath(folder.path("root.key")), now = nanosecondsSince1970()
+    try SiteKey().write(to: root)
+    let first = try SiteKey.delegate(to: file, by: root, .init(), now: now)
+    #expect(first.isNoted && first.isNew)
+    #expect(try mode(root.string) == 0o600)
+    try folder.remove("deep/er/site.key")
+    let planned = try SiteKey.delegate(to: file, by: root, .init(), isDryRun: true, now: now - 86_400_000_000_000)
+    #expect(planned.serial == first.serial + 1 && !planned.isNoted)
+    let second = try SiteKey.delegate(to: file, by: root, .init(), now: now - 86_400_000_000_000)
+    #expect(second.isNew && second.serial == first.serial + 1)
+    // Also after a rotation.
+    let next = FilePath(folder.path("next.key"))
+    try SiteKey.rotate(root, to: next)
+    #expect(try SiteKey.delegate(to: file, by: next, .init(), now: 5).serial == second.serial + 1)
+    #expect(folder.files("").keys.sorted() == ["deep/er/site.key", "next.key", "root.key"], "no draft is left")
+  }
+
+  @Test func aRootKeyHasALastSerial() throws {
+    let root = FilePath(folder.path("root.key"))
+    try SiteKey().noting(PackVersion.lastNumber).write(to: root)
+    #expect { try SiteKey.delegate(to: file, by: root) } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
+    #expect(!pathExists(file))
   }
 
   @Test func isNeverReplaced() throws {

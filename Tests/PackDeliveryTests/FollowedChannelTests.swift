@@ -106,16 +106,49 @@
         try Data(signed.root.encode(signedBy: nil)).write(to: file)
       }
       let store = try Store(at: FilePath("\(path)/store"))
-      func pull(_ channel: SiteChannel?) async throws -> UInt8? {
+      func pull(_ channel: SiteChannel?, _ packs: [PackID]? = nil) async throws -> UInt8? {
         var options = options(channel)
         options.allowsUnsigned = true
-        try await store.pull(from: "\(path)/site", options: options)
+        try await store.pull(from: "\(path)/site", packs: packs, options: options)
         return try version(store)
       }
       #expect(try await pull(nil) == 2)
-      #expect(try await pull(beta) == 1)
+      await #expect {
+        try await pull(beta, ["P"])
+      } throws: { error in
+        (error as? DeliveryError)?.reason == "the channel 'live' of the site is followed, and not 'beta'"
+      }
+      #expect(try version(store) == 2)
+      #expect(try await pull(beta) == 1, "the numbers of the channel before do not count")
       #expect(try await pull(nil) == 1, "the channel is remembered")
+      #expect(try await pull(nil, ["P"]) == 1)
       #expect(try await pull(.live) == 2)
+    }
+
+    /// A version of the number and content that were here, with other attributes, counted as the one that is here.
+    @Test func theSameVersionWithOtherAttributes() async throws {
+      try site.folder.write([1], to: "source/file")
+      for (number, name) in ["a", "b"].enumerated() {
+        let origin = try Store(at: FilePath("\(path)/origin-\(name)"))
+        let attributes = try Attributes(json: Array(#"{"priority":\#(number)}"#.utf8))
+        try await origin.install(
+          folder: FilePath("\(path)/source"), as: "P", options: .init(attributes: attributes))
+        try await Site(at: FilePath("\(path)/\(name)")).publish(from: origin, signedBy: site.key)
+      }
+      let place = "\(path)/site"
+      try FileManager.default.moveItem(atPath: "\(path)/a", toPath: place)
+      let store = try Store(at: FilePath("\(path)/store"))
+      try await store.pull(from: place, options: options())
+      let before = try #require(try store.makeSnapshot().pack("P")?.version)
+      try FileManager.default.moveItem(atPath: place, toPath: "\(path)/a")
+      try FileManager.default.moveItem(atPath: "\(path)/b", toPath: place)
+      await #expect {
+        try await store.pull(from: place, options: options())
+      } throws: { error in
+        (error as? PackStoreError)?.code == .exists
+      }
+      #expect(try store.makeSnapshot().pack("P")?.version == before)
+      #expect(try store.makeSnapshot().attributes(of: before).priority == 0)
     }
   }
 #endif

@@ -70,6 +70,44 @@
       await server.close()
     }
 
+    /// What is damaged at full length is found by reading, which `refetches` makes a pull do.
+    @Test func whatIsDamagedComesAgain() async throws {
+      let (server, store) = try await preparePurgeable()
+      let file = try #require(try cacheFiles().first), byteCount = try size(file)
+      let handle = try #require(FileHandle(forWritingAtPath: file))
+      try handle.seek(toOffset: UInt64(byteCount / 3))
+      try handle.write(contentsOf: Data(repeating: 0x5a, count: 10_000))
+      try handle.close()
+      #expect(try await store.pull(from: server.url, options: options).packs[0].outcome == .unchanged)
+      var options = options
+      options.refetches = true
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].outcome == .healed)
+      #expect(result.packs[0].missingByteCount > 0 && result.packs[0].frameByteCount < byteCount / 2)
+      try expect(store, Self.first)
+      #expect(try Store(at: store.path).read { try $0.verify(deep: true).isSound })
+      #expect(try await store.pull(from: server.url, options: options).packs[0].outcome == .unchanged)
+      await server.close()
+    }
+
+    /// A durable pack whose base is gone is here in number alone: a pull brings what the base had.
+    @Test func whatABaseHadComes() async throws {
+      let server = try await FaultServer(try await publish(Self.first), time: time)
+      let base = FilePath("\(folder.path)/base"), path = FilePath("\(folder.path)/store")
+      try await Store(at: base).pull(from: server.url, options: options)
+      try expect(Store(at: path, base: base), Self.first)
+      try FileManager.default.removeItem(atPath: base.string)
+      let store = try Store(at: path)
+      #expect(try store.packs()[0].placement == .durable)
+      let result = try await store.pull(from: server.url, options: options)
+      #expect(result.packs[0].outcome == .healed)
+      #expect(result.packs[0].missingByteCount == Self.first.values.map(\.count).reduce(0, +))
+      try expect(store, Self.first)
+      #expect(try missing(store) == 0)
+      #expect(try await store.pull(from: server.url, options: options).packs[0].outcome == .unchanged)
+      await server.close()
+    }
+
     /// Exactly the frames that are gone come.
     @Test func halfOfItComesAgain() async throws {
       let (server, store) = try await preparePurgeable()

@@ -18,7 +18,8 @@ public final class AppleArchiveWriter {
   static let blockByteCount = 1 << 20
 
   private let file: FilePlace
-  private let output: NewFile
+  /// Nil: nothing is written.
+  private let output: NewFile?
   private let coding: Coding
   private let modifiedAt: UInt64
   private var block: [UInt8] = []
@@ -31,10 +32,13 @@ public final class AppleArchiveWriter {
   ///   - path: where the archive is to be.
   ///   - coding: how blocks are compressed.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
-  public init(_ path: FilePath, coding: Coding = .deflate, modifiedAt: UInt64 = 0) throws {
+  ///   - isDryRun: the archive is measured, and not written.
+  public init(
+    _ path: FilePath, coding: Coding = .deflate, modifiedAt: UInt64 = 0, isDryRun: Bool = false
+  ) throws {
     try requireName(path)
     file = FilePlace(path)
-    output = try NewFile(FilePlace(FilePath("\(path).\(UInt64.random(in: 0 ... .max)).partial")))
+    output = isDryRun ? nil : try NewFile(FilePlace(FilePath("\(path).\(UInt64.random(in: 0 ... .max)).partial")))
     self.coding = coding
     self.modifiedAt = modifiedAt
     block.reserveCapacity(Self.blockByteCount)
@@ -42,7 +46,7 @@ public final class AppleArchiveWriter {
     try write(Array((coding == .deflate ? "pbzz" : "pbze").utf8) + bigEndian(UInt64(Self.blockByteCount)))
   }
 
-  deinit { if !hasFinished { try? removeFile(output.place) } }
+  deinit { if let output, !hasFinished { try? removeFile(output.place) } }
 
   public func addFolder(_ path: String) throws { try add(fields("D", path, mode: 0o755)) }
 
@@ -60,7 +64,7 @@ public final class AppleArchiveWriter {
   public func addFile(_ path: String, isExecutable: Bool = false, from source: FilePath) throws {
     let source = try InputFile(source)
     let byteCount = try source.byteCount
-    try add(fields("F", path, mode: isExecutable ? 0o755 : 0o644) + content(byteCount))
+    try beginFile(path, isExecutable: isExecutable, byteCount: byteCount)
     var done: UInt64 = 0
     while done < byteCount {
       try Task.checkCancellation()
@@ -73,8 +77,13 @@ public final class AppleArchiveWriter {
 
   /// Adds bytes as a file.
   public func addFile(_ path: String, bytes: [UInt8]) throws {
-    try add(fields("F", path, mode: 0o644) + content(UInt64(bytes.count)))
+    try beginFile(path, isExecutable: false, byteCount: UInt64(bytes.count))
     try append(bytes)
+  }
+
+  /// Begins a file. So many bytes of content follow, by ``append(_:)``.
+  func beginFile(_ path: String, isExecutable: Bool, byteCount: UInt64) throws {
+    try add(fields("F", path, mode: isExecutable ? 0o755 : 0o644) + content(byteCount))
   }
 
   /// Ends the archive, makes it durable and gives it its name.
@@ -85,6 +94,8 @@ public final class AppleArchiveWriter {
   @discardableResult
   public func finish(replacing: Bool = false) throws -> UInt64 {
     try writeBlock()
+    hasFinished = output == nil
+    guard let output else { return byteCount }
     try output.sync()
     try place(output.place, at: file, replacing: replacing)
     if !replacing { try removeFile(output.place) }
@@ -127,7 +138,7 @@ public final class AppleArchiveWriter {
 
   // MARK: - Blocks
 
-  private func append(_ bytes: [UInt8]) throws {
+  func append(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = rest.prefix(Self.blockByteCount - block.count)
@@ -153,7 +164,7 @@ public final class AppleArchiveWriter {
   }
 
   private func write(_ bytes: [UInt8]) throws {
-    try output.write(bytes)
+    try output?.write(bytes)
     byteCount += UInt64(bytes.count)
   }
 }

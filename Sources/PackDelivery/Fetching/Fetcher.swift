@@ -60,7 +60,11 @@ package final class Fetcher {
       do {
         return try await fetchRanges()
       } catch SourceFault.noRanges {
+        countAbandoned()
         takeBack()
+      } catch {
+        countAbandoned()
+        throw error
       }
     }
     try await fetchStreams()
@@ -109,16 +113,15 @@ package final class Fetcher {
 
   /// Counts what came over the wire.
   func count(_ buffer: TransferBuffer, of want: Want) throws {
-    tally.requestCount += buffer.requestCount
-    switch content(of: want) {
-    case .metadata:
-      tally.metadataByteCount += buffer.wireByteCount
-      guard tally.metadataByteCount <= metadataByteLimit else { throw tooMuchMetadata(want) }
-    case .frames: tally.frameByteCount += buffer.wireByteCount
-    case .delta: tally.deltaByteCount += buffer.wireByteCount
+    tally.take(buffer, content(of: want))
+    guard tally.metadataByteCount <= metadataByteLimit else { throw tooMuchMetadata(want) }
+  }
+
+  /// Counts the requests that were under way when another one failed. Their tasks have ended.
+  private func countAbandoned() {
+    for request in requests {
+      if let want = request.wants.first { tally.take(request.buffer, content(of: want)) }
     }
-    buffer.requestCount = 0
-    buffer.wireByteCount = 0
   }
 
   // MARK: - Ranges

@@ -35,6 +35,18 @@ package struct FetchTally: Hashable, Sendable {
 
   package init() {}
 
+  /// Takes over what was counted for a buffer.
+  mutating func take(_ buffer: TransferBuffer, _ content: SegmentFiles.Content) {
+    requestCount += buffer.requestCount
+    switch content {
+    case .metadata: metadataByteCount += buffer.wireByteCount
+    case .frames: frameByteCount += buffer.wireByteCount
+    case .delta: deltaByteCount += buffer.wireByteCount
+    }
+    buffer.requestCount = 0
+    buffer.wireByteCount = 0
+  }
+
   static func += (left: inout Self, right: Self) {
     left.requestCount += right.requestCount
     left.metadataByteCount += right.metadataByteCount

@@ -1,7 +1,7 @@
 #if Delivery
-  import AsyncHTTPClient
+  package import AsyncHTTPClient
   import NIOCore
-  import NIOHTTP1
+  package import NIOHTTP1
   import NIOPosix
   import NIOSSL
   import Synchronization
@@ -12,7 +12,7 @@
   /// Which addresses may be connected to is decided by the one that a connection was made to, before anything is asked
   /// by it; names may mean another address each time they are looked up. Through a proxy the proxy looks names up:
   /// there only addresses that stand in a URL are judged.
-  final class HTTPClients: Sendable {
+  package final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
       var clients: [Way: HTTPClient] = [:]
@@ -29,7 +29,7 @@
     private let roots: NIOSSLTrustRoots
 
     /// - Throws: `ioError` when the certificates that the environment names cannot be read.
-    init(_ options: HTTPSource.Options) throws {
+    package init(_ options: HTTPSource.Options) throws {
       let file = options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
       roots = try file.map(Self.roots) ?? .default
       proxies = ProxySettings(environment: options.environment)
@@ -81,11 +81,20 @@
     /// - Parameter mayBePrivate: whether the server may have an address that is not public.
     /// - Throws: ``RefusedAddress``.
     func get(_ url: SiteURL, _ headers: HTTPHeaders, mayBePrivate: Bool) async throws -> HTTPClientResponse {
+      try await send(.GET, url, headers, body: nil, mayBePrivate: mayBePrivate)
+    }
+
+    /// The same with any method and body.
+    package func send(
+      _ method: HTTPMethod, _ url: SiteURL, _ headers: HTTPHeaders, body: HTTPClientRequest.Body?, mayBePrivate: Bool
+    ) async throws -> HTTPClientResponse {
       let mayBePrivate = mayBePrivate || options.limits.allowsPrivateRedirects
       if !mayBePrivate { try checkHost(of: url) }
       let way = try way(to: url, mayBePrivate: mayBePrivate)
       var request = HTTPClientRequest(url: url.text)
+      request.method = method
       request.headers = headers
+      request.body = body
       if case .forward(let proxy) = way {
         // `AbsoluteForm` makes the target a URL again.
         request.url = try SiteURL("http://\(proxy.host.contains(":") ? "[\(proxy.host)]" : proxy.host):\(proxy.port)")
@@ -130,7 +139,7 @@
     }
 
     /// Ends all connections.
-    func shutdown() async {
+    package func shutdown() async {
       let state = state.withLock { state in
         defer { state = State() }
         return state
@@ -187,6 +196,8 @@
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
         timeout: .init(connect: .nanoseconds(options.connectLimit.nanoseconds), read: nil), decompression: .disabled)
+      configuration.timeout.read = options.idleLimit.map { .nanoseconds($0.nanoseconds) }
+      configuration.timeout.write = configuration.timeout.read
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionCount
       configuration.connectionPool.retryConnectionEstablishment = false
       // Six connections need no HTTP/2, and swift-nio-http2 1.46 traps on a `:status` that is empty or negative.

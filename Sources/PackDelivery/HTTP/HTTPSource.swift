@@ -15,6 +15,8 @@
       /// A transfer in which no byte came for this long is given up and tried again.
       package var stallLimit: Duration = .seconds(20)
       package var connectLimit: Duration = .seconds(15)
+      /// A connection that neither takes nor gives a byte for so long is ended; nil: the stall limit alone counts.
+      package var idleLimit: Duration?
       /// How many connections there are at most.
       package var connectionCount = 6
       package var limits = Store.PullOptions.NetworkLimits()
@@ -87,16 +89,9 @@
   // MARK: - Whole small files
 
   extension HTTPSource {
-    package func readWhole(_ path: String, upTo limit: Int) async throws -> [UInt8] {
-      guard let file = try await readWhole(path, upTo: limit, unless: nil) else {
-        preconditionFailure("unreachable: nothing is unchanged without a condition")
-      }
-      return file.bytes
-    }
-
     /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
     package func readWhole(
-      _ path: String, upTo limit: Int, unless known: FileValidators?
+      _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
     ) async throws -> WholeFile? {
       var policy = options.retry
       // No server seems to be there: say so soon.
@@ -106,7 +101,7 @@
       while true {
         do {
           return try await watch.run(budget) { [self] pulse in
-            try await readWholeOnce(path, upTo: limit, unless: known, pulse)
+            try await readWholeOnce(path, upTo: limit, unless: known, tally, pulse)
           }
         } catch {
           let fault = try transient(error, path)
@@ -116,8 +111,9 @@
     }
 
     private func readWholeOnce(
-      _ path: String, upTo limit: Int, unless known: FileValidators?, _ pulse: Pulse
+      _ path: String, upTo limit: Int, unless known: FileValidators?, _ tally: WireTally, _ pulse: Pulse
     ) async throws -> WholeFile? {
+      tally.beginRequest()
       let fields = [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")] + (known?.requestFields ?? [])
       let response = try await get(path, fields: fields, pulse)
       if response.status == .notModified, known != nil {
@@ -126,7 +122,7 @@
         return nil
       }
       let expected = try wholeByteCount(response, path, upTo: limit)
-      let bytes = try await receiveWhole(response, path, expected, upTo: limit, pulse)
+      let bytes = try await receiveWhole(response, path, expected, upTo: limit, tally, pulse)
       return WholeFile(bytes: bytes, validators: FileValidators(response.headers))
     }
 
@@ -156,11 +152,13 @@
     }
 
     private func receiveWhole(
-      _ response: HTTPClientResponse, _ path: String, _ expected: UInt64?, upTo limit: Int, _ pulse: Pulse
+      _ response: HTTPClientResponse, _ path: String, _ expected: UInt64?, upTo limit: Int, _ tally: WireTally,
+      _ pulse: Pulse
     ) async throws -> [UInt8] {
       var bytes: [UInt8] = []
       for try await buffer in response.body {
         pulse.beat(buffer.readableBytes)
+        tally.receive(buffer.readableBytes)
         bytes += buffer.readableBytesView
         guard bytes.count <= limit else { throw tooLong(path, limit) }
         try await pulse.hold { try await options.pace.pay(buffer.readableBytes) }

@@ -7,7 +7,7 @@
 #endif
 
 /// The variables of this process's environment.
-func processEnvironment() -> [String: String] {
+package func processEnvironment() -> [String: String] {
   var variables: [String: String] = [:]
   var next = environ
   while let line = next.pointee {

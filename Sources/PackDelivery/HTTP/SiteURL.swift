@@ -2,14 +2,14 @@
   import PackStore
 
   /// A URL that files are fetched from: `http` or `https`, with a host, without user name and password.
-  struct SiteURL: Hashable, Sendable {
-    let text: String
-    let scheme: String
+  package struct SiteURL: Hashable, Sendable {
+    package let text: String
+    package let scheme: String
     let host: String
     let port: Int?
 
     /// - Throws: `invalidLocation`.
-    init(_ text: String) throws {
+    package init(_ text: String) throws {
       let shown = withoutUser(text)
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
         throw DeliveryError(.invalidLocation, "'\(shown)' is not a URL", at: shown)
@@ -78,12 +78,12 @@
     }
 
     /// `host`, or `host:port`.
-    var authority: String { port.map { "\(bracketedHost):\($0)" } ?? bracketedHost }
+    package var authority: String { port.map { "\(bracketedHost):\($0)" } ?? bracketedHost }
 
     private var bracketedHost: String { host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host }
 
     /// What comes after the host: a path, perhaps with a query.
-    var target: Substring {
+    package var target: Substring {
       let rest = text.drop { $0 != ":" }.dropFirst(3)
       return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
     }

@@ -43,6 +43,8 @@ extension SiteRoot.Offer {
 
 extension SiteClient {
   init(_ options: Store.PullOptions) {
-    self.init(appVersion: options.appVersion, platform: options.platform, device: options.device)
+    self.init(
+      appVersion: options.appVersion, otherAppVersions: options.otherAppVersions, platform: options.platform,
+      device: options.device)
   }
 }

@@ -27,8 +27,8 @@ final class OfferReader {
     } _: { root, _ in
       result.packs = result.isStale ? [] : try await packs(of: root)
     }
-    result.wireByteCount = reader.wireByteCount
-    result.requestCount = reader.requestCount
+    result.wireByteCount = reader.tally.byteCount
+    result.requestCount = reader.tally.requestCount
     return result
   }
 

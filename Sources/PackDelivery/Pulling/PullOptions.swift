@@ -21,6 +21,9 @@ extension Store {
     /// The version of the app that will read the packs; nil: versions for any app are taken.
     public var appVersion: AppVersion?
 
+    /// Those of other apps that read the same packs: a version has to be for them, too.
+    package var otherAppVersions: [AppVersion] = []
+
     /// The platform that packs must be for; nil: any. By default the one that this program was built for.
     public var platform: Platform? = .current
 
@@ -38,7 +41,8 @@ extension Store {
     public var usesDeltas = true
 
     /// Brings back what is gone of packs that ``Store/purge(bytes:)`` took, too. By default these are left alone unless they are
-    /// named. What vanished by another hand comes back in any case.
+    /// named. What vanished by another hand comes back in any case. Also reads what is there of purgeable packs, and brings back what
+    /// is damaged: lengths alone do not say that.
     public var refetches = false
 
     /// As ``Transaction/Options/cacheFolder``.
@@ -99,8 +103,14 @@ extension Store {
     /// A limit that several pulls share; in place of ``byteRateLimit``.
     package var sharedRateLimit: RateLimit?
 
+    /// How much is asked for at a time, which most of the memory goes to.
+    package var fetchLimits = FetchLimits()
+
     /// Of a pull that names no packs: only those that the store has.
     package var onlyInstalled = false
+
+    /// Packs that count as held whatever the store says of them: it lies over another one for which a pull is planned.
+    package var heldPacks: Set<PackID> = []
 
     public init(
       trustedKey: SitePublicKey? = nil, adopts: Bool = false, allowsDowngrade: Bool = false,

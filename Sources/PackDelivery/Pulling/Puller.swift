@@ -34,10 +34,10 @@ final class Puller {
   private var hasReadRootAgain = false
 
   init(
-    into store: Store, from source: any SiteSource, root: WholeFile? = nil, packs: [PackID]?,
-    options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
+    into store: Store, from source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
+    packs: [PackID]?, options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
-    reader = SiteReader(source, root: root, memory: RememberedSites(inStore: store.path))
+    reader = SiteReader(source, root: root, counting: tally, memory: RememberedSites(inStore: store.path))
     self.store = store
     self.source = source
     self.packs = packs
@@ -55,8 +55,8 @@ final class Puller {
     }
     try chooseChannel()
     var result = try await pullFromRoot()
-    result.wireByteCount += reader.wireByteCount
-    result.requestCount += reader.requestCount
+    result.wireByteCount += reader.tally.byteCount
+    result.requestCount += reader.tally.requestCount
     if !isPlan, !result.isStale, !source.isArchive { try noteChannel() }
     return result
   }
@@ -257,12 +257,13 @@ final class Puller {
     return options
   }
 
-  /// How much of the version that shows is gone from the cache folder: it is there in number, but not in bytes.
+  /// How much of the version that shows is gone, from the cache folder or with a base: it is there in number, but not in bytes.
   private func missingByteCount(of pack: Store.Pack?) throws -> Int {
-    guard let pack, !pack.isRemoved, pack.placement == .purgeable else { return 0 }
+    guard let pack, !pack.isRemoved else { return 0 }
     return try store.read { snapshot in
       // Another one showed up meanwhile: the commit sees that.
       guard let version = snapshot.version(pack.version.number, of: pack.id) else { return 0 }
+      if options.refetches { try snapshot.checkCachedData(of: version) }
       return try snapshot.availability(of: version).missingByteCount
     }
   }
@@ -331,7 +332,7 @@ final class Puller {
       pulled.outcome = .otherOrigin
       return pulled
     }
-    if before?.isHeld == true, !isCurrent {
+    if before?.isHeld == true || options.heldPacks.contains(pack), !isCurrent {
       pulled.outcome = .held
       return pulled
     }
@@ -453,8 +454,8 @@ final class Puller {
     metadataByteLimit: Int = .max
   ) async throws {
     let fetcher = Fetcher(
-      source: source, incoming: incoming, files: files, spoolFolder: "\(store.path.string)/tmp",
-      metadataByteLimit: metadataByteLimit
+      source: source, incoming: incoming, files: files, limits: options.fetchLimits,
+      spoolFolder: "\(store.path.string)/tmp", metadataByteLimit: metadataByteLimit
     ) { self.show(delivery.totals) }
     show(delivery.totals)
     defer { pay(fetcher.tally, for: pack, resumed: delivery.totals.resumedByteCount) }

@@ -7,10 +7,13 @@ package import PackStore
 package final class SiteContact: Sendable {
   let source: any SiteSource
   let root: WholeFile
+  /// What reading the root has cost.
+  let tally: WireTally
 
-  private init(_ source: any SiteSource, root: WholeFile) {
+  private init(_ source: any SiteSource, root: WholeFile, _ tally: WireTally) {
     self.source = source
     self.root = root
+    self.tally = tally
   }
 
   /// Reads the root of a site.
@@ -21,10 +24,11 @@ package final class SiteContact: Sendable {
     _ site: String, packs: [PackID]?, options: Store.PullOptions
   ) async throws -> SiteContact {
     let source = try makeSource(site, options)
+    let tally = WireTally()
     do {
       let file = try await BlockingExecutor.runAsync {
         let channel = options.channel ?? .live
-        let file = try await source.readRoot(of: channel)
+        let file = try await source.readRoot(of: channel, counting: tally)
         let root = try source.decodeRoot(file.bytes, of: channel)
         var book = TrustBook()
         _ = try book.admit(RootClaims(root), at: source.rootPlace(of: channel), TrustPolicy(options), now: wallClock())
@@ -34,7 +38,7 @@ package final class SiteContact: Sendable {
         }
         return file
       }
-      return SiteContact(source, root: file)
+      return SiteContact(source, root: file, tally)
     } catch {
       await source.close()
       throw error
@@ -54,8 +58,8 @@ extension Store {
     do {
       let result = try await BlockingExecutor.runAsync {
         try await Puller(
-          into: self, from: contact.source, root: contact.root, packs: packs, options: options, isPlan: false,
-          report: progress
+          into: self, from: contact.source, root: contact.root, counting: contact.tally, packs: packs, options: options,
+          isPlan: false, report: progress
         ).run()
       }
       await contact.close()
@@ -81,17 +85,19 @@ extension SiteSource {
   }
 
   /// Reads the root of a channel.
-  func readRoot(of channel: SiteChannel) async throws -> WholeFile {
-    guard let file = try await readRoot(of: channel, unless: nil) else {
+  func readRoot(of channel: SiteChannel, counting tally: WireTally) async throws -> WholeFile {
+    guard let file = try await readRoot(of: channel, unless: nil, counting: tally) else {
       preconditionFailure("unreachable: nothing is unchanged without a condition")
     }
     return file
   }
 
   /// Reads the root of a channel; nil when it is in the state that is known.
-  func readRoot(of channel: SiteChannel, unless known: FileValidators?) async throws -> WholeFile? {
+  func readRoot(
+    of channel: SiteChannel, unless known: FileValidators?, counting tally: WireTally
+  ) async throws -> WholeFile? {
     do {
-      return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit, unless: known)
+      return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit, unless: known, counting: tally)
     } catch var error as DeliveryError where error.code == .noSite && channel != .live && !isArchive {
       error.reason = error.reason.replacing("there is no site", with: "there is no channel '\(channel)'")
       throw error

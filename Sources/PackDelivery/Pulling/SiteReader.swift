@@ -16,9 +16,8 @@ final class SiteReader {
   private var attributes: [Digest256: Attributes] = [:]
   private var manifests: [Digest256: VersionManifest] = [:]
 
-  /// What came over the wire, in bytes.
-  private(set) var wireByteCount = 0
-  private(set) var requestCount = 0
+  /// What all of it cost, requests that failed included.
+  let tally: WireTally
 
   private struct Sheet {
     let bytes: [UInt8]
@@ -27,9 +26,14 @@ final class SiteReader {
 
   /// - Parameters:
   ///   - root: where it was read before.
+  ///   - tally: what that has cost.
   ///   - memory: of the store, for which the site is read; nil: nothing is remembered. Folders and archives need none.
-  init(_ source: any SiteSource, root: WholeFile? = nil, memory: RememberedSites? = nil) {
+  init(
+    _ source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
+    memory: RememberedSites? = nil
+  ) {
     self.source = source
+    self.tally = tally
     self.memory = source.isLocal || source.isArchive ? nil : memory
     given = root
   }
@@ -44,8 +48,7 @@ final class SiteReader {
     of channel: SiteChannel, admit: (RootClaims) throws -> TrustBook.Verdict
   ) async throws -> (SignedSiteRoot, TrustBook.Verdict) {
     if let root = try await unchangedRoot(of: channel, admit) { return root }
-    let file = if let given = takeGiven() { given } else { try await source.readRoot(of: channel) }
-    count(file.bytes.count)
+    let file = if let given = takeGiven() { given } else { try await source.readRoot(of: channel, counting: tally) }
     let root = try source.decodeRoot(file.bytes, of: channel)
     let verdict = try admit(RootClaims(root))
     self.root = file
@@ -60,11 +63,10 @@ final class SiteReader {
     hasRecalled = true
     remembered = try memory.read(place(of: channel))
     guard given == nil, let remembered, let known = remembered.validators else { return nil }
-    if let file = try await source.readRoot(of: channel, unless: known) {
+    if let file = try await source.readRoot(of: channel, unless: known, counting: tally) {
       given = file
       return nil
     }
-    count(0)
     do {
       let root = try source.decodeRoot(remembered.root, of: channel)
       let verdict = try admit(RootClaims(root))
@@ -148,9 +150,9 @@ final class SiteReader {
     let memory = OwnedMemory(byteCount)
     let buffer = TransferBuffer(memory.bytes)
     var isFresh = false
+    defer { tally.take(buffer) }
     while true {
       try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
-      count(buffer)
       do {
         return try open(Array(memory.bytes))
       } catch let error as PackStoreError {
@@ -160,20 +162,5 @@ final class SiteReader {
         isFresh = true
       }
     }
-  }
-
-  // MARK: - Costs
-
-  private func count(_ buffer: TransferBuffer) {
-    wireByteCount += buffer.wireByteCount
-    requestCount += buffer.requestCount
-    buffer.wireByteCount = 0
-    buffer.requestCount = 0
-  }
-
-  /// One request, and the bytes of its answer.
-  private func count(_ byteCount: Int) {
-    wireByteCount += byteCount
-    requestCount += 1
   }
 }

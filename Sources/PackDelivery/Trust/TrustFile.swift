@@ -29,6 +29,15 @@ package struct TrustFile: Sendable {
     return book
   }
 
+  /// Gives another store the same book, unless there is none.
+  ///
+  /// - Throws: what reading it throws; `ioError`, `noSpace`.
+  package func copy(toStore other: FilePath) throws {
+    let book = try read()
+    guard book != TrustBook() else { return }
+    try replaceFile(Self.name, in: other, by: Array(book.text.utf8), draft: "tmp/\(Self.name)")
+  }
+
   private func refusal(_ code: DeliveryError.Code, _ reason: String) -> DeliveryError {
     var error = DeliveryError(code, reason, at: store.appending(Self.name).string)
     error.specificRemedy = "remove the file; at each place the next contact then counts as the first"

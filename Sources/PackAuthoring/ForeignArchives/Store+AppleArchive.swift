@@ -1,0 +1,127 @@
+public import PackStore
+
+extension Store {
+  /// What became an Apple Archive.
+  public struct AppleArchiveResult: Hashable, Sendable {
+    public let version: PackVersion
+
+    /// Of the file.
+    public let byteCount: Int
+  }
+
+  /// Writes one version of a pack as an asset pack in an Apple Archive: `Manifest.json`, and the assets below `Contents`.
+  ///
+  /// The same version makes the same bytes. It is not signed. `Docs/ForeignArchives.md` has the format; no tool of Apple's
+  /// has read what this writes.
+  ///
+  /// - Parameters:
+  ///   - pack: the version.
+  ///   - file: where the archive is to be. It comes last, whole; meanwhile there is a draft beside it, with `.partial` in its
+  ///     name.
+  ///   - coding: how blocks are compressed.
+  ///   - modifiedAt: the time of all entries, in seconds since 1970.
+  ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
+  ///   - isDryRun: everything is encoded, and nothing is written.
+  ///   - progress: bytes of assets that are done, and of all; called on a thread that may block.
+  /// - Throws: `notFound` when there is no such pack or version; `exists`; `refused` for a path that no Apple Archive of
+  ///   ours has; `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`, `purged`.
+  public func exportAppleArchive(
+    _ pack: Site.PublishedPack, to file: FilePath, coding: AppleArchiveWriter.Coding = .deflate,
+    modifiedAt: UInt64 = 0, replacing: Bool = false, isDryRun: Bool = false,
+    progress: (@Sendable (_ byteCount: Int, _ totalByteCount: Int) -> Void)? = nil
+  ) async throws -> AppleArchiveResult {
+    try await BlockingExecutor.run {
+      let writer = try AppleArchiveWriter(file, coding: coding, modifiedAt: modifiedAt, isDryRun: isDryRun)
+      return try self.withCurrent(pack, beside: file) { snapshot, version in
+        try AppleArchiveContents(of: version, in: snapshot, writer: writer).write { progress?($0, version.byteCount) }
+        return AppleArchiveResult(version: version, byteCount: Int(clamping: try writer.finish(replacing: replacing)))
+      }
+    }
+  }
+
+  /// Lends a snapshot in which a version is the current one of its pack: the store's own, or that of a store beside `file` into
+  /// which an older version is copied meanwhile.
+  private func withCurrent<Result>(
+    _ pack: Site.PublishedPack, beside file: FilePath, _ body: (Snapshot, PackVersion) throws -> Result
+  ) throws -> Result {
+    let snapshot = try makeSnapshot()
+    if let current = snapshot.pack(pack.pack)?.version, current.number == pack.version ?? current.number {
+      return try body(snapshot, current)
+    }
+    let work = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    try makeFolder(work)
+    defer { removeTree(work) }
+    let store = try Store(at: work.appending("store"))
+    var transactionOptions = Transaction.Options(durability: .atomic)
+    transactionOptions.followsPlacement = false
+    var transaction = try store.makeTransaction(options: transactionOptions)
+    var copyOptions = CopyOptions()
+    copyOptions.isOwn = true
+    let version = try transaction.copy(pack.pack, version: pack.version, from: snapshot, options: copyOptions).version
+    try transaction.commit()
+    return try body(try store.makeSnapshot(), version)
+  }
+}
+
+/// What an asset pack has in an archive, on its way there.
+private struct AppleArchiveContents {
+  private let version: PackVersion
+  private let snapshot: Snapshot
+  private let writer: AppleArchiveWriter
+
+  init(of version: PackVersion, in snapshot: Snapshot, writer: AppleArchiveWriter) {
+    self.version = version
+    self.snapshot = snapshot
+    self.writer = writer
+  }
+
+  /// - Parameter progress: bytes of files that were written.
+  func write(_ progress: (Int) -> Void) throws {
+    let manifest = AssetPackManifest.bytes(of: version.pack, try snapshot.attributes(of: version))
+    try writer.addFile(AssetPackManifest.name, bytes: manifest)
+    try writer.addFolder(AssetPackManifest.contents)
+    var done = 0
+    var folder = ""
+    var cursor = try snapshot.cursor(pack: version.pack, depth: .descendants)
+    while let asset = try cursor.next() {
+      let path = asset.path
+      try addFolders(above: path, after: &folder)
+      let name = "\(AssetPackManifest.contents)/\(path)"
+      switch asset.kind {
+      case .folder: try writer.addFolder(name)
+      case .link: try writer.addLink(name, to: asset.linkTarget())
+      case .file:
+        try writer.beginFile(name, isExecutable: asset.isExecutable, byteCount: UInt64(asset.byteCount))
+        var offset = 0
+        while offset < asset.byteCount {
+          try Task.checkCancellation()
+          let end = min(offset + AppleArchiveWriter.blockByteCount, asset.byteCount)
+          try writer.append(Array(asset.contents(range: offset..<end)))
+          done += end - offset
+          offset = end
+          progress(done)
+        }
+      }
+    }
+  }
+
+  /// Adds the folders that a path implies, the outer ones first: each has an entry before what lies in it. In bytewise order of
+  /// paths all that lies in a folder comes in a row, so those that the path before implied are the ones that were added.
+  ///
+  /// - Parameter folder: the one that was added last.
+  private func addFolders(above path: String, after folder: inout String) throws {
+    guard let end = path.lastIndex(of: "/") else { return }
+    let parent = path[..<end]
+    guard !parent.elementsEqual(folder) else { return }
+    var position = parent.startIndex
+    while position < parent.endIndex {
+      let next = parent[position...].firstIndex(of: "/") ?? parent.endIndex
+      let ancestor = parent[..<next]
+      if !(folder + "/").utf8.starts(with: (ancestor + "/").utf8) {
+        try writer.addFolder("\(AssetPackManifest.contents)/\(ancestor)")
+      }
+      position = next < parent.endIndex ? parent.index(after: next) : next
+    }
+    folder = String(parent)
+  }
+}

@@ -1,0 +1,197 @@
+public import PackStore
+
+extension Site {
+  /// What a copy without frames took over.
+  public struct StripResult: Hashable, Codable, Sendable {
+    /// Bytes of the files of the copy.
+    public let byteCount: Int
+
+    /// Bytes of segments of which the copy has the tables alone, and how many these segments are.
+    public let remoteByteCount: Int
+    public let remoteSegmentCount: Int
+  }
+
+  /// Copies a site without the frames of its data: all that publishing to it needs, a few hundredths of its size.
+  ///
+  /// What is published to the copy is complete together with the files of the site that it was copied from. `FORMAT.md`,
+  /// section 21, says what a copy without frames is.
+  ///
+  /// - Parameters:
+  ///   - path: the site's folder, which may be such a copy itself. It is only read.
+  ///   - copy: a folder that is made, or is empty.
+  ///   - isDryRun: finds out what the copy would take, and makes none.
+  /// - Throws: `notAStore` when there is no site; `exists` when the folder of the copy holds anything; `conflict` when the site
+  ///   was published to again and again meanwhile; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  public static func strip(
+    _ path: FilePath, to copy: FilePath, isDryRun: Bool = false
+  ) async throws -> StripResult {
+    try await BlockingExecutor.run {
+      guard exists(at: path) else { throw PackStoreError(.notAStore, "there is no site", file: path.string) }
+      return try SiteStrip(path, to: copy, isDryRun: isDryRun).run()
+    }
+  }
+}
+
+/// One copy without frames.
+///
+/// The site is only read, and no lock is taken: what is read is one generation, with the roots that were there then. A
+/// publication meanwhile shows in the control file, and the copy begins again.
+struct SiteStrip {
+  private let path: FilePath
+  private let copy: FilePath
+  private let isDryRun: Bool
+
+  private static let roundCount = 5
+  private static let bufferByteCount = 1 << 20
+
+  init(_ path: FilePath, to copy: FilePath, isDryRun: Bool) {
+    self.path = path
+    self.copy = copy
+    self.isDryRun = isDryRun
+  }
+
+  func run() throws -> Site.StripResult {
+    guard try !pathExists(copy) || namesInFolder(copy).isEmpty else {
+      throw PackStoreError(.exists, "the folder '\(copy)' for the copy is not empty", file: copy.string)
+    }
+    for _ in 0..<Self.roundCount {
+      let before = try state()
+      var round = SiteStripRound(from: path, to: copy, isDryRun: isDryRun)
+      do {
+        try round.copyAll()
+        if try state() == before { return round.result }
+      } catch {
+        try takeBack()
+        guard try state() != before else { throw error }
+        continue
+      }
+      try takeBack()
+    }
+    throw PackStoreError(.conflict, "another process published to the site meanwhile", file: path.string)
+  }
+
+  /// What changes with each publication.
+  private func state() throws -> [[UInt8]] {
+    let folder = SiteFolder(path: path)
+    let roots = try folder.channels().map { try folder.read(.root($0), limit: SiteRoot.byteCountLimit) }
+    return try [InputFile("CONTROL", in: path).contents(limit: Self.bufferByteCount)] + roots
+  }
+
+  private func takeBack() throws {
+    guard !isDryRun else { return }
+    for name in try namesInFolder(copy) { removeTree(copy.appending(name)) }
+  }
+}
+
+/// All files, copied once.
+private struct SiteStripRound {
+  private let path: FilePath
+  private let copy: FilePath
+  private let isDryRun: Bool
+  private var byteCount: UInt64 = 0
+  private var remoteByteCount: UInt64 = 0
+  private var remoteSegmentCount = 0
+
+  init(from path: FilePath, to copy: FilePath, isDryRun: Bool) {
+    self.path = path
+    self.copy = copy
+    self.isDryRun = isDryRun
+  }
+
+  var result: Site.StripResult {
+    .init(
+      byteCount: Int(clamping: byteCount), remoteByteCount: Int(clamping: remoteByteCount),
+      remoteSegmentCount: remoteSegmentCount)
+  }
+
+  /// The control file comes last: before it, the copy is no store.
+  mutating func copyAll() throws {
+    let store = try Store(at: path, options: .readOnly)
+    let snapshot = try store.makeSnapshot()
+    try makeFolders()
+    try copyFolder("index")
+    try copySegments(of: snapshot)
+    let folder = SiteFolder(path: path)
+    for channel in try folder.channels() { try copyFile(SitePath.root(channel).description) }
+    for name in ["versions", "frames", "attributes"] { try copyFolder(name) }
+    if pathExists(path.appending(RetiredFiles.fileName)) { try copyFile(RetiredFiles.fileName) }
+    try copyFile("CONTROL")
+    if !isDryRun { try syncFolder(copy) }
+  }
+
+  private func makeFolders() throws {
+    guard !isDryRun else { return }
+    try makeFolder(copy)
+    let own = ["index", "segments", "tables", "tmp", "incoming", SitePath.rootFolder]
+    for name in own + SitePath.folders { try makeFolder(copy.appending(name)) }
+  }
+
+  private mutating func copySegments(of snapshot: Snapshot) throws {
+    var seen: Set<SegmentID> = []
+    for pack in snapshot.packs + snapshot.removedPacks {
+      for version in snapshot.versions(of: pack.id) {
+        for segment in try snapshot.segments(of: version) where seen.insert(segment.id).inserted {
+          try Task.checkCancellation()
+          if segment.kind == .metadata {
+            try copyFile("segments/\(segment.id)")
+          } else {
+            try copyTable(of: segment, in: snapshot)
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func copyTable(of segment: Snapshot.Segment, in snapshot: Snapshot) throws {
+    let output = try open("tables/\(segment.id)")
+    try snapshot.writeTable(of: segment.id) { bytes in
+      byteCount += UInt64(bytes.count)
+      try output?.write(bytes)
+    }
+    try output?.sync()
+    remoteByteCount = remoteByteCount.addingClamped(segment.byteCount)
+    remoteSegmentCount += 1
+  }
+
+  // MARK: - Files
+
+  private func open(_ name: String) throws -> NewFile? {
+    isDryRun ? nil : try NewFile(FilePlace(name, in: copy))
+  }
+
+  private mutating func copyFolder(_ name: String) throws {
+    for file in try namesInFolder(path.appending(name)).sorted() where !file.hasSuffix(".new") {
+      try copyFile("\(name)/\(file)")
+    }
+    if !isDryRun { try syncFolder(copy.appending(name)) }
+  }
+
+  private mutating func copyFile(_ name: String) throws {
+    let input = try InputFile(name, in: path)
+    let length = try input.byteCount
+    byteCount = byteCount.addingClamped(length)
+    guard let output = try open(name) else { return }
+    var done: UInt64 = 0
+    while done < length {
+      let bytes = try input.bytes(at: done, upTo: 1 << 20)
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name) }
+      try output.write(bytes)
+      done += UInt64(bytes.count)
+    }
+    try output.sync()
+  }
+}
+
+extension SiteFolder {
+  /// Whether it is a copy that has the tables of segments without their frames: what roots lead to need not be here.
+  var isWithoutFrames: Bool {
+    get throws {
+      let tables = path.appending("tables")
+      guard pathExists(tables) else { return false }
+      let names = try namesInFolder(tables)
+      guard !names.isEmpty else { return false }
+      let segments = Set(try namesInFolder(path.appending("segments")))
+      return names.contains { !segments.contains($0) }
+    }
+  }
+}
