@@ -35,6 +35,7 @@ let package = Package(
     .library(name: "PackStore", targets: ["PackStore"]),
     .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
+    .library(name: "PackPublishing", targets: ["PackPublishing"]),
     .library(name: "ManagedPacks", targets: ["ManagedPacks"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
@@ -43,7 +44,9 @@ let package = Package(
     .default(enabledTraits: ["Delivery"]),
     .trait(
       name: "Delivery",
-      description: "PackDelivery fetches from sites by HTTP. Without, it fetches from folders and archives."),
+      description:
+        "PackDelivery fetches from sites by HTTP, and PackPublishing writes to object storage. Without, both know folders alone."
+    ),
   ],
   dependencies: [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -91,6 +94,22 @@ let package = Package(
       name: "PackDelivery",
       dependencies: [
         "PackStore", "CPackStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
+      ],
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
+    // Sites in object storage: PackAuthoring works on a folder, and this moves what changed to a bucket.
+    .target(
+      name: "PackPublishing",
+      dependencies: [
+        "PackStore", "PackAuthoring", "PackDelivery",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
@@ -172,6 +191,14 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackPublishingTests",
+      dependencies: [
+        "PackPublishing", "PackDelivery", "PackAuthoring", "PackStore",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,0 +1,329 @@
+public import PackAuthoring
+package import PackDelivery
+public import PackStore
+
+/// A site in object storage, on which any number of publishers work: `Docs/ObjectStorage.md`.
+///
+///     let bucket = try BucketSite("s3://assets/packs")
+///     try await bucket.change(signedBy: key) { site in
+///       try await site.publish(from: store, signedBy: key)
+///     }
+///
+/// What is done to a site is done to a copy of it in a folder, by the same calls; what that changed goes to the storage then: files
+/// first, roots last, as one act that another publisher completes if this process dies.
+public struct BucketSite: SiteHost {
+  /// What a publisher chooses.
+  public struct Options: Sendable {
+    /// A server that is not Amazon's, as a URL; nil: what the environment says.
+    public var endpoint: String?
+
+    /// Nil: what the environment says.
+    public var region: String?
+
+    /// Names the bucket in the host of URLs rather than their path; nil: with Amazon's servers.
+    public var usesVirtualHost: Bool?
+
+    /// Where publishers keep what is theirs; nil: beside the site, below its prefix with `.publisher` behind it.
+    public var ledger: S3Location?
+
+    /// A folder that keeps the copy of the site for the next time; nil: a temporary one is filled and removed.
+    public var workFolder: FilePath?
+
+    /// Does the work again where another publisher was faster; otherwise that is `busy`.
+    public var waitsForOthers = true
+
+    public init() {}
+  }
+
+  /// What a publisher is told meanwhile.
+  public enum Event: Sendable {
+    /// Of the copy of the site, so many bytes were fetched.
+    case fetched(byteCount: UInt64)
+    /// So many bytes of new files were uploaded, of so many.
+    case upload(byteCount: UInt64, totalByteCount: UInt64)
+    /// Another publisher was faster: the work is done again on top of what it did.
+    case overtaken
+    /// What nothing needs any more was deleted: so many files.
+    case deleted(count: Int)
+  }
+
+  /// As errors name it.
+  public var location: String { storage.location }
+
+  let storage: any ObjectStorage
+  let workFolder: FilePath?
+  let waitsForOthers: Bool
+  var times = ProtocolTimes()
+  var retry = RetryPolicy()
+  var clock = TransferClock.system
+  var temporaryParent: FilePath
+  var checkpoint: @Sendable (String) throws -> Void = { _ in }
+
+  /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
+  private static let clockTolerance: Int64 = 900
+  private static let overtakenLimit = 100
+  private static let parallelCount = 8
+  var parallelCount = Self.parallelCount
+
+  package init(
+    _ storage: any ObjectStorage, workFolder: FilePath?, waitsForOthers: Bool = true, temporaryParent: FilePath,
+    times: ProtocolTimes = .init(), retry: RetryPolicy = .init(), clock: TransferClock = .system,
+    checkpoint: @escaping @Sendable (String) throws -> Void = { _ in }
+  ) {
+    self.storage = storage
+    self.workFolder = workFolder
+    self.waitsForOthers = waitsForOthers
+    self.temporaryParent = temporaryParent
+    self.times = times
+    self.retry = retry
+    self.clock = clock
+    self.checkpoint = checkpoint
+  }
+
+  #if Delivery
+    /// - Parameter environment: variables in which credentials, region, endpoint and proxies are looked for.
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    package init(_ location: S3Location, options: Options = .init(), environment: [String: String]) throws {
+      self.init(
+        try Self.storage(at: location, options, environment: environment), workFolder: options.workFolder,
+        waitsForOthers: options.waitsForOthers,
+        temporaryParent: FilePath(environment["TMPDIR"] ?? "/tmp"))
+    }
+
+    static func storage(
+      at location: S3Location, _ options: Options, environment: [String: String]
+    ) throws -> S3Storage {
+      var storageOptions = S3Storage.Options()
+      storageOptions.endpoint = options.endpoint
+      storageOptions.region = options.region
+      storageOptions.usesVirtualHost = options.usesVirtualHost
+      storageOptions.environment = environment
+      storageOptions.connectionCount = Self.parallelCount
+      return try S3Storage(location, hidden: try options.ledger ?? location.publisherLocation(), storageOptions)
+    }
+
+    /// A site at `s3://bucket/prefix`, with the credentials that the environment of this process names.
+    ///
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    public init(_ location: S3Location, options: Options = .init()) throws {
+      try self.init(location, options: options, environment: processEnvironment())
+    }
+  #endif
+
+  /// Ends all connections. Nothing else may be called then.
+  public func close() async { await storage.close() }
+
+  private func job() -> BucketJob {
+    BucketJob(
+      storage: storage, ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock), times: times,
+      id: .random(), parallelCount: parallelCount, checkpoint: checkpoint)
+  }
+
+  private func openWorkFolder() throws -> WorkFolder {
+    try WorkFolder(
+      workFolder, temporaryParent: temporaryParent, parallelCount: parallelCount, waits: waitsForOthers)
+  }
+
+  // MARK: - Reading
+
+  /// Whether a publisher has made a site there.
+  ///
+  /// - Throws: `unreachable`, `denied`, `corrupt`, `untrusted`.
+  public func exists() async throws -> Bool {
+    try await job().begin(tidies: false) { _ in }.image != nil
+  }
+
+  /// Lends a copy of the site, without the content of its packs, for reading.
+  ///
+  /// - Throws: `noSite`; what `body` throws; `unreachable`, `denied`; `corrupt`, `untrusted`, `noSpace`, `ioError`.
+  public func read<Result: Sendable>(
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    let folder = try openWorkFolder()
+    defer { folder.end() }
+    for _ in 0..<Self.overtakenLimit {
+      let base = try await job().begin(tidies: false) { _ in }
+      guard let image = base.image else { throw noSite() }
+      do {
+        try requireNotBefore(try folder.mirror(), image)
+        if try folder.mirror()?.image != image.digest {
+          try await folder.take(
+            image.image, committed: nanoseconds(base.committed), from: storage, .description)
+        }
+        return try await body(try Site(existingAt: folder.site))
+      } catch is MissingObject {}  // another publisher went on
+    }
+    throw DeliveryError(.siteChanged, "the site changes all the time", at: location)
+  }
+
+  private func noSite() -> DeliveryError {
+    var error = DeliveryError(.noSite, "there is no site with a ledger", at: location)
+    error.specificRemedy = "publish to it first; see whether prefix and ledger are right"
+    return error
+  }
+
+  // MARK: - Changing
+
+  /// Does something to the site: `body` gets a copy, and what it changed is stored. Where another publisher was faster, `body` is
+  /// called again with a copy of what that made.
+  ///
+  /// - Parameters:
+  ///   - key: the one that signed the site before.
+  ///   - makesSite: makes a site where there is none.
+  ///   - isDryRun: stores nothing.
+  ///   - events: told what happens; called from any thread.
+  ///   - body: must not keep the site.
+  /// - Returns: what `body` returned last.
+  /// - Throws: `noSite`; `untrusted` when the key may not go on from the site; `busy` when another publisher was faster and this is
+  ///   not to wait; what `body` throws; `unreachable`, `denied`, `badResponse`; `corrupt`, `noSpace`, `ioError`. Devices then see
+  ///   what they saw before, unless it is `unreachable`: then they may see what was new as well, and the next publisher completes
+  ///   it.
+  @discardableResult
+  public func change<Result: Sendable>(
+    signedBy key: SiteKey, makesSite: Bool = false, isDryRun: Bool = false,
+    events: @escaping @Sendable (Event) -> Void = { _ in }, _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.runAsync {
+      let folder = try openWorkFolder()
+      defer { folder.end() }
+      for _ in 0..<Self.overtakenLimit {
+        do {
+          return try await changeOnce(folder, key, makesSite: makesSite, isDryRun: isDryRun, events, body)
+        } catch is MissingObject {
+          events(.overtaken)
+        } catch Ledger.Refusal.otherImage {
+          guard waitsForOthers else { throw overtaken() }
+          events(.overtaken)
+        } catch Ledger.Refusal.freed {
+          events(.overtaken)
+        } catch Ledger.Refusal.beingDeleted(let key, let end) {
+          try await wait(for: key, until: end)
+        } catch Ledger.Refusal.tooManyJobs {
+          throw PackStoreError(.busy, "\(Ledger.jobLimit) jobs are publishing to the site '\(location)'")
+        }
+      }
+      throw overtaken()
+    }
+  }
+
+  private func overtaken() -> PackStoreError {
+    PackStoreError(.busy, "another process is publishing to the site '\(location)'")
+  }
+
+  /// A file that was given up is wanted again while requests to delete it may still arrive.
+  private func wait(for key: ObjectKey, until end: Ledger.Time) async throws {
+    let now = try await storage.now()
+    guard waitsForOthers else {
+      throw PackStoreError(
+        .busy,
+        "'\(key)' of the site '\(location)' is being deleted, and can be stored again in \(max(end - now, 0)) seconds")
+    }
+    try await clock.sleep(.seconds(min(max(end - now, 1), 60)))
+  }
+
+  private func changeOnce<Result: Sendable>(
+    _ folder: WorkFolder, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
+    _ events: @escaping @Sendable (Event) -> Void,
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    let job = job()
+    let base = try await job.begin(tidies: !isDryRun) { try $0.requireFollowed(by: key, at: location) }
+    try await requireRightClock()
+    guard base.image != nil || makesSite else { throw noSite() }
+    if base.image == nil { try await requireNoStranger(job) }
+    try await prepare(folder, base, events)
+    let before = base.image
+    if !isDryRun || before == nil { try folder.forget() }
+    let (result, id, product) = try await work(folder, body)
+    guard !isDryRun else {
+      if before == nil { removeTree(folder.site) }
+      return result
+    }
+    guard let product else { return result }  // nothing was published yet
+    let image = try folder.image(of: id, after: before)
+    if let before, image.hasSameFiles(as: before.image) {
+      try folder.remember(before)
+      try await tidy(job, events)
+      return result
+    }
+    let next = try SignedSiteImage(image, of: product, signedBy: key)
+    try await job.commit(next, after: base) { path in
+      guard let file = image.files[path] else { preconditionFailure("the image has the file") }
+      return .file(folder.place(of: path), byteCount: file.byteCount, digest: file.digest)
+    } progress: { done, total in
+      events(.upload(byteCount: done, totalByteCount: total))
+    }
+    try folder.remember(next)
+    try await tidy(job, events)
+    return result
+  }
+
+  /// The copy of the site, worked on; its id and product.
+  private func work<Result: Sendable>(
+    _ folder: WorkFolder, _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> (Result, SiteID, Store.Product?) {
+    let site = try Site(at: folder.site)
+    let result = try await body(site)
+    return (result, site.store.id, try site.product)
+  }
+
+  private func prepare(
+    _ folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (Event) -> Void
+  ) async throws {
+    let mirror = try folder.mirror()
+    if let image = base.image {
+      try requireNotBefore(mirror, image)
+      if mirror?.image == image.digest { return }
+    }
+    let byteCount = try await folder.take(
+      base.image?.image, committed: nanoseconds(base.committed), from: storage)
+    events(.fetched(byteCount: byteCount))
+    if let image = base.image { try folder.remember(image) }
+  }
+
+  /// Deletes what nothing needs. The site is published whatever comes of it: what stays is deleted the next time.
+  private func tidy(_ job: BucketJob, _ events: @Sendable (Event) -> Void) async throws {
+    do {
+      let count = try await job.deleteLoose()
+      if count > 0 { events(.deleted(count: count)) }
+    } catch let error as DeliveryError where error.code == .unreachable || error.code == .siteChanged {}
+  }
+
+  /// Who can write to the bucket may put an older ledger back: a folder that has seen a later image knows.
+  private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
+    guard let mirror, image.image.number < mirror.number else { return }
+    var error = PackStoreError(
+      .stale, "the ledger names image \(image.image.number), but image \(mirror.number) was there before",
+      file: location)
+    error.specificRemedy =
+      "see who put an older ledger back; to go on from it all the same, use another work folder"
+    throw error
+  }
+
+  private func requireRightClock() async throws {
+    let lead = try await storage.now() - ServerClock.system()
+    guard abs(lead) > Self.clockTolerance, !ignoresClock else { return }
+    var error = PackStoreError(
+      .invalidArgument,
+      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") that of the storage",
+      file: location)
+    error.specificRemedy = "set it right: roots are dated by it, and clients judge them by their dates"
+    throw error
+  }
+
+  /// Tests move the clocks of their storages.
+  var ignoresClock = false
+
+  /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site.
+  private func requireNoStranger(_ job: BucketJob) async throws {
+    guard try await !job.servedRoots([.live]).isEmpty else { return }
+    var error = PackStoreError(.exists, "there is a site without a ledger, which was copied there", file: location)
+    error.specificRemedy = "publish below another prefix, or go on with copying the folder that it comes from"
+    throw error
+  }
+
+  private func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : product
+  }
+}

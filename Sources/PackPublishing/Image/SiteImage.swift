@@ -1,0 +1,208 @@
+package import PackStore
+
+/// What a site is, to the last byte: the files of its folder, signed. `Docs/ObjectStorage.md` has the format.
+package struct SiteImage: Hashable, Sendable {
+  /// A file of a site's folder.
+  package enum Path: Hashable, Sendable, CustomStringConvertible {
+    case site(SitePath)
+
+    /// Of the site's store, and no one's but the publishers'.
+    case control
+    case index(String)
+
+    package var description: String {
+      switch self {
+      case .site(let path): path.description
+      case .control: "CONTROL"
+      case .index(let name): "index/\(name)"
+      }
+    }
+
+    /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
+    /// anywhere else.
+    package init?(_ text: String) {
+      if text == "CONTROL" {
+        self = .control
+      } else if let name = text.wholeMatch(of: /index\/([0-9a-f]{16}\.(?:generation|run))/)?.1 {
+        self = .index(String(name))
+      } else if let path = SitePath(text) {
+        self = .site(path)
+      } else {
+        return nil
+      }
+    }
+  }
+
+  package struct File: Hashable, Sendable {
+    package var byteCount: UInt64
+    package var digest: Digest256
+
+    /// Nil: a root names it, or a version that is kept.
+    package var retired: Retired?
+  }
+
+  package enum Retired: Hashable, Sendable {
+    /// Nanoseconds since 1970.
+    case since(Int64)
+
+    /// It left the roots with this image.
+    case withThis
+  }
+
+  package var site: SiteID
+  package var number: UInt64
+  package var before: Digest256?
+  package var files: [Path: File] = [:]
+
+  package init(site: SiteID, number: UInt64, before: Digest256?) {
+    self.site = site
+    self.number = number
+    self.before = before
+  }
+
+  /// The object in which a file of the folder lies.
+  package static func key(_ path: Path, _ file: File) -> ObjectKey {
+    if case .site(let path) = path, !path.isRoot { .file(path) } else { .blob(file.digest) }
+  }
+
+  /// All objects that it needs, without itself.
+  package var keys: Set<ObjectKey> { Set(files.map { Self.key($0.key, $0.value) }) }
+
+  package var roots: [SiteChannel: File] {
+    files.reduce(into: [:]) { roots, entry in
+      if case .site(.root(let channel)) = entry.key { roots[channel] = entry.value }
+    }
+  }
+
+  /// Whether both have the same files, whatever their numbers. Files that left the roots with the other one did so.
+  package func hasSameFiles(as other: SiteImage) -> Bool {
+    guard site == other.site, files.count == other.files.count else { return false }
+    return files.allSatisfy { path, file in
+      guard let before = other.files[path] else { return false }
+      return before.digest == file.digest && (before.retired == nil) == (file.retired == nil)
+    }
+  }
+}
+
+/// The bytes of an image, and who vouches for them.
+package struct SignedSiteImage: Sendable {
+  package let image: SiteImage
+  package let authority: SigningAuthority
+  package let bytes: [UInt8]
+  package let digest: Digest256
+
+  package var key: ObjectKey { .blob(digest) }
+
+  /// All objects that it needs, itself among them.
+  package var keys: Set<ObjectKey> { image.keys.union([key]) }
+
+  package static let byteCountLimit = 64 << 20
+  private static let subject = Array("packstore image\0".utf8)
+  private static let title = "packstore image \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
+
+  /// - Throws: `untrusted` when the key may not sign for the product; `invalidArgument` for too many files.
+  package init(_ image: SiteImage, of product: Store.Product, signedBy key: SiteKey) throws {
+    authority = try key.authority(for: product)
+    var lines = [
+      Self.title, "site \(image.site)", "number \(image.number)", "before \(image.before?.hex ?? "-")",
+    ]
+    for (path, file) in image.files.map({ ("\($0.key)", $0.value) }).sorted(by: { $0.0 < $1.0 }) {
+      let rest = "\(file.byteCount) \(file.digest.hex) \(path)"
+      switch file.retired {
+      case nil: lines.append("file \(rest)")
+      case .since(let time): lines.append("retired \(time) \(rest)")
+      case .withThis: lines.append("retired - \(rest)")
+      }
+    }
+    lines.append("authority \(Data(authority.bytes).base64EncodedString())")
+    let message = Array(lines.map { $0 + "\n" }.joined().utf8)
+    let signature = try key.signature(of: Self.subject + message)
+    bytes = message + Array("signature \(Data(signature).base64EncodedString())\n".utf8)
+    guard bytes.count <= Self.byteCountLimit else {
+      throw PackStoreError(.invalidArgument, "the site has more files than an image of it has room for")
+    }
+    self.image = image
+    digest = Digest256(hashing: bytes)
+  }
+
+  /// Takes bytes from outside apart, of which the signature is right.
+  ///
+  /// - Throws: `untrusted` for a wrong signature; `corrupt`, `otherDraft`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String) throws {
+    guard bytes.count <= Self.byteCountLimit else {
+      throw PackStoreError(.corrupt, "the image is too long", file: file)
+    }
+    var lines = TextLines(bytes, file: file)
+    try lines.title("packstore image")
+    guard let site = ID128(hex: try lines.value("site")).map(SiteID.init),
+      let number = TextLines.number(try lines.value("number")),
+      number <= 1 << 62
+    else { throw lines.damage() }
+    let before = try lines.value("before")
+    guard before == "-" || Digest256(hex: before) != nil else { throw lines.damage() }
+    image = try SiteImage(site: site, number: number, before: Digest256(hex: before), lines: &lines)
+    authority = try lines.base64("authority") { data in
+      var reader = ByteReader(data[...], file: file)
+      let authority = try SigningAuthority(from: &reader)
+      try reader.end()
+      return authority
+    }
+    let message = Self.subject + bytes[..<lines.offset]
+    let signature = try lines.base64("signature") { $0 }
+    try lines.end()
+    guard authority.releaseKey.verifies(signature, of: message) else {
+      throw PackStoreError(.untrusted, "the image of the site has a wrong signature", file: file)
+    }
+    self.bytes = bytes
+    digest = Digest256(hashing: bytes)
+  }
+
+  /// Whether a publisher with this key may go on from the image, as it would from a root.
+  ///
+  /// - Throws: `untrusted`.
+  package func requireFollowed(by key: SiteKey, at location: String) throws {
+    let next = try key.authority(for: authority.delegation.product)
+    try requireFollowed(by: next, "the key", at: location)
+  }
+
+  /// - Throws: `untrusted`.
+  package func requireFollowed(by next: SigningAuthority, _ subject: String, at location: String) throws {
+    func refusal(_ reason: String) -> PackStoreError {
+      var error = PackStoreError(.untrusted, reason, file: location)
+      error.specificRemedy = "use the key that signed the site: its clients would refuse any other"
+      return error
+    }
+    guard next.firstKey == authority.firstKey, next.rootKeys.contains(authority.rootKey) else {
+      throw refusal("the site is signed by another key than \(subject), \(authority.rootKey)")
+    }
+    guard next.delegation.serial >= authority.delegation.serial else {
+      throw refusal("\(subject) was replaced: a later one has signed the site")
+    }
+  }
+}
+
+extension SiteImage {
+  fileprivate init(site: SiteID, number: UInt64, before: Digest256?, lines: inout TextLines) throws {
+    self.init(site: site, number: number, before: before)
+    var last = ""
+    while let words = lines.next(["file", "retired"]) {
+      var words = words[...]
+      var retired: Retired?
+      if words.removeFirst() == "retired" {
+        guard let since = words.popFirst() else { throw lines.damage() }
+        if since == "-" {
+          retired = .withThis
+        } else {
+          guard let time = Int64(since), time >= 0, "\(time)" == since else { throw lines.damage() }
+          retired = .since(time)
+        }
+      }
+      guard words.count == 3, let byteCount = TextLines.number(words[words.startIndex]),
+        let digest = Digest256(hex: words[words.startIndex + 1]), let text = words.last, let path = Path(String(text)),
+        last < text, byteCount < 1 << 56
+      else { throw lines.damage() }
+      last = String(text)
+      files[path] = File(byteCount: byteCount, digest: digest, retired: retired)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import PackStore
+
+/// Takes a text from outside apart, line by line: each is a word that says what it is, and values with one space between.
+/// Whatever is not as it was written is `corrupt`, with the line.
+struct TextLines {
+  private let bytes: [UInt8]
+  private let file: String
+  private var lineNumber = 0
+
+  /// How many bytes were taken.
+  private(set) var offset = 0
+
+  init(_ bytes: [UInt8], file: String) {
+    self.bytes = bytes
+    self.file = file
+  }
+
+  /// The line that comes next, without its end; nil at the end of the text.
+  private func peek() -> (text: String, end: Int)? {
+    guard let end = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    return (String(decoding: bytes[offset..<end], as: UTF8.self), end + 1)
+  }
+
+  private mutating func take(_ end: Int) {
+    offset = end
+    lineNumber += 1
+  }
+
+  /// The words of the next line, if it is of one of these kinds.
+  mutating func next(_ kinds: [String]) -> [String]? {
+    guard let (text, end) = peek() else { return nil }
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard let first = words.first, kinds.contains(first) else { return nil }
+    take(end)
+    return words
+  }
+
+  /// The words behind the first of a line that must come next.
+  mutating func values(_ kind: String, count: Int) throws -> [String] {
+    guard let words = next([kind]), words.count == count + 1 else { throw damage(isNext: true) }
+    return Array(words.dropFirst())
+  }
+
+  mutating func value(_ kind: String) throws -> String { try values(kind, count: 1)[0] }
+
+  /// What the base64 of a line says that must come next.
+  mutating func base64<Value>(_ kind: String, _ read: ([UInt8]) throws -> Value) throws -> Value {
+    let text = try value(kind)
+    guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { throw damage() }
+    return try read(Array(data))
+  }
+
+  /// The first line: what the text is, and its format.
+  ///
+  /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
+  mutating func title(_ name: String) throws {
+    guard let (text, end) = peek(), text.hasPrefix(name + " ") else { throw damage(isNext: true) }
+    let words = text.dropFirst(name.count + 1).split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 2, let version = UInt16(words[0]), let draft = UInt16(words[1]),
+      "\(name) \(version) \(draft)" == text
+    else { throw damage(isNext: true) }
+    try SiteFormat.check(UInt32(version) | UInt32(draft) << 16, file: file)
+    take(end)
+  }
+
+  /// A number as it is written, of which there is one way.
+  static func number(_ text: some StringProtocol) -> UInt64? {
+    guard let number = UInt64(text), "\(number)" == text else { return nil }
+    return number
+  }
+
+  /// - Throws: `corrupt` when anything is left.
+  func end() throws {
+    guard offset == bytes.count else { throw damage(isNext: true) }
+  }
+
+  func damage(isNext: Bool = false) -> PackStoreError {
+    PackStoreError(.corrupt, "line \(lineNumber + (isNext ? 1 : 0)) is not as a publisher writes it", file: file)
+  }
+}

@@ -1,0 +1,120 @@
+import PackStore
+
+extension Ledger {
+  package static let byteCountLimit = 64 << 20
+  private static let title = "packstore ledger \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
+
+  /// - Throws: `invalidArgument` for too much in it.
+  package func encode() throws -> [UInt8] {
+    var lines = [Self.title, "revision \(revision)", "nonce \(nonce.hex)"]
+    lines.append(
+      committed.map { "image \($0.image.hex) \($0.byteCount) \($0.time)" } ?? "image - - 0")
+    lines += finished.map { "done \($0.hex)" }
+    lines += loose.sorted { $0.key < $1.key }.map { "loose \($0.value) \($0.key)" }
+    lines += deletions.sorted { $0.key < $1.key }.map { "deleting \($0.value.closes) \($0.value.job.hex) \($0.key)" }
+    for (id, job) in jobs.sorted(by: { $0.key.hex < $1.key.hex }) {
+      let phase = job.isReady ? "ready" : "claimed"
+      lines.append(
+        "job \(id.hex) \(job.leaseEnd) \(phase) \(job.base?.hex ?? "-") \(job.proposal.image.hex) \(job.proposal.byteCount)"
+      )
+      lines += job.claims.sorted().map { "claim \($0)" }
+      lines += (job.intents ?? [:]).sorted { $0.key < $1.key }.map {
+        "intent \($0.key) \($0.value.byteCount) \($0.value.root.hex) \($0.value.tag?.text ?? "-")"
+      }
+    }
+    let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    guard bytes.count <= Self.byteCountLimit else {
+      throw PackStoreError(.invalidArgument, "the ledger has no room for so many files")
+    }
+    return bytes
+  }
+
+  /// Takes bytes from outside apart.
+  ///
+  /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String) throws {
+    var lines = TextLines(bytes, file: file)
+    guard bytes.count <= Self.byteCountLimit else { throw lines.damage() }
+    try lines.title("packstore ledger")
+    guard let revision = TextLines.number(try lines.value("revision")), revision < 1 << 62,
+      let nonce = ID128(hex: try lines.value("nonce"))
+    else { throw lines.damage() }
+    self.revision = revision
+    self.nonce = nonce
+    committed = try Self.committed(&lines)
+    while let words = lines.next(["done"]) {
+      guard words.count == 2, let id = ID128(hex: words[1]), finished.count < Self.finishedLimit else {
+        throw lines.damage()
+      }
+      finished.append(id)
+    }
+    while let words = lines.next(["loose"]) {
+      guard words.count == 3, let time = Self.time(words[1]), let key = ObjectKey(words[2]), loose[key] == nil else {
+        throw lines.damage()
+      }
+      loose[key] = time
+    }
+    while let words = lines.next(["deleting"]) {
+      guard words.count == 4, let closes = Self.time(words[1]), let job = ID128(hex: words[2]),
+        let key = ObjectKey(words[3]), deletions[key] == nil, loose[key] == nil
+      else { throw lines.damage() }
+      deletions[key] = Deletion(job: job, closes: closes)
+    }
+    while let words = lines.next(["job"]) {
+      guard words.count == 7, let id = ID128(hex: words[1]), jobs[id] == nil, jobs.count < Self.jobLimit else {
+        throw lines.damage()
+      }
+      jobs[id] = try Self.job(words, &lines)
+    }
+    try lines.end()
+    try check(lines)
+  }
+
+  /// What the invariants say of sets that exclude each other.
+  private func check(_ lines: TextLines) throws {
+    let claimed = jobs.values.reduce(into: Set<ObjectKey>()) { $0.formUnion($1.claims) }
+    guard claimed.isDisjoint(with: loose.keys), claimed.isDisjoint(with: deletions.keys),
+      jobs.values.count(where: \.isReady) <= 1
+    else { throw lines.damage() }
+  }
+
+  private static func time(_ text: String) -> Time? {
+    guard let time = Int64(text), (0...1 << 40).contains(time), "\(time)" == text else { return nil }
+    return time
+  }
+
+  private static func committed(_ lines: inout TextLines) throws -> Committed? {
+    let words = try lines.values("image", count: 3)
+    if words == ["-", "-", "0"] { return nil }
+    guard let image = Digest256(hex: words[0]), let byteCount = TextLines.number(words[1]), let time = time(words[2])
+    else {
+      throw lines.damage()
+    }
+    return Committed(image: image, byteCount: byteCount, time: time)
+  }
+
+  private static func job(_ words: [String], _ lines: inout TextLines) throws -> Job {
+    guard let end = time(words[2]), ["ready", "claimed"].contains(words[3]),
+      let image = Digest256(hex: words[5]), let byteCount = TextLines.number(words[6]),
+      words[4] == "-" || Digest256(hex: words[4]) != nil
+    else { throw lines.damage() }
+    var job = Job(
+      leaseEnd: end, base: Digest256(hex: words[4]), proposal: Proposal(image: image, byteCount: byteCount), claims: [],
+      intents: words[3] == "ready" ? [:] : nil)
+    while let words = lines.next(["claim"]) {
+      guard words.count == 2, let key = ObjectKey(words[1]), job.claims.insert(key).inserted else {
+        throw lines.damage()
+      }
+    }
+    while let words = lines.next(["intent"]) {
+      guard job.isReady, words.count == 5, let channel = try? SiteChannel(words[1]), job.intents?[channel] == nil,
+        let byteCount = TextLines.number(words[2]), let root = Digest256(hex: words[3]),
+        words[4] == "-" || ObjectTag(words[4]) != nil
+      else { throw lines.damage() }
+      job.intents?[channel] = Intent(
+        root: root, byteCount: byteCount, tag: words[4] == "-" ? nil : ObjectTag(words[4]))
+    }
+    guard job.claims.contains(.blob(image)) else { throw lines.damage() }
+    return job
+  }
+}

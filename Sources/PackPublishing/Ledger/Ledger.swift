@@ -1,0 +1,182 @@
+package import PackStore
+
+/// The one object that publishers compare and set: which image counts, which objects are wanted, and which are being deleted.
+/// `Docs/ObjectStorage.md` has its format and the protocol; `Tests/Models/bucket.pml` is a model of it.
+///
+/// Invariants:
+/// - Whatever may be in the bucket is named by the committed image, by a claim, or as loose or as being deleted.
+/// - What the committed image or a claim names is neither loose nor being deleted.
+/// - One job at most is ready, and it began with the committed image.
+///
+/// Each change is one function, which can be tried again on a later ledger: where it was made already, it changes nothing.
+package struct Ledger: Hashable, Sendable {
+  /// Times are seconds since 1970, by the storage's clock.
+  package typealias Time = Int64
+
+  package struct Committed: Hashable, Sendable {
+    package var image: Digest256
+    package var byteCount: UInt64
+
+    /// When.
+    package var time: Time
+  }
+
+  /// An image that a job is about to commit.
+  package struct Proposal: Hashable, Sendable {
+    package var image: Digest256
+    package var byteCount: UInt64
+  }
+
+  package struct Job: Hashable, Sendable {
+    package var leaseEnd: Time
+
+    /// The image that it began with; nil: there was none.
+    package var base: Digest256?
+    package var proposal: Proposal
+    package var claims: Set<ObjectKey>
+
+    /// What the roots are to be; nil: it is not ready yet.
+    package var intents: [SiteChannel: Intent]?
+
+    package var isReady: Bool { intents != nil }
+  }
+
+  package struct Intent: Hashable, Sendable {
+    package var root: Digest256
+    package var byteCount: UInt64
+
+    /// That of the root before; nil: there is none.
+    package var tag: ObjectTag?
+  }
+
+  package struct Deletion: Hashable, Sendable {
+    package var job: ID128
+
+    /// No request of it can arrive later.
+    package var closes: Time
+  }
+
+  package var revision: UInt64 = 0
+  package var nonce = ID128(copying: [UInt8](repeating: 0, count: ID128.byteCount))
+  package var committed: Committed?
+  package var finished: [ID128] = []
+
+  /// What nothing wants and may be there, and from when it may be deleted.
+  package var loose: [ObjectKey: Time] = [:]
+  package var deletions: [ObjectKey: Deletion] = [:]
+  package var jobs: [ID128: Job] = [:]
+
+  package static let finishedLimit = 64
+  package static let jobLimit = 64
+
+  package init() {}
+
+  package var readyJob: ID128? { jobs.first { $0.value.isReady }?.key }
+
+  private func isClaimed(_ key: ObjectKey, except job: ID128? = nil) -> Bool {
+    jobs.contains { $0.key != job && $0.value.claims.contains(key) }
+  }
+
+  // MARK: - Claims
+
+  /// What keeps a job from beginning.
+  package enum Refusal: Error, Hashable {
+    /// Another image was committed, or is about to be.
+    case otherImage
+
+    /// An object that it needs is being deleted; a request to delete it may arrive until then.
+    case beingDeleted(ObjectKey, until: Time)
+
+    /// Its lease ended, and its claims were freed.
+    case freed
+    case tooManyJobs
+  }
+
+  /// Adds a job that claims all that it needs.
+  ///
+  /// - Throws: ``Refusal``.
+  package mutating func claim(_ id: ID128, _ job: Job, now: Time) throws {
+    guard jobs[id] == nil else { return }
+    guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
+    guard jobs.count < Self.jobLimit else { throw Refusal.tooManyJobs }
+    for key in job.claims {
+      guard let deletion = deletions[key] else { continue }
+      guard deletion.closes < now else { throw Refusal.beingDeleted(key, until: deletion.closes) }
+    }
+    for key in job.claims {
+      loose[key] = nil
+      deletions[key] = nil
+    }
+    jobs[id] = job
+  }
+
+  /// - Throws: ``Refusal``.
+  package mutating func renew(_ id: ID128, until end: Time) throws {
+    guard let job = jobs[id] else { throw Refusal.freed }
+    jobs[id]?.leaseEnd = max(end, job.leaseEnd)
+  }
+
+  /// All that a job claimed is there: from here on it is completed.
+  ///
+  /// - Returns: false when that was so, and it was completed meanwhile.
+  /// - Throws: ``Refusal``.
+  package mutating func makeReady(_ id: ID128, _ intents: [SiteChannel: Intent]) throws -> Bool {
+    guard !finished.contains(id) else { return false }
+    guard let job = jobs[id] else { throw Refusal.freed }
+    guard !job.isReady else { return true }
+    guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
+    jobs[id]?.intents = intents
+    return true
+  }
+
+  /// Commits the image of a job whose roots are written.
+  ///
+  /// - Parameter dropped: what the image before needed and this one does not.
+  package mutating func finish(_ id: ID128, dropped: Set<ObjectKey>, now: Time, times: ProtocolTimes) {
+    guard let job = jobs[id], job.isReady else { return }
+    jobs[id] = nil
+    for key in dropped where !isClaimed(key) { loose[key] = now + times.requestLife }
+    committed = Committed(image: job.proposal.image, byteCount: job.proposal.byteCount, time: now)
+    finished = finished.suffix(Self.finishedLimit - 1) + [id]
+  }
+
+  /// Takes back a job that never became ready, when nothing that it sent can arrive any more or by itself, when all of it was
+  /// answered.
+  ///
+  /// - Parameter needed: what the committed image needs.
+  package mutating func free(_ id: ID128, needed: Set<ObjectKey>, from time: Time) {
+    guard let job = jobs[id], !job.isReady else { return }
+    jobs[id] = nil
+    for key in job.claims where !needed.contains(key) && !isClaimed(key) {
+      loose[key] = max(time, loose[key] ?? time)
+    }
+  }
+
+  /// Jobs whose lease is over.
+  package func lapsedJobs(now: Time) -> [ID128] {
+    jobs.filter { !$0.value.isReady && $0.value.leaseEnd < now }.map(\.key)
+  }
+
+  // MARK: - Deletions
+
+  /// What is to be deleted now, by this job.
+  package func deletions(by job: ID128) -> [ObjectKey: Deletion] { deletions.filter { $0.value.job == job } }
+
+  /// Takes what is loose, and what another job did not come to an end with, for a job to delete.
+  ///
+  /// - Returns: whether there is anything.
+  package mutating func beginDeletions(by job: ID128, now: Time, times: ProtocolTimes) -> Bool {
+    let deletion = Deletion(job: job, closes: now + times.deletion)
+    for (key, time) in loose where time < now {
+      loose[key] = nil
+      deletions[key] = deletion
+    }
+    for (key, old) in deletions where old.job != job && old.closes < now { deletions[key] = deletion }
+    return !deletions(by: job).isEmpty
+  }
+
+  /// Forgets objects that are gone for ever.
+  package mutating func endDeletions(by job: ID128, _ gone: Set<ObjectKey>) {
+    for key in gone where deletions[key]?.job == job { deletions[key] = nil }
+  }
+}

@@ -1,0 +1,121 @@
+import PackDelivery
+package import PackStore
+
+/// What a storage knows a publisher by. Never shown: not in errors, not in logs.
+package struct Credentials: Sendable {
+  package let accessKeyID: String
+  let secretAccessKey: String
+
+  /// Of credentials that end after some hours.
+  let sessionToken: String?
+
+  package init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {
+    self.accessKeyID = accessKeyID
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+  }
+}
+
+extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package var description: String { "credentials" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What the environment and the files of the user's AWS folder say of credentials, region and endpoint.
+package struct StorageProfile: Sendable {
+  package var credentials: Credentials?
+  package var region: String?
+  package var endpoint: String?
+
+  /// How errors call the place where credentials would have been found.
+  package let name: String
+
+  private static let fileByteLimit = 1 << 20
+
+  /// - Parameter read: the text of a file; nil: there is none.
+  /// - Throws: `invalidLocation` when a file is named that is not there, or a profile that is in none of the files.
+  package init(
+    environment: [String: String], read: (FilePath) throws -> String? = StorageProfile.textOfFile
+  ) throws {
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    let chosen = variable("AWS_PROFILE") ?? variable("AWS_DEFAULT_PROFILE")
+    name = chosen ?? "default"
+    let home = variable("HOME").map { FilePath($0) }
+    let settings = try Self.settings(
+      name, isChosen: chosen != nil,
+      credentials: variable("AWS_SHARED_CREDENTIALS_FILE").map { FilePath($0) } ?? home?.appending(".aws/credentials"),
+      config: variable("AWS_CONFIG_FILE").map { FilePath($0) } ?? home?.appending(".aws/config"), read)
+    region = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
+    endpoint = variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? settings["endpoint_url"]
+    // Half of the variables is none: with the other half from a file requests would be signed by two people.
+    if let id = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") {
+      credentials = Credentials(
+        accessKeyID: id, secretAccessKey: secret, sessionToken: variable("AWS_SESSION_TOKEN"))
+    } else if let id = settings["aws_access_key_id"], let secret = settings["aws_secret_access_key"] {
+      credentials = Credentials(
+        accessKeyID: id, secretAccessKey: secret, sessionToken: settings["aws_session_token"])
+    }
+  }
+
+  /// What both files say of a profile; the file of credentials counts first.
+  private static func settings(
+    _ profile: String, isChosen: Bool, credentials: FilePath?, config: FilePath?, _ read: (FilePath) throws -> String?
+  ) throws -> [String: String] {
+    let first = try credentials.flatMap(read).map(INIFile.init)?.sections[profile]
+    let sections = try config.flatMap(read).map(INIFile.init)?.sections
+    let second = sections?["profile \(profile)"] ?? (profile == "default" ? sections?["default"] : nil)
+    guard !isChosen || first != nil || second != nil else {
+      var error = DeliveryError(.invalidLocation, "there is no profile '\(profile)'")
+      error.specificRemedy = "set AWS_PROFILE to one that is in ~/.aws/credentials or ~/.aws/config"
+      throw error
+    }
+    return (second ?? [:]).merging(first ?? [:]) { _, first in first }
+  }
+
+  /// What is no file says nothing: `/dev/null` in its place is usual.
+  package static func textOfFile(_ path: FilePath) throws -> String? {
+    do {
+      return String(decoding: try InputFile(path).contents(limit: fileByteLimit), as: UTF8.self)
+    } catch let error as PackStoreError where [.notFound, .wrongKind].contains(error.code) {
+      return nil
+    }
+  }
+
+  /// - Throws: `denied` when there are none.
+  package func requireCredentials() throws -> Credentials {
+    if let credentials { return credentials }
+    var error = DeliveryError(.denied, "there are no credentials for object storage")
+    error.specificRemedy =
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to the profile '\(name)' of ~/.aws/credentials; what"
+      + " another program keeps (SSO, roles of machines), 'aws configure export-credentials --format env' prints"
+    throw error
+  }
+}
+
+/// A file of sections with settings: `[name]`, and lines `key = value`. Lines that are neither, and settings below a setting, are
+/// skipped.
+struct INIFile {
+  private(set) var sections: [String: [String: String]] = [:]
+
+  init(_ text: String) {
+    var section: String?
+    for line in text.split(whereSeparator: \.isNewline) {
+      let isIndented = line.first?.isWhitespace == true
+      let line = Self.trimmed(line)
+      guard let first = line.first, first != "#", first != ";" else { continue }
+      if first == "[" {
+        section = line.last == "]" ? String(Self.trimmed(line.dropFirst().dropLast())) : nil
+        if let section { sections[section, default: [:]].merge([:]) { old, _ in old } }
+      } else if let section, !isIndented, let equals = line.firstIndex(of: "=") {
+        let key = Self.trimmed(line[..<equals]).lowercased()
+        sections[section, default: [:]][key] = String(Self.trimmed(line[line.index(after: equals)...]))
+      }
+    }
+  }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    let front = text.drop { $0.isWhitespace }
+    return front.lastIndex { !$0.isWhitespace }.map { front[...$0] } ?? ""
+  }
+}

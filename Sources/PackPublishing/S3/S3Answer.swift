@@ -1,0 +1,85 @@
+import PackDelivery
+import PackStore
+
+/// What an answer of a storage means.
+enum S3Answer {
+  case done
+  case missing
+
+  /// A condition does not hold.
+  case refused
+
+  /// It may pass.
+  case passing(DeliveryError, demanded: Duration?)
+
+  /// The request was dated by a clock that is wrong: the answer told the right time.
+  case misdated(DeliveryError)
+  case failed(DeliveryError)
+
+  /// - Parameters:
+  ///   - code: the word in the body that says what is wrong; nil: none.
+  ///   - region: the one in which the bucket is, as the answer says.
+  init(status: UInt, code: String?, region: String?, retryAfter: Int?, at location: String) {
+    let shown = "\(status)" + (code.map { " \($0)" } ?? "")
+    func error(_ kind: DeliveryError.Code, _ reason: String, _ remedy: String) -> DeliveryError {
+      var error = DeliveryError(kind, reason, at: location)
+      error.specificRemedy = remedy
+      return error
+    }
+    switch (status, code) {
+    case (200..<300, _): self = .done
+    case (404, "NoSuchBucket"):
+      self = .failed(error(.noSite, "there is no such bucket (\(shown))", "make it, or see whether its name is right"))
+    case (404, _): self = .missing
+    case (412, _), (304, _): self = .refused
+    case (403, "RequestTimeTooSkewed"), (403, "RequestInTheFuture"), (403, "RequestExpired"):
+      self = .misdated(
+        error(.denied, "the storage refuses requests of this time (\(shown))", "set this machine's clock right"))
+    case (400, "ExpiredToken"), (403, "ExpiredToken"), (400, "TokenRefreshRequired"), (403, "ExpiredTokenException"):
+      self = .failed(
+        error(.denied, "the credentials have expired (\(shown))", "get new ones, and run the command again: it goes on")
+      )
+    case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"),
+      (_, "AuthorizationHeaderMalformed"):
+      self = .failed(
+        error(
+          .denied, "the storage does not know these credentials (\(shown))",
+          region.map { "use the region \($0)" }
+            ?? "see whether access key, secret, session token and region are those of this storage"))
+    case (401, _), (403, _):
+      self = .failed(
+        error(
+          .denied, "the credentials do not allow it (\(shown))",
+          "allow them to get, put and delete objects below the site's prefix and the ledger's"))
+    case (300..<400, _):
+      self = .failed(
+        error(
+          .denied, "the bucket is somewhere else (\(shown))",
+          region.map { "use the region \($0)" } ?? "see whether endpoint and region are right"))
+    case (408, _), (409, _), (425, _), (429, _), (500..<600, _), (400, "RequestTimeout"), (400, "BadDigest"),
+      (400, "XAmzContentSHA256Mismatch"), (400, "IncompleteBody"):
+      guard status != 501 else {
+        self = .failed(
+          error(
+            .badResponse, "the storage cannot do this (\(shown))",
+            "see what it can do with 'packstore check-bucket'"))
+        return
+      }
+      self = .passing(
+        error(.unreachable, "the storage fails (\(shown))", "try again later; what was done so far stays"),
+        demanded: retryAfter.map { .seconds($0) })
+    default:
+      self = .failed(
+        error(
+          .badResponse, "the storage refuses the request (\(shown))",
+          "see what it can do with 'packstore check-bucket'"))
+    }
+  }
+
+  /// The word in the body of an error that says what is wrong: a body of XML with an element `Code`.
+  static func code(in body: [UInt8]) -> String? {
+    let text = String(decoding: body, as: UTF8.self)
+    guard let match = text.firstMatch(of: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/) else { return nil }
+    return String(match.1)
+  }
+}

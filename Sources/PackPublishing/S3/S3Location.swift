@@ -1,0 +1,67 @@
+import PackDelivery
+import PackStore
+
+/// Where objects lie: `s3://bucket/prefix`.
+public struct S3Location: Hashable, Sendable, CustomStringConvertible {
+  /// Of the bucket: 3 to 63 of the characters `a-z 0-9 . -`, and of some servers also `A-Z _`.
+  public let bucket: String
+
+  /// What all keys begin with, without slashes at its ends; empty: all of the bucket.
+  public let prefix: String
+
+  /// What locations begin with.
+  public static let scheme = "s3://"
+
+  private static let keyByteLimit = 900
+
+  /// Whether a place that a person named is meant to be a bucket.
+  public static func names(_ text: String) -> Bool { text.lowercased().hasPrefix(scheme) }
+
+  /// - Throws: `invalidLocation`.
+  public init(_ text: String) throws {
+    func refusal(_ reason: String) -> DeliveryError {
+      DeliveryError(.invalidLocation, "'\(text)' is no place in object storage: \(reason)", at: text)
+    }
+    guard Self.names(text) else { throw refusal("it does not begin with s3://") }
+    let rest = text.dropFirst(Self.scheme.count)
+    let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
+    let bucket = parts.first ?? ""
+    guard bucket.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]/) != nil else {
+      throw refusal("no bucket can have the name '\(bucket)'")
+    }
+    let names = parts.dropFirst().filter { !$0.isEmpty }
+    guard !names.contains("."), !names.contains("..") else { throw refusal("'.' and '..' mean nothing there") }
+    guard rest.utf8.count <= Self.keyByteLimit, rest.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+      throw refusal("its prefix is too long, or has characters that keys cannot have")
+    }
+    self.bucket = String(bucket)
+    prefix = names.joined(separator: "/")
+  }
+
+  init(bucket: String, prefix: String) {
+    self.bucket = bucket
+    self.prefix = prefix
+  }
+
+  public var description: String { Self.scheme + bucket + (prefix.isEmpty ? "" : "/" + prefix) }
+
+  /// Where the publishers' own files are by default: beside the site, and not below it.
+  ///
+  /// - Throws: `invalidLocation` for a site at the top of a bucket: there is nothing beside it.
+  public func publisherLocation() throws -> S3Location {
+    guard !prefix.isEmpty else {
+      var error = DeliveryError(
+        .invalidLocation, "the site is all of the bucket, and nothing private may lie there", at: description)
+      error.specificRemedy = "publish below a prefix, such as \(self)/packs, or name a place for the ledger"
+      throw error
+    }
+    return S3Location(bucket: bucket, prefix: prefix + ".publisher")
+  }
+
+  /// Whether what lies at another place lies here, too.
+  func contains(_ other: S3Location) -> Bool {
+    bucket == other.bucket && (prefix.isEmpty || other.prefix == prefix || other.prefix.hasPrefix(prefix + "/"))
+  }
+
+  func key(_ path: String) -> String { prefix.isEmpty ? path : prefix + "/" + path }
+}

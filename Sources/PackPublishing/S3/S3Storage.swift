@@ -1,0 +1,393 @@
+#if Delivery
+  import AsyncHTTPClient
+  import NIOCore
+  import NIOHTTP1
+  package import PackDelivery
+  import PackStore
+
+  /// A bucket of Amazon S3, or of a server that speaks its protocol.
+  ///
+  /// Requests that failed in a way that may pass are sent again. Nothing of what is sent or answered is kept in memory as a
+  /// whole, but objects that are read as a whole, within a limit.
+  package final class S3Storage: ObjectStorage {
+    package struct Options: Sendable {
+      package var endpoint: String?
+      package var region: String?
+
+      /// Names the bucket in the host; nil: as Amazon's servers have it, and not for any other.
+      package var usesVirtualHost: Bool?
+      package var connectionCount = 8
+
+      /// A connection on which nothing moves for so long is given up.
+      package var idleLimit: Duration = .seconds(60)
+      package var retry = RetryPolicy()
+      package var clock = TransferClock.system
+      package var localTime = ServerClock.system
+      package var environment: [String: String] = [:]
+
+      package init() {}
+    }
+
+    package let location: String
+    private let places: [ObjectKey.Space: S3Location]
+    private let endpoint: S3Endpoint
+    private let signer: RequestSigner
+    private let options: Options
+    private let clients: HTTPClients
+    private let clock: ServerClock
+
+    /// How many bytes of an error's body are looked at.
+    private static let errorByteLimit = 64 << 10
+    fileprivate static let pieceByteCount = 256 << 10
+
+    /// The longest object that one PUT can write.
+    package static let objectByteLimit: UInt64 = 5 * 1024 * 1024 * 1024
+
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    package init(_ shared: S3Location, hidden: S3Location, _ options: Options) throws {
+      guard !shared.contains(hidden) else {
+        var error = DeliveryError(
+          .invalidLocation, "the publishers' files would lie below the public prefix", at: hidden.description)
+        error.specificRemedy = "name a place for the ledger that is not below \(shared)"
+        throw error
+      }
+      let profile = try StorageProfile(environment: options.environment)
+      signer = RequestSigner(
+        credentials: try profile.requireCredentials(),
+        region: options.region ?? profile.region ?? S3Endpoint.standardRegion)
+      endpoint = try S3Endpoint(
+        options.endpoint ?? profile.endpoint, region: signer.region, usesVirtualHost: options.usesVirtualHost)
+      places = [.shared: shared, .hidden: hidden]
+      location = shared.description
+      self.options = options
+      clock = ServerClock(local: options.localTime)
+      var clientOptions = HTTPSource.Options()
+      clientOptions.connectionCount = options.connectionCount
+      clientOptions.idleLimit = options.idleLimit
+      clientOptions.environment = options.environment
+      clients = try HTTPClients(clientOptions)
+    }
+
+    package func close() async { await clients.shutdown() }
+
+    deinit {
+      // For owners who failed on the way: the network library traps where connections are dropped.
+      Task { [clients] in await clients.shutdown() }
+    }
+
+    package func now() async throws -> Int64 {
+      if !clock.isKnown { _ = try await examine(.ledger) }
+      return clock.now
+    }
+
+    /// Seconds that the server's clock is ahead of this machine's, as far as it was told.
+    package var clockLead: Int64 { clock.lead }
+
+    // MARK: - Requests
+
+    private struct Request {
+      var method: HTTPMethod
+      var key: ObjectKey
+      var headers: [(name: String, value: String)] = []
+      var body: ObjectBody?
+
+      /// Not signed later than this.
+      var latest: Int64?
+    }
+
+    private static let emptyPayload = Digest256(hashing: []).hex
+
+    /// Sends a request once, signed now.
+    private func send(_ request: Request) async throws -> HTTPClientResponse {
+      let now = clock.now
+      if let latest = request.latest, now > latest { throw LeaseOver() }
+      guard let place = places[request.key.space] else { preconditionFailure("each space has its place") }
+      let (url, host, path) = try endpoint.url(of: place.key(request.key.path), in: place.bucket)
+      let signed = signer.sign(
+        .init(
+          method: request.method.rawValue, path: path, headers: [("host", host)] + request.headers,
+          payload: request.body?.digest.hex ?? Self.emptyPayload), at: now)
+      let response = try await clients.send(
+        request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(Self.body), mayBePrivate: true)
+      if let date = response.headers.first(name: "date") { clock.take(date: date) }
+      return response
+    }
+
+    private static func body(_ body: ObjectBody) throws -> HTTPClientRequest.Body {
+      switch body {
+      case .bytes(let bytes): return .bytes(bytes)
+      case .file(let place, let byteCount, _):
+        return .stream(
+          FileBody(file: try InputFile(place.path), byteCount: byteCount),
+          length: .known(Int64(clamping: byteCount)))
+      }
+    }
+
+    /// Sends a request until there is an answer that means something.
+    ///
+    /// - Parameters:
+    ///   - unanswered: told of each try that had no final answer.
+    ///   - take: what to make of an answer with success, or of none such: nil is given then.
+    private func perform<Result>(
+      _ request: Request, unanswered: () -> Void = {}, _ take: (HTTPClientResponse) async throws -> Result,
+      otherwise: (S3Answer) throws -> Result
+    ) async throws -> Result {
+      let place = places[request.key.space]?.description ?? location
+      let shown = "\(place)/\(request.key.path)"
+      var retry = Retry(options.retry, options.clock)
+      var misdatedCount = 0
+      while true {
+        try Task.checkCancellation()
+        let failure: DeliveryError
+        var demanded: Duration?
+        do {
+          let response = try await send(request)
+          let answer = try await Self.answer(response, at: shown)
+          switch answer {
+          case .done: return try await take(response)
+          case .missing, .refused: return try otherwise(answer)
+          case .failed(let error): throw Final(error: error)
+          case .misdated(let error):
+            // Dated by this machine's clock until a first answer told the server's.
+            misdatedCount += 1
+            guard misdatedCount < 3 else { throw Final(error: error) }
+            continue
+          case .passing(let error, let time):
+            unanswered()
+            failure = error
+            demanded = time
+          }
+        } catch let final as Final {
+          throw final.error
+        } catch let error where Self.isOwn(error) {
+          throw error
+        } catch let error as DeliveryError {
+          unanswered()
+          failure = error
+        } catch {
+          unanswered()
+          failure = Self.broken(error, at: shown)
+        }
+        try await options.clock.sleep(try retry.delay(after: failure, demanded: demanded))
+      }
+    }
+
+    private struct Final: Error { let error: DeliveryError }
+
+    /// Not of the network: no second try helps.
+    private static func isOwn(_ error: any Error) -> Bool {
+      error is LeaseOver || error is CancellationError || error is PackStoreError
+    }
+
+    private static func broken(_ error: any Error, at location: String) -> DeliveryError {
+      var failure = DeliveryError(.unreachable, "the connection to the storage broke (\(error))", at: location)
+      failure.specificRemedy = "try again later; what was done so far stays"
+      return failure
+    }
+
+    private static func answer(_ response: HTTPClientResponse, at location: String) async throws -> S3Answer {
+      var code: String?
+      if response.status.code >= 300 {
+        // A body that is longer says nothing more; one that breaks off says what it said.
+        var body: [UInt8] = []
+        do {
+          for try await piece in response.body {
+            body.append(contentsOf: piece.readableBytesView.prefix(errorByteLimit - body.count))
+            if body.count >= errorByteLimit { break }
+          }
+        } catch is CancellationError {
+          throw CancellationError()
+        } catch {}
+        code = S3Answer.code(in: body)
+      }
+      return S3Answer(
+        status: response.status.code, code: code, region: response.headers.first(name: "x-amz-bucket-region"),
+        retryAfter: response.headers.first(name: "retry-after").flatMap { Int($0) }.map { min(max($0, 0), 3_600) },
+        at: location)
+    }
+
+    private static func tag(_ response: HTTPClientResponse, at location: String) throws -> ObjectTag {
+      guard let tag = response.headers.first(name: "etag").flatMap(ObjectTag.init) else {
+        throw Final(
+          error: DeliveryError(.badResponse, "the storage says no ETag, by which writes are told apart", at: location))
+      }
+      return tag
+    }
+
+    private static func digest(_ response: HTTPClientResponse) -> Digest256? {
+      guard let text = response.headers.first(name: "x-amz-checksum-sha256"), let data = Data(base64Encoded: text),
+        data.count == Digest256.byteCount
+      else { return nil }
+      return Array(data).withUnsafeBytes { Digest256(copying: $0) }
+    }
+
+    // MARK: - Operations
+
+    package func read(_ key: ObjectKey, limit: Int) async throws -> StoredObject? {
+      try await perform(Request(method: .GET, key: key)) { response in
+        var bytes: [UInt8] = []
+        for try await piece in response.body {
+          guard bytes.count + piece.readableBytes <= limit else {
+            throw Final(error: DeliveryError(.badResponse, "the object is too long", at: "\(location)/\(key)"))
+          }
+          bytes.append(contentsOf: piece.readableBytesView)
+        }
+        return StoredObject(bytes: bytes, tag: try Self.tag(response, at: location))
+      } otherwise: { _ in
+        nil
+      }
+    }
+
+    package func examine(_ key: ObjectKey) async throws -> ObjectFacts? {
+      try await perform(Request(method: .HEAD, key: key, headers: [("x-amz-checksum-mode", "ENABLED")])) { response in
+        guard let length = response.headers.first(name: "content-length").flatMap({ UInt64($0) }) else {
+          throw Final(error: DeliveryError(.badResponse, "the storage says no length", at: "\(location)/\(key)"))
+        }
+        return ObjectFacts(byteCount: length, digest: Self.digest(response), tag: try Self.tag(response, at: location))
+      } otherwise: { _ in
+        nil
+      }
+    }
+
+    package func fetch(
+      _ key: ObjectKey, byteCount: UInt64, restart: () throws -> Void, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) async throws -> Bool {
+      try await perform(Request(method: .GET, key: key)) { response in
+        try restart()
+        var rest = byteCount
+        for try await piece in response.body {
+          guard UInt64(piece.readableBytes) <= rest else {
+            throw Final(
+              error: DeliveryError(.corrupt, "the object is longer than its image says", at: "\(location)/\(key)"))
+          }
+          rest -= UInt64(piece.readableBytes)
+          try piece.withUnsafeReadableBytes(body)
+        }
+        return true
+      } otherwise: { _ in
+        false
+      }
+    }
+
+    package func write(
+      _ body: ObjectBody, to key: ObjectKey, _ condition: WriteCondition, latest: Int64?
+    ) async throws -> WriteOutcome {
+      guard body.byteCount <= Self.objectByteLimit else {
+        var error = DeliveryError(
+          .denied, "the file is longer than the 5 GB that one object may be written with", at: "\(key)")
+        error.specificRemedy = "publish to a folder, and copy it to the bucket"
+        throw error
+      }
+      var headers = [
+        ("content-type", "application/octet-stream"), ("cache-control", Self.cacheRule(key)),
+        ("x-amz-checksum-sha256", Data(body.digest.bytes).base64EncodedString()),
+        ("x-amz-sdk-checksum-algorithm", "SHA256"),
+      ]
+      switch condition {
+      case .always: break
+      case .absent: headers.append(("if-none-match", "*"))
+      case .matching(let tag): headers.append(("if-match", tag.text))
+      }
+      return try await perform(Request(method: .PUT, key: key, headers: headers, body: body, latest: latest)) {
+        response in
+        try await Self.drain(response)
+        return .written(try Self.tag(response, at: location))
+      } otherwise: { _ in
+        .refused
+      }
+    }
+
+    package func delete(_ key: ObjectKey, latest: Int64) async throws -> Bool {
+      var allAnswered = true
+      do {
+        try await perform(Request(method: .DELETE, key: key, latest: latest), unanswered: { allAnswered = false }) {
+          response in
+          try await Self.drain(response)
+        } otherwise: { _ in
+        }
+      } catch let error as DeliveryError where error.code == .unreachable { allAnswered = false } catch is LeaseOver {
+        allAnswered = false
+      }
+      return allAnswered
+    }
+
+    /// Sends an upload once that is not what its checksum and signature say; the status of the answer.
+    func sendDamaged(to key: ObjectKey) async throws -> UInt {
+      guard let place = places[key.space] else { preconditionFailure("each space has its place") }
+      let (url, host, path) = try endpoint.url(of: place.key(key.path), in: place.bucket)
+      let said = ObjectBody.bytes(Array("said\n".utf8))
+      let checksum = ("x-amz-checksum-sha256", Data(said.digest.bytes).base64EncodedString())
+      let signed = signer.sign(
+        .init(method: "PUT", path: path, headers: [("host", host), checksum], payload: said.digest.hex), at: clock.now)
+      let response = try await clients.send(
+        .PUT, url, HTTPHeaders(signed.headers), body: .bytes(Array("sent\n".utf8)), mayBePrivate: true)
+      try await Self.drain(response)
+      return response.status.code
+    }
+
+    /// Reads the rest of an answer that has nothing to say, so that its connection can be used again.
+    private static func drain(_ response: HTTPClientResponse) async throws {
+      for try await _ in response.body {}
+    }
+
+    /// How long caches may keep an object.
+    private static func cacheRule(_ key: ObjectKey) -> String {
+      guard key.space == .shared else { return "private, no-store" }
+      return SitePath(key.path)?.isRoot ?? true ? "public, max-age=60" : "public, max-age=31536000, immutable"
+    }
+  }
+
+  /// The bytes of a file, in pieces, as the connection takes them.
+  private struct FileBody: AsyncSequence, Sendable {
+    let file: InputFile
+    let byteCount: UInt64
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+      let file: InputFile
+      let byteCount: UInt64
+      var offset: UInt64 = 0
+
+      mutating func next() async throws -> ByteBuffer? {
+        guard offset < byteCount else { return nil }
+        let count = Int(Swift.min(byteCount - offset, UInt64(S3Storage.pieceByteCount)))
+        let bytes = try file.bytes(at: offset, upTo: count)
+        guard bytes.count == count else {
+          throw PackStoreError(.sourceChanged, "the file shrank", file: file.place.text)
+        }
+        offset += UInt64(count)
+        return ByteBuffer(bytes: bytes)
+      }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, byteCount: byteCount) }
+  }
+
+  /// Where requests are sent.
+  struct S3Endpoint: Sendable {
+    static let standardRegion = "us-east-1"
+    private let base: SiteURL
+    private let usesVirtualHost: Bool
+
+    /// - Throws: `invalidLocation`.
+    init(_ url: String?, region: String, usesVirtualHost: Bool?) throws {
+      guard region.wholeMatch(of: /[A-Za-z0-9-]{1,64}/) != nil else {
+        throw DeliveryError(.invalidLocation, "'\(region)' is no region")
+      }
+      let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+      base = try SiteURL(url ?? "https://s3.\(region).\(domain)")
+      self.usesVirtualHost = usesVirtualHost ?? (url == nil)
+      guard base.target.isEmpty || base.target == "/" else {
+        throw DeliveryError(.invalidLocation, "an endpoint is a server, without a path", at: base.text)
+      }
+    }
+
+    /// The URL of an object, and its host and path as they are signed.
+    func url(of key: String, in bucket: String) throws -> (url: SiteURL, host: String, path: String) {
+      // A dot in the bucket's name would be one of the host's, which no certificate covers.
+      let inHost = usesVirtualHost && bucket.wholeMatch(of: /[a-z0-9-]+/) != nil
+      let host = inHost ? "\(bucket).\(base.authority)" : base.authority
+      let path = RequestSigner.path("/" + (inHost ? key : "\(bucket)/\(key)"))
+      return (try SiteURL("\(base.scheme)://\(host)\(path)"), host, path)
+    }
+  }
+#endif

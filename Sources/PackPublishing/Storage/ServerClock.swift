@@ -1,0 +1,67 @@
+import PackStore
+import Synchronization
+
+/// What time it is for a server, as its answers tell it. The clock of this machine serves to tell how much later it is now.
+package final class ServerClock: Sendable {
+  /// Seconds that the server's clock is ahead of this machine's; nil: no answer has told it yet.
+  private let offset = Mutex<Int64?>(nil)
+  private let local: @Sendable () -> Int64
+
+  package init(local: @escaping @Sendable () -> Int64 = ServerClock.system) { self.local = local }
+
+  package static let system: @Sendable () -> Int64 = { Int64(min(max(Date().timeIntervalSince1970, 0), 9e9)) }
+
+  /// Whether any answer has told it.
+  package var isKnown: Bool { offset.withLock { $0 != nil } }
+
+  /// Seconds since 1970; by this machine's clock where no answer has told the server's.
+  package var now: Int64 { local() + offset.withLock { $0 ?? 0 } }
+
+  /// How many seconds the server's clock is ahead of this machine's.
+  package var lead: Int64 { offset.withLock { $0 ?? 0 } }
+
+  /// Takes the `Date` of an answer that came just now.
+  package func take(date: String) {
+    guard let time = Self.seconds(date) else { return }
+    let lead = time - local()
+    offset.withLock { $0 = lead }
+  }
+
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+  /// What a date of HTTP means, `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
+  package static func seconds(_ date: String) -> Int64? {
+    let pattern = /[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT/
+    guard let match = date.wholeMatch(of: pattern), let day = Int64(match.1),
+      let month = months.firstIndex(of: String(match.2)), let year = Int64(match.3), let hour = Int64(match.4),
+      let minute = Int64(match.5), let second = Int64(match.6), year >= 1970, (1...31).contains(day), hour < 24,
+      minute < 60, second <= 60
+    else { return nil }
+    return days(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
+  }
+
+  /// Days since 1970 of a day of the Gregorian calendar.
+  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    // The year begins in March, so that a leap day is its last.
+    let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+    return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468
+  }
+
+  /// The day and the time of day as requests are dated: `20130524T000000Z`.
+  package static func stamp(_ seconds: Int64) -> (day: String, time: String) {
+    let (days, rest) = (max(seconds, 0) / 86_400, max(seconds, 0) % 86_400)
+    let shifted = days + 719_468
+    let era = shifted / 146_097, dayOfEra = shifted % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let month = (5 * dayOfYear + 2) / 153, day = dayOfYear - (153 * month + 2) / 5 + 1
+    let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
+    let date = padded(year, 4) + padded(month < 10 ? month + 3 : month - 9, 2) + padded(day, 2)
+    return (date, "\(date)T\(padded(rest / 3_600, 2))\(padded(rest / 60 % 60, 2))\(padded(rest % 60, 2))Z")
+  }
+
+  private static func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+  }
+}
