@@ -37,6 +37,7 @@ let package = Package(
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
     .library(name: "PackPublishing", targets: ["PackPublishing"]),
     .library(name: "ManagedPacks", targets: ["ManagedPacks"]),
+    .library(name: "PackManaged", targets: ["PackManaged"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
   ],
@@ -131,6 +132,14 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // The managed client for C: a header, and Swift that defines its functions.
+    .target(name: "CPackManaged", cSettings: cSettings),
+    .target(
+      name: "PackManaged",
+      dependencies: ["CPackManaged", "ManagedPacks", .product(name: "SystemPackage", package: "swift-system")],
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
@@ -194,6 +203,9 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    // A program in C, which the tests start.
+    .executableTarget(
+      name: "managed-c", dependencies: ["CPackManaged", "PackManaged"], path: "Tests/ManagedC", cSettings: cSettings),
     .testTarget(
       name: "PackPublishingTests",
       dependencies: [
@@ -205,7 +217,7 @@ let package = Package(
     .testTarget(
       name: "ManagedPacksTests",
       dependencies: [
-        "ManagedPacks", "PackDelivery", "PackAuthoring", "PackStore",
+        "managed-c", "ManagedPacks", "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
@@ -233,6 +245,6 @@ let package = Package(
       path: "Tests/SnippetExtension"),
     .testTarget(
       name: "Snippets", dependencies: ["BackgroundAssets", "PackAuthoring", "PackStore", "snippet-extension"],
-      path: "Tests/Snippets"),
+      path: "Tests/Snippets", exclude: ["AppleNames.txt"]),
   ]
 #endif

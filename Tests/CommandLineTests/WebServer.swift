@@ -24,7 +24,7 @@ final class WebServer {
   }
 
   let port: Int
-  private let process: Process
+  private var process: Process
   private let log: String
 
   private init(_ process: Process, port: Int, log: String) {
@@ -40,6 +40,25 @@ final class WebServer {
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
+
+  /// Kills it with whatever it is sending, and starts it again at the same port.
+  func crash() throws {
+    guard let program = process.executableURL, let arguments = process.arguments else { return }
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    for _ in 0..<20 {
+      let next = Process()
+      next.executableURL = program
+      next.arguments = arguments
+      next.standardInput = FileHandle.nullDevice
+      next.standardOutput = FileHandle.nullDevice
+      next.standardError = FileHandle.nullDevice
+      try next.run()
+      process = next
+      if Self.waitForPort(port, of: next) { return }
+    }
+    throw ServerError("the server does not start again")
+  }
 
   // MARK: - nginx
 

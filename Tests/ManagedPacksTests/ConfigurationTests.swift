@@ -28,7 +28,65 @@ import Testing
     let data = try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
     #expect(try ManagedConfiguration(propertyList: data) == expected)
     let binary = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
-    #expect(throws: ManagedPacksError.self) { try ManagedConfiguration(propertyList: binary) }
+    #expect(try ManagedConfiguration(propertyList: binary) == expected)
+  }
+
+  /// What Foundation writes in the binary form, and lists that hold themselves, blow up, or lie about their lengths.
+  @Test func binaryLists() throws {
+    let values: [String: Any] = [
+      "text": "plain", "größe": "Ünïcödé 😀", "yes": true, "no": false, "small": 7, "large": 1 << 40, "negative": -3,
+      "list": ["a", ["b": 1]] as [Any], "long": String(repeating: "x", count: 300),
+    ]
+    let data = try PropertyListSerialization.data(fromPropertyList: values, format: .binary, options: 0)
+    let read = try #require(BinaryPropertyList.value(of: data, limit: 100) as? [String: Any])
+    #expect(read["text"] as? String == "plain" && read["größe"] as? String == "Ünïcödé 😀")
+    #expect(read["yes"] as? Bool == true && read["no"] as? Bool == false && read["small"] as? Int == 7)
+    #expect(read["large"] as? Int == 1 << 40 && read["negative"] as? Int == -3 && read.count == values.count)
+    #expect((read["list"] as? [Any])?.count == 2 && (read["long"] as? String)?.count == 300)
+    #expect(BinaryPropertyList.value(of: data, limit: 5) == nil)
+    #expect(BinaryPropertyList.isOne(data) && !BinaryPropertyList.isOne(Data("<plist>".utf8)))
+
+    /// Objects with their table and trailer, of one byte for each offset and number.
+    func list(_ objects: [[UInt8]], top: UInt8 = 0, count: UInt8? = nil) -> Data {
+      var bytes = Array("bplist00".utf8), offsets: [UInt8] = []
+      for object in objects {
+        offsets.append(UInt8(bytes.count))
+        bytes += object
+      }
+      let table = UInt8(bytes.count)
+      bytes += offsets + [0, 0, 0, 0, 0, 0, 1, 1]
+      for number in [count ?? UInt8(objects.count), top, table] { bytes += [0, 0, 0, 0, 0, 0, 0, number] }
+      return Data(bytes)
+    }
+    #expect(BinaryPropertyList.value(of: list([[0x51, 0x61]]), limit: 9) as? String == "a")
+    let twice = (0..<60).map { [0xa2, UInt8(min($0 + 1, 60)), UInt8(min($0 + 1, 60))] as [UInt8] } + [[0x09]]
+    let hostile: [(what: String, data: Data)] = [
+      ("itself", list([[0xa1, 0]])), ("itself as its key", list([[0xd1, 0, 0]])), ("two of two of two", list(twice)),
+      ("no such object", list([[0xa1, 9]])), ("top that is none", list([[0x09]], top: 3)),
+      ("text beyond the end", list([[0x5f, 0x11, 0xff, 0xff]])), ("length that is none", list([[0xaf, 0x51]])),
+      ("huge length", list([[0xaf, 0x13, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]])),
+      ("a key twice", list([[0xd2, 1, 1, 2, 2], [0x51, 0x61], [0x09]])),
+      ("a key that is no text", list([[0xd1, 1, 1], [0x09]])),
+      ("more objects than there is room for", list([[0x09]], count: 200)), ("nothing", Data("bplist00".utf8)),
+      ("a trailer of zeros", Data("bplist00".utf8) + Data(count: 32)),
+      ("nothing but ones", Data("bplist00".utf8) + Data(repeating: 255, count: 32)),
+    ]
+    for (what, data) in hostile { #expect(BinaryPropertyList.value(of: data, limit: 512) == nil, "\(what)") }
+    // Damage anywhere, of any kind, from one seed.
+    var state: UInt64 = 1
+    func random(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    for _ in 0..<20_000 {
+      var damaged = data
+      for _ in 0...random(4) {
+        // The trailer and the table are the shortest and matter most.
+        let place = random(2) == 0 ? random(damaged.count) : damaged.count - 1 - random(60)
+        damaged[place] = UInt8(random(256))
+      }
+      _ = BinaryPropertyList.value(of: damaged, limit: 512)
+    }
   }
 
   @Test(arguments: [
@@ -140,6 +198,8 @@ import Testing
     journal.requests["B"] = Journal.Request(urgency: .prefetch, isPaused: true)
     journal.seen = ["A", "B"]
     journal.essential = ["A"]
+    journal.registrations["com.example"] = .init(version: "1.0", propertyList: "/usr/share/game/Game.plist")
+    journal.extensionTimes["com.example"] = .init(day: 20_000, milliseconds: 1500)
     return journal
   }
 
@@ -162,6 +222,9 @@ import Testing
     #"{"format": 1, "apps": 3}"#, #"{"format": 1, "packs": {"../x": {}}}"#, #"{"format": 1, "seen": ["a/b"]}"#,
     #"{"format": 1, "requests": {"A": {"urgency": "now", "isPaused": false}}}"#, #"{"format": 1, "language": "12"}"#,
     #"{"format": 1, "format": 1}"#, #"{"format": 1, "packs": {"A": {"origin": {"kind": "signed"}}}}"#,
+    #"{"format": 1, "registrations": {"a": 3}}"#, #"{"format": 1, "registrations": {"a": {"propertyList": 3}}}"#,
+    #"{"format": 1, "extensionTimes": {"a": {"day": 1e99, "milliseconds": 0}}}"#,
+    #"{"format": 1, "extensionTimes": {"a": {"day": 0, "milliseconds": 99999999999999999999}}}"#,
     String(repeating: "[", count: 100_000), #"{"format": 99999999999999999999}"#,
   ])
   func noJournal(text: String) throws { #expect(try Journal(decoding: Array(text.utf8)) == nil) }

@@ -300,6 +300,22 @@ import Testing
     #expect(await kinds(updates).last == (count == 2 ? "finished" : "failed"))
   }
 
+  /// C5: a policy still wants what the app does not wait for any more.
+  @Test func cancelledWaiterOfARequestedPack() async throws {
+    let setup = try ManagedSetup([try entry("A")]), gate = Gate()
+    let manager = try setup.manager { $0.rules.isMetered = { true } }
+    setup.site.state.withLock { $0.gates["A"] = gate }
+    let wanted = try pack("A")
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    try manager.core.scheduler.request(wanted, .prefetch)
+    let waiting = Task { try await manager.ensureLocalAvailability(of: wanted) }
+    await setup.site.log.wait(for: 1)  // only the app's wish starts it while the network costs money
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    gate.open()
+    #expect(await kinds(updates).last == "finished")
+  }
+
   /// C7: what was removed can be fetched again.
   @Test func removeAndFetchAgain() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()

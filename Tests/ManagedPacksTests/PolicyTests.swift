@@ -167,6 +167,20 @@ import Testing
     #expect(journal.requests.isEmpty && journal.packs["A"]?.root == RootNumber(serial: 1, sequence: 1))
   }
 
+  /// C15: a request for a pack that no site lists any more ends; one that a site which does not answer may have stays.
+  @Test func requestForAWithdrawnPack() async throws {
+    let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
+    try manager.core.journal.update { $0.requests["Gone"] = Journal.Request(urgency: .prefetch) }
+    let silent = StubSite(setup.store, setup.folder)
+    silent.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+    let both = try setup.manager { $0.sites = [setup.site, silent] }
+    try await both.resumeRequests()
+    #expect(try both.core.journal.read().requests.keys.sorted() == ["Gone"])
+    let next = try setup.manager()
+    try await next.resumeRequests()
+    #expect(try next.core.journal.read().requests.isEmpty)
+  }
+
   /// C5, C15: what was paused stays so in the process that takes it up.
   @Test func pauseOutlivesTheProcess() async throws {
     let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])

@@ -20,7 +20,8 @@ import Testing
     func publish(
       _ packs: [PackID: [String: String]?], attributes: [PackID: Attributes] = [:], channel: SiteChannel = .live
     ) async throws {
-      let origin = try Store(at: folder.path.appending("origin-\(name)"))
+      let cache = Store.Cache(folder: folder.path.appending("cache-\(name)"), byteBudget: 64 << 20)
+      let origin = try Store(at: folder.path.appending("origin-\(name)"), options: Store.Options(cache: cache))
       var withdrawn: [PackID] = []
       for (pack, files) in packs {
         guard let files else {

@@ -78,6 +78,22 @@ import Testing
       "\(AssetPack.Status([.downloadAvailable, .upToDate, .downloaded]))" == "downloadAvailable|upToDate|downloaded")
   }
 
+  /// X9: which site gives a pack that several list: the first, or the first of the publisher whose pack is here.
+  @Test(arguments: [
+    (origins: [0, 1], local: Int?.none, site: 0), ([1, 1], nil, 0), ([0, 1], 1, 1), ([1, 1], 1, 0), ([0, 1, 1], 1, 1),
+    ([1, 0, 1], 1, 0), ([0, 0], 1, 0),
+  ])
+  func givingSite(origins: [Int], local: Int?, site: Int) throws {
+    let known = [Store.Origin.local, .unknown]
+    let answers = try origins.map { origin -> Result<SiteListing, any Error> in
+      var listing = SiteListing(origin: known[origin], root: RootNumber(serial: 1, sequence: 1))
+      listing.packs = [try entry("A")]
+      return .success(listing)
+    }
+    let catalog = try PackCatalog(answers) { _ in local.map { known[$0] } }
+    #expect(catalog.pack("A")?.site == site)
+  }
+
   /// A pack's life as its app sees it.
   @Test func throughAManager() async throws {
     let setup = try ManagedSetup([try entry("A"), try entry("B")])

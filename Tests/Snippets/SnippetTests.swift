@@ -55,6 +55,7 @@ import Testing
       <plist version="1.0"><dict>
         <key>BAAppGroupID</key><string>group.com.example.game</string>
         <key>BAHasManagedAssetPacks</key><true/>
+        <key>BAUsesAppleHosting</key><false/>
         <key>BAManifestURL</key><string>file://\(folder)/site</string>
         <key>PackStoreTrustedKey</key><string>\(key.publicKey)</string>
         <key>PackStoreGroupFolder</key><string>\(folder)/\(group)</string>
@@ -131,6 +132,41 @@ import Testing
     #expect(greetings.count == 2 && greetings.last == "hallo")
   }
 
+  /// Each name of the list occurs, with its labels in their order, in code that these tests run.
+  @Test func everyName() throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let folders = [folder, folder.deletingLastPathComponent().appendingPathComponent("SnippetExtension")]
+    let files = try folders.flatMap {
+      try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+    }
+    let code = try files.filter { $0.pathExtension == "swift" }
+      .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+    let list = try String(contentsOf: folder.appendingPathComponent("AppleNames.txt"), encoding: .utf8)
+    let names = list.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(names.count > 60)
+    for name in names { #expect(try Self.occurs(name, in: code), "\(name)") }
+    // In parts, for this file is looked at as well.
+    for missing in ["AssetPackManager" + ".nothing", "assetPack" + "(withName:)", "contents" + "(options:at:)"] {
+      #expect(try !Self.occurs(missing[...], in: code), "\(missing)")
+    }
+  }
+
+  /// Of a call or a declaration, with its labels not far behind the parenthesis; an underscore is none.
+  private static func occurs(_ name: Substring, in code: String) throws -> Bool {
+    func quoted(_ text: some StringProtocol) -> String { NSRegularExpression.escapedPattern(for: String(text)) }
+    let parts = name.split(separator: "(", maxSplits: 1)
+    var pattern = (name.first?.isLetter == true ? "\\b" : "") + quoted(parts[0])
+    if parts.count == 2 {
+      pattern += "\\("
+      for label in parts[1].dropLast().split(separator: ":") where label != "_" {
+        pattern += "[^{}]{0,120}?\\b\(quoted(label)):?"
+      }
+    } else {
+      pattern += "\\b"
+    }
+    return code.range(of: pattern, options: .regularExpression) != nil
+  }
+
   /// The extension of Apple's template, as a program: it fetches what policies call for, but what its filter refuses.
   @Test func downloaderExtension() async throws {
     let place = try await Self.place.value
@@ -146,6 +182,30 @@ import Testing
     #expect(try run(["periodic"], list: "Extension.plist") == 0)
     #expect(try run(["never"], list: "Extension.plist") == 2)
     #expect(try run([], list: "None.plist") == 1)
+  }
+
+  /// C13: the agent asks the same program which packs to fetch, and fetches these itself.
+  @Test func extensionOfAnAgent() async throws {
+    let place = try await Self.place.value
+    // Wherever the tests were built, others may write.
+    let program = "\(place.folder)/program"
+    try FileManager.default.copyItem(atPath: programURL.path, toPath: program)
+    for path in [program, place.folder] { chmod(path, 0o755) }
+    umask(0o022)
+    try place.write(
+      place.list(group: "agent").replacing(
+        "</dict>", with: "<key>PackStoreExtension</key><string>\(program)</string></dict>"), to: "Agent.plist")
+    let configuration = try ManagedConfiguration(contentsOf: FilePath("\(place.folder)/Agent.plist"))
+    let group = try GroupFolder(of: configuration, environment: [:])
+    try JournalFile(in: group).register(configuration)
+    var options = GroupAgent.Options()
+    let lines = Lines()
+    options.tell = { lines.append($0.text) }
+    let agent = GroupAgent(of: group, options: options)
+    #expect(try await agent.handle(.install, app: "com.example.game") == ["Music"])
+    #expect(try await agent.finishRequests().finished == ["Music"])
+    #expect(lines.all.contains("the extension wants 1 packs, and 1 not"), "\(lines.all)")
+    #expect(try Store(at: FilePath("\(place.folder)/agent/store")).packs().map(\.id) == ["Music"])
   }
 
   /// C15: several processes of one group at once, of which one is killed: the others end well, and all see what came.
@@ -164,12 +224,16 @@ import Testing
     #expect(try await store.verify(deep: true).faults.isEmpty)
   }
 
+  /// It lies where the tests were built.
+  private var programURL: URL {
+    URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("snippet-extension")
+  }
+
   /// Starts the extension.
   private func start(_ arguments: [String], list: String) throws -> Process {
     let process = Process()
-    // The executable lies where the tests were built.
-    let tests = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("snippet-extension")
+    process.executableURL = programURL
     process.arguments = arguments
     process.environment = ["PATH": "/usr/bin", ManagedConfiguration.environmentVariable: list]
     process.standardError = FileHandle.nullDevice

@@ -28,7 +28,7 @@ extension ManagedConfiguration {
     return try Self(contentsOf: found)
   }
 
-  /// Reads a property list: XML or JSON.
+  /// Reads a property list: XML, JSON, or the binary form.
   ///
   /// - Throws: ``ManagedPacksError``.
   public init(contentsOf path: FilePath) throws {
@@ -41,11 +41,16 @@ extension ManagedConfiguration {
         remedy: "see that it is a file of at most \(Self.byteCountLimit) bytes that the program may read")
     }
     try self.init(propertyList: Data(bytes), name: path.string)
+    propertyList = resolvedPath(path)
+    // A path there begins at the folder of the list.
+    downloaderExtension = downloaderExtension.map { path.removingLastComponent().pushing($0) }
   }
 
   /// Takes the bytes of a property list apart.
   ///
-  /// - Parameter name: what errors call it.
+  /// - Parameters:
+  ///   - data: XML, JSON, or the binary form; at most ``byteCountLimit`` bytes.
+  ///   - name: what errors call it.
   /// - Throws: ``ManagedPacksError``.
   public init(propertyList data: Data, name: String = "property list") throws {
     let list = try PropertyList(data, name: name)
@@ -81,6 +86,7 @@ extension ManagedConfiguration {
       },
       essentialByteCount: try list.essentialByteCount(),
       groupFolder: try list.text("PackStoreGroupFolder").map { FilePath($0) })
+    downloaderExtension = try list.text("PackStoreExtension").map { FilePath($0) }
   }
 }
 
@@ -97,21 +103,25 @@ private struct PropertyList {
         .noConfiguration, "the property list '\(name)' is too long",
         remedy: "it has \(ManagedConfiguration.byteCountLimit) bytes at most")
     }
-    // Foundation's reader of the binary form traps on some damaged lists, and that of XML calls itself for each level.
-    guard isJSON || first == UInt8(ascii: "<"), Self.nodeCount(data) <= Self.nodeLimit else {
+    let isBinary = BinaryPropertyList.isOne(data)
+    // Foundation's reader of XML calls itself for each level.
+    guard isBinary || isJSON || first == UInt8(ascii: "<"), isBinary || Self.nodeCount(data) <= Self.nodeLimit else {
       throw ManagedPacksError(
         .noConfiguration, "'\(name)' is no property list that can be read",
-        remedy: "write it as XML, or as a JSON object; plutil -convert xml1 does so with a binary one")
+        remedy: "write it as XML, as a JSON object, or in the binary form")
     }
     let root: Any?
-    do {
-      root =
-        isJSON
-        ? try JSONSerialization.jsonObject(with: data)
-        : try PropertyListSerialization.propertyList(from: data, format: nil)
-    } catch {
+    if isBinary {
+      root = BinaryPropertyList.value(of: data, limit: Self.nodeLimit)
+    } else if isJSON {
+      root = try? JSONSerialization.jsonObject(with: data)
+    } else {
+      root = try? PropertyListSerialization.propertyList(from: data, format: nil)
+    }
+    guard let root else {
       throw ManagedPacksError(
-        .noConfiguration, "'\(name)' is no property list", remedy: "write it as XML, or as a JSON object")
+        .noConfiguration, "'\(name)' is no property list",
+        remedy: "write it as XML, as a JSON object, or in the binary form")
     }
     guard let values = root as? [String: Any] else {
       throw ManagedPacksError(

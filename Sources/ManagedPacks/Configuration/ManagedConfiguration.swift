@@ -19,8 +19,15 @@ public struct ManagedConfiguration: Hashable, Sendable {
   /// `BAEssentialDownloadAllowance`.
   public var essentialByteCount: Int?
 
-  /// The folder of the group; nil: the one that ``GroupFolder`` describes.
+  /// The folder of the group; nil: `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`.
   public var groupFolder: FilePath?
+
+  /// The property list that this was read from, an absolute path; nil: the program set it up, and the agent does nothing for the
+  /// app.
+  public var propertyList: FilePath?
+
+  /// The app's extension, which the agent asks what to fetch: `PackStoreExtension`. Nil: there is none.
+  public var downloaderExtension: FilePath?
 
   /// Where packs come from.
   public struct Site: Hashable, Sendable {

@@ -24,16 +24,25 @@ final class DownloadScheduler: Sendable {
     let progress: DownloadProgress
     let pause = Store.PullPause()
     var urgency: Urgency
+    /// How soon it is wanted where no task waits for it; nil: then it is not wanted.
+    var standing: Urgency?
     var phase = Phase.queued
     /// The pull, once it was started; it may be paused.
     var task: Task<Void, Never>?
     var isCancelled = false
+    /// What it ends with when it is cancelled.
+    var cancellation: any Error = CancellationError()
     var failureCount = 0
     /// Listeners know of it.
     var hasBegun = false
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
 
     var isRunning: Bool { if case .running = phase { true } else { false } }
+
+    mutating func want(_ urgency: Urgency, isStanding: Bool) {
+      self.urgency = max(self.urgency, urgency)
+      if isStanding { standing = max(standing ?? urgency, urgency) }
+    }
   }
 
   private struct State {
@@ -74,7 +83,7 @@ final class DownloadScheduler: Sendable {
   @discardableResult
   func request(_ pack: AssetPack, _ urgency: Urgency, isPaused: Bool = false) -> Bool {
     state.withLock { state in
-      let isNew = add(pack, urgency, to: &state)
+      let isNew = add(pack, urgency, isStanding: true, to: &state)
       if isNew, isPaused { pause(pack.id, in: &state) }
       startReady(in: &state)
       return isNew
@@ -82,7 +91,7 @@ final class DownloadScheduler: Sendable {
   }
 
   /// Asks for a pack and returns when it is here. When the task is cancelled and nothing else wants the pack, the download is
-  /// cancelled too.
+  /// cancelled too; one that was asked for by ``request(_:_:isPaused:)`` goes on as urgent as it was asked for there.
   func fetch(_ pack: AssetPack, _ urgency: Urgency) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
@@ -92,7 +101,7 @@ final class DownloadScheduler: Sendable {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         state.withLock { state in
           guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-          add(pack, urgency, to: &state)
+          add(pack, urgency, isStanding: urgency != .foreground, to: &state)
           if state.successors[pack.id] != nil {
             state.successors[pack.id]?.waiters[waiter] = continuation
           } else {
@@ -107,51 +116,56 @@ final class DownloadScheduler: Sendable {
   }
 
   @discardableResult
-  private func add(_ pack: AssetPack, _ urgency: Urgency, to state: inout State) -> Bool {
+  private func add(_ pack: AssetPack, _ urgency: Urgency, isStanding: Bool, to state: inout State) -> Bool {
     let id = pack.id
     guard let open = state.downloads[id] else {
-      state.downloads[id] = makeDownload(pack, urgency, &state)
+      state.downloads[id] = makeDownload(pack, urgency, isStanding: isStanding, &state)
       return true
     }
     guard !open.isCancelled else {
-      if let next = state.successors[id] {
-        state.successors[id]?.urgency = max(next.urgency, urgency)
+      guard state.successors[id] == nil else {
+        state.successors[id]?.want(urgency, isStanding: isStanding)
         return false
       }
-      state.successors[id] = makeDownload(pack, urgency, &state)
+      state.successors[id] = makeDownload(pack, urgency, isStanding: isStanding, &state)
       return true
     }
-    guard urgency > open.urgency else { return false }
-    state.downloads[id]?.urgency = urgency
+    state.downloads[id]?.want(urgency, isStanding: isStanding)
     // Who waits now does not wait for the end of a delay.
-    if case .waiting(let delay) = open.phase, !urgency.isBackground {
+    if case .waiting(let delay) = open.phase, urgency > open.urgency, !urgency.isBackground {
       delay.cancel()
       state.downloads[id]?.phase = .queued
     }
     return false
   }
 
-  private func makeDownload(_ pack: AssetPack, _ urgency: Urgency, _ state: inout State) -> Download {
+  private func makeDownload(
+    _ pack: AssetPack, _ urgency: Urgency, isStanding: Bool, _ state: inout State
+  ) -> Download {
     state.nextNumber += 1
     let number = state.nextNumber
     let progress = DownloadProgress(estimate: pack.downloadSize) { [weak self] command in
       self?.control(pack.id, number, command)
     }
-    return Download(number: number, pack: pack, progress: progress, urgency: urgency)
+    return Download(
+      number: number, pack: pack, progress: progress, urgency: urgency, standing: isStanding ? urgency : nil)
   }
 
   /// A task that waited was cancelled.
   private func leave(_ id: String, _ waiter: Int, in state: inout State) {
     if let continuation = state.successors[id]?.waiters.removeValue(forKey: waiter) {
       continuation.resume(throwing: CancellationError())
-      if let left = state.successors[id], left.waiters.isEmpty, !left.urgency.isBackground {
-        state.successors[id] = nil
+      if let left = state.successors[id], left.waiters.isEmpty {
+        if let standing = left.standing { state.successors[id]?.urgency = standing } else { state.successors[id] = nil }
       }
       return
     }
     guard let continuation = state.downloads[id]?.waiters.removeValue(forKey: waiter) else { return }
     continuation.resume(throwing: CancellationError())
-    if let left = state.downloads[id], left.waiters.isEmpty, left.urgency == .foreground { cancel(id, in: &state) }
+    guard let left = state.downloads[id], left.waiters.isEmpty, !left.isCancelled else { return }
+    guard let standing = left.standing else { return cancel(id, in: &state) }
+    state.downloads[id]?.urgency = standing
+    startReady(in: &state)
   }
 
   // MARK: - Control
@@ -188,7 +202,7 @@ final class DownloadScheduler: Sendable {
     open.progress.setCancelled()
     if case .waiting(let delay) = open.phase { delay.cancel() }
     // A pull that runs says when it has stopped.
-    guard let task = open.task else { return end(id, CancellationError(), in: &state) }
+    guard let task = open.task else { return end(id, open.cancellation, in: &state) }
     task.cancel()
   }
 
@@ -215,12 +229,32 @@ final class DownloadScheduler: Sendable {
     startReady(in: &state)
   }
 
+  /// Cancels a download, which ends with an error, and returns when nothing of it runs any more.
+  func stop(_ id: String, _ error: any Error) async {
+    _ = try? await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      state.withLock { state in
+        guard let open = state.downloads[id] else { return continuation.resume() }
+        state.nextWaiter += 1
+        state.downloads[id]?.waiters[state.nextWaiter] = continuation
+        if !open.isCancelled { state.downloads[id]?.cancellation = error }
+        cancel(id, in: &state)
+      }
+    }
+  }
+
   /// Downloads that were held back may go on.
   func conditionsChanged() { state.withLock { startReady(in: &$0) } }
 
   // MARK: - What is open
 
   func isOpen(_ id: String) -> Bool { state.withLock { $0.downloads[id].map { !$0.isCancelled } ?? false } }
+
+  /// By pack, whether they are paused.
+  var openDownloads: [String: Bool] {
+    state.withLock { state in
+      state.downloads.filter { !$0.value.isCancelled }.mapValues { if case .paused = $0.phase { true } else { false } }
+    }
+  }
 
   func progress(of id: String) -> Progress? { state.withLock { $0.downloads[id]?.progress } }
 
@@ -276,7 +310,7 @@ final class DownloadScheduler: Sendable {
       state.downloads[id] = open
       // A commit that was under way when the download was cancelled counts.
       guard let error else { return end(id, nil, in: &state) }
-      guard !open.isCancelled else { return end(id, CancellationError(), in: &state) }
+      guard !open.isCancelled else { return end(id, open.cancellation, in: &state) }
       guard DownloadRules.isTemporary(error), open.failureCount <= rules.retryLimit(open.urgency) else {
         return end(id, error, in: &state)
       }

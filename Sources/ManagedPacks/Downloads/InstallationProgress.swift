@@ -65,10 +65,3 @@ final class InstallationProgress: Progress, @unchecked Sendable {
   override func pause() { for part in parts { part.pause() } }
   override func resume() { for part in parts { part.resume() } }
 }
-
-extension Int64 {
-  fileprivate func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflows) = addingReportingOverflow(other)
-    return overflows ? .max : sum
-  }
-}

@@ -63,6 +63,8 @@ final class StatusQueue: Sendable {
     var waiter: CheckedContinuation<Update?, Never>?
     /// The last update of the one pack was taken.
     var isOver = false
+    /// Nothing comes any more.
+    var isFinished = false
   }
 
   /// Nil: all packs.
@@ -71,8 +73,19 @@ final class StatusQueue: Sendable {
 
   init(pack: String?) { self.pack = pack }
 
+  /// Lets the listener end when it has taken what there is.
+  func finish() {
+    state.withLock { state in
+      state.isFinished = true
+      guard state.updates.isEmpty else { return }
+      state.waiter?.resume(returning: nil)
+      state.waiter = nil
+    }
+  }
+
   func append(_ update: Update) {
     state.withLock { state in
+      guard !state.isFinished else { return }
       if let waiter = state.waiter {
         state.waiter = nil
         state.isOver = pack != nil && update.isLast
@@ -99,6 +112,7 @@ final class StatusQueue: Sendable {
             state.isOver = pack != nil && update.isLast
             return continuation.resume(returning: update)
           }
+          guard !state.isFinished else { return continuation.resume(returning: nil) }
           state.waiter?.resume(returning: nil)
           state.waiter = continuation
         }

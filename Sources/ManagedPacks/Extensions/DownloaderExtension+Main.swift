@@ -15,16 +15,19 @@ extension ManagedDownloaderExtension {
   public static func main() async { exit(await run(CommandLine.arguments.dropFirst())) }
 
   private static func run(_ arguments: ArraySlice<String>) async -> CInt {
-    let events = [
-      "install": BAContentRequest.install, "update": .update, "periodic": .periodic, "language": .languageChange,
-    ]
-    let event = arguments.first.flatMap { events[$0] }
+    let event = arguments.last.flatMap { BAContentRequest(word: $0) }
+    // As the agent starts it.
+    if arguments.count == 2, arguments.first == FilterProtocol.argument, event != nil {
+      return FilterService(shouldDownload: Self().shouldDownload).run() ? 0 : 1
+    }
     guard arguments.count <= 1, event != nil || arguments.isEmpty else {
       warn("'\(arguments.joined(separator: " "))' is no event: name install, update, periodic or language, or none")
       return 2
     }
     do {
-      let manager = try AssetPackManager(configuration: .main(), options: AssetPackManager.Options(Self()))
+      var options = AssetPackManager.Options(Self())
+      options.registersApp = false
+      let manager = try AssetPackManager(configuration: .main(), options: options)
       if let event { try await manager.handle(event) } else { try await manager.detectEvents() }
       try await manager.finishRequests()
       return 0

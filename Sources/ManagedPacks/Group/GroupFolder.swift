@@ -16,6 +16,8 @@
 /// | `views/` | what ``AssetPackManager/url(for:)`` made: a folder for each process |
 /// | `journal` | what was asked for and has not come: ``Journal`` |
 /// | `journal.lock` | held while a process changes the journal |
+/// | `agent.lock` | held by the group's agent: ``AgentElection`` |
+/// | `agent.socket` | where it listens |
 package struct GroupFolder: Sendable {
   package let path: FilePath
 
@@ -27,7 +29,17 @@ package struct GroupFolder: Sendable {
   ///
   /// - Throws: ``ManagedPacksError`` `groupFolder` for one that others can enter, or that is another user's.
   package init(of configuration: ManagedConfiguration, environment: [String: String]) throws {
-    path = try configuration.groupFolder ?? Self.standardPath(configuration.appGroupID, environment)
+    try self.init(configuration.groupFolder ?? Self.standardPath(configuration.appGroupID, environment))
+  }
+
+  /// The standard folder of a group.
+  package init(of group: PackID, environment: [String: String]) throws {
+    try self.init(Self.standardPath(group, environment))
+  }
+
+  /// A folder that a person named.
+  package init(_ path: FilePath) throws {
+    self.path = path
     do {
       try makeFolder(path, isSecret: true)
     } catch let error as PackStoreError {

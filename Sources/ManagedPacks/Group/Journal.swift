@@ -25,6 +25,12 @@ package struct Journal: Hashable, Sendable {
   /// The essential packs, as of the last manifest: what an app without a network must have to start.
   package var essential: Set<PackID> = []
 
+  /// The apps that share the packs, as they registered, by their ids.
+  package var registrations: [String: Registration] = [:]
+
+  /// What extensions have used of their time, by the ids of their apps.
+  package var extensionTimes: [String: ExtensionTime] = [:]
+
   package init() {}
 
   package struct App: Hashable, Codable, Sendable {
@@ -46,6 +52,30 @@ package struct Journal: Hashable, Sendable {
       self.origin = origin
       self.channel = channel
       self.root = root
+    }
+  }
+
+  /// Where the agent finds an app, and for which versions of packs it is.
+  package struct Registration: Hashable, Codable, Sendable {
+    /// Nil: the app says none.
+    package var version: String?
+    /// The absolute path of its property list; nil: it was set up by its program, and the agent does nothing for it.
+    package var propertyList: String?
+
+    package init(version: String? = nil, propertyList: String? = nil) {
+      self.version = version
+      self.propertyList = propertyList
+    }
+  }
+
+  package struct ExtensionTime: Hashable, Codable, Sendable {
+    /// Since 1970, in UTC.
+    package var day: Int
+    package var milliseconds: Int
+
+    package init(day: Int, milliseconds: Int) {
+      self.day = day
+      self.milliseconds = milliseconds
     }
   }
 
@@ -115,7 +145,10 @@ extension Journal {
   }
 
   private var isBounded: Bool {
-    [apps.count, packs.count, requests.count, seen.count, essential.count].allSatisfy { $0 <= Self.countLimit }
+    let counts = [
+      apps.count, packs.count, requests.count, seen.count, essential.count, registrations.count, extensionTimes.count,
+    ]
+    return counts.allSatisfy { $0 <= Self.countLimit }
   }
 
   package func encode() throws -> [UInt8] {
@@ -126,7 +159,9 @@ extension Journal {
 }
 
 extension Journal: Codable {
-  private enum CodingKeys: CodingKey { case format, apps, chosenLanguage, language, packs, requests, seen, essential }
+  private enum CodingKeys: CodingKey {
+    case format, apps, chosenLanguage, language, packs, requests, seen, essential, registrations, extensionTimes
+  }
 
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -137,6 +172,8 @@ extension Journal: Codable {
     requests = try Self.byPack(values.decodeIfPresent([String: Request].self, forKey: .requests))
     seen = try values.decodeIfPresent(Set<PackID>.self, forKey: .seen) ?? []
     essential = try values.decodeIfPresent(Set<PackID>.self, forKey: .essential) ?? []
+    registrations = try values.decodeIfPresent([String: Registration].self, forKey: .registrations) ?? [:]
+    extensionTimes = try values.decodeIfPresent([String: ExtensionTime].self, forKey: .extensionTimes) ?? [:]
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -149,6 +186,8 @@ extension Journal: Codable {
     try values.encode(Self.byName(requests), forKey: .requests)
     try values.encode(seen.sorted(), forKey: .seen)
     try values.encode(essential.sorted(), forKey: .essential)
+    try values.encode(registrations, forKey: .registrations)
+    try values.encode(extensionTimes, forKey: .extensionTimes)
   }
 
   private static func byPack<Value>(_ values: [String: Value]?) throws -> [PackID: Value] {

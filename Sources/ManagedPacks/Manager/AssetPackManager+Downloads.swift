@@ -1,10 +1,13 @@
 extension AssetPackManager {
-  /// Returns when a pack is here: at once if it is; else it is fetched, or joins a download that is under way.
+  /// Returns when a pack is here, whole: at once if it is; else it is fetched, or joins a download that is under way. Of a pack
+  /// that lost bytes, only these come.
   ///
   /// When the task is cancelled and nothing else wants the pack, its download is cancelled too. What came stays, and the next
   /// download goes on with it.
   ///
-  /// - Parameter requiresLatest: waits for an update, too. Otherwise no site is asked about a pack that is here.
+  /// - Parameters:
+  ///   - pack: any version of it.
+  ///   - requiresLatest: waits for an update, too. Otherwise no site is asked about a pack that is here.
   /// - Throws: ``ManagedBackgroundAssetsError``, ``ManagedPacksError``, `DeliveryError`, `PackStoreError`; `CancellationError` when
   ///   the download or the task is cancelled.
   public func ensureLocalAvailability(of pack: AssetPack, requireLatestVersion requiresLatest: Bool = false)
@@ -108,16 +111,14 @@ extension AssetPackManager {
     guard requiresLatest else { return try await ensure(pack, urgency: .foreground, isLatest: false) }
     let catalog = try await core.catalog()
     if !catalog.isListed(pack.id), let error = catalog.errors.first { throw error }
-    guard let newest = catalog.pack(pack.id) else {
-      throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
-    }
+    guard let newest = catalog.pack(pack.id) else { throw catalog.error(ofMissing: pack.id) }
     try await ensure(newest, urgency: .foreground, isLatest: true)
   }
 
   /// - Parameter isLatest: the pack is what its site offers, and another version here does not do.
   func ensure(_ pack: AssetPack, urgency: Urgency, isLatest: Bool) async throws {
     let core = try core
-    if let local = try core.packs.current().packs[pack.id]?.pack, core.packs.isAvailable(pack.id) {
+    if let local = try core.packs.current().packs[pack.id]?.pack, try core.packs.isWhole(pack.id) {
       let isSame = local.version.number == UInt64(clamping: pack.version) && local.origin == pack.origin
       if !isLatest || isSame { return }
     }

@@ -9,9 +9,10 @@ extension AssetPackManager {
     let language = core.resolvedLanguage(of: catalog)
     let journal = try core.journal.read()
     let local = try core.packs.current()
-    let chosen = PolicyRules.packs(
-      for: event, among: catalog.packs, isLocal: { local.packs[$0] != nil }, seen: journal.seen, language: language
-    ).filter { core.options.shouldDownload?($0.pack) ?? true }
+    let called = PolicyRules.packs(
+      for: event, among: catalog.packs, isLocal: { local.packs[$0] != nil }, seen: journal.seen, language: language)
+    let wanted = await core.wanted(called.map(\.pack), for: event)
+    let chosen = called.filter { wanted.contains($0.pack.id) }
     // One change of the journal: a process that ends here leaves its requests to the next one.
     try core.note(event, catalog, language, requesting: chosen)
     var registered: Set<String> = []
@@ -40,28 +41,11 @@ extension AssetPackManager {
   /// Goes on with what was asked for before this process began.
   func resumeRequests() async throws {
     let core = try core
-    let requests = try core.journal.read().requests.filter { !core.scheduler.isOpen($0.key.name) }
+    let journal = try core.journal.read()
+    let requests = journal.requests.filter { !core.scheduler.isOpen($0.key.name) }
     guard !requests.isEmpty else { return }
-    let catalog = try await core.catalog()
-    var arrived: [PackID: Journal.Source] = [:]
-    for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
-      guard let pack = catalog.pack(id.name) else { continue }
-      if try core.state(of: id.name, catalog).status.contains(.upToDate) {
-        arrived[id] = catalog.source(of: pack)
-      } else {
-        core.scheduler.request(pack, request.urgency, isPaused: request.isPaused)
-      }
-    }
-    guard !arrived.isEmpty else { return }
-    // Their process ended before it could say so.
-    try core.journalQueue.sync {
-      try core.journal.update { journal in
-        for (id, source) in arrived {
-          journal.requests[id] = nil
-          journal.packs[id] = journal.packs[id] ?? source
-        }
-      }
-    }
+    // What other apps of the group asked for may be on their sites.
+    try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
   }
 
   /// Returns when all packs are here without which the app does not start. Call it before anything else that needs them.
@@ -79,9 +63,9 @@ extension AssetPackManager {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      let journal = try core.journal.read(), local = try core.packs.current()
+      let journal = try core.journal.read()
       guard journal.apps[core.configuration.appID] != nil,
-        journal.essential.allSatisfy({ local.packs[$0.name] != nil })
+        try journal.essential.allSatisfy({ try core.packs.isWhole($0.name) })
       else { throw error }
       return
     }
@@ -89,12 +73,13 @@ extension AssetPackManager {
   }
 
   private func fetchEssential(_ catalog: PackCatalog) async throws {
-    let core = try core, language = core.resolvedLanguage(of: catalog), local = try core.packs.current()
+    let core = try core, language = core.resolvedLanguage(of: catalog)
     let app = try core.journal.read().apps[core.configuration.appID] ?? Journal.App(version: core.appVersionText)
-    let missing = catalog.packs.filter { pack in
-      PolicyRules.isRequired(pack, by: app, language: language) && local.packs[pack.id] == nil
-        && core.options.shouldDownload?(pack) ?? true
+    let required = try catalog.packs.filter { pack in
+      try PolicyRules.isRequired(pack, by: app, language: language) && !core.packs.isWhole(pack.id)
     }
+    let wanted = await core.wanted(required, for: .install)
+    let missing = required.filter { wanted.contains($0.id) }
     var parts: [String: (progress: Progress, byteCount: Int)] = [:]
     for pack in missing {
       core.scheduler.request(pack, .essential)
@@ -114,6 +99,48 @@ extension AssetPackManager {
 extension ManagedCore {
   /// The version of the app, as the journal has it.
   var appVersionText: String { configuration.appVersion?.description ?? "" }
+
+  /// Goes on with requests of packs that are offered.
+  ///
+  /// - Parameter forgetsUnlisted: what no site lists is not asked for any more.
+  /// - Returns: the requests that were dealt with.
+  @discardableResult
+  func takeUp(
+    _ requests: [PackID: Journal.Request], _ catalog: PackCatalog, forgetsUnlisted: Bool
+  ) throws -> Set<PackID> {
+    var taken: Set<PackID> = [], arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
+    for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
+      guard let pack = catalog.pack(id.name) else {
+        if forgetsUnlisted, !catalog.isListed(id.name), catalog.errors.isEmpty { withdrawn.insert(id) }
+        continue
+      }
+      taken.insert(id)
+      if try state(of: id.name, catalog).status.contains(.upToDate) {
+        arrived[id] = catalog.source(of: pack)
+      } else {
+        scheduler.request(pack, request.urgency, isPaused: request.isPaused)
+      }
+    }
+    guard !arrived.isEmpty || !withdrawn.isEmpty else { return taken }
+    // The process that fetched them ended before it could say so.
+    try journalQueue.sync {
+      try journal.update { journal in
+        for (id, source) in arrived {
+          journal.requests[id] = nil
+          journal.packs[id] = journal.packs[id] ?? source
+        }
+        for id in withdrawn { journal.requests[id] = nil }
+      }
+    }
+    return taken.union(withdrawn)
+  }
+
+  /// Which of the packs to fetch that an event calls for.
+  fileprivate func wanted(_ packs: [AssetPack], for event: BAContentRequest) async -> Set<String> {
+    let allowed = packs.filter { options.shouldDownload?($0) ?? true }
+    guard let filter = options.filter, !allowed.isEmpty else { return Set(allowed.map(\.id)) }
+    return await filter(event, allowed)
+  }
 
   /// Notes that policies were applied.
   fileprivate func note(

@@ -23,12 +23,12 @@ extension AssetPackManager {
     let catalog = try await core.catalog()
     if let pack = catalog.pack(id) { return pack }
     // It may be that of a site that did not answer.
-    throw catalog.errors.first ?? ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
+    throw catalog.disagreements[id]?.error(id) ?? catalog.errors.first ?? catalog.error(ofMissing: id)
   }
 
   // MARK: - Status
 
-  /// What is here of a pack and what is offered. Asks the sites.
+  /// What is here of a pack and what is offered. A pack that lost bytes counts as not here. Asks the sites.
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` for a pack that is neither here nor listed.
   public func status(ofAssetPackWithID id: String) async throws -> AssetPack.Status {
@@ -42,8 +42,8 @@ extension AssetPackManager {
     try await state(of: pack.id).status(relativeTo: UInt64(clamping: pack.version), of: pack.origin)
   }
 
-  /// What can be said of a pack without asking a site: whether it is here, and whether it was out of date or gone when a site was
-  /// last asked in this process. Empty for a pack that is not here.
+  /// What can be said of a pack without asking a site: whether it is here, whole, and whether it was out of date or gone when a
+  /// site was last asked in this process. Empty for a pack that is not here.
   public func localStatus(ofAssetPackWithID id: String) async -> AssetPack.Status {
     guard let core = try? core, let state = try? core.state(of: id, core.knownCatalog), state.local != nil else {
       return []
@@ -87,7 +87,7 @@ extension ManagedCore {
   /// - Parameter catalog: nil: no site was asked, and every pack counts as listed.
   func state(of id: String, _ catalog: PackCatalog?) throws -> PackState {
     var state = PackState()
-    if let pack = try packs.current().packs[id]?.pack {
+    if let pack = try packs.current().packs[id]?.pack, try packs.isWhole(id) {
       state.local = pack.version.number
       state.localOrigin = pack.origin
       state.isHeld = pack.isHeld

@@ -1,5 +1,7 @@
 extension AssetPackManager {
-  /// Whether a pack is here, whole. Asks no site and reads no file.
+  /// Whether a pack is here, whole. Asks no site and reads no file: of a purgeable pack it goes by the time of the folder where its
+  /// bytes lie. A file that was cut short there is found when it is read, and by the next
+  /// ``ensureLocalAvailability(of:requireLatestVersion:)``.
   public nonisolated func assetPackIsAvailableLocally(withID id: String) -> Bool {
     (try? core)?.packs.isAvailable(id) ?? false
   }
@@ -72,7 +74,7 @@ extension AssetPackManager {
   public enum SizeCalculationMethod: Sendable {
     /// The sum of the sizes of the files.
     case logical
-    /// What the pack takes on disk, bytes that it shares with others included.
+    /// What its files take in the store, compressed: bytes that they share, with each other or with other packs, count for each.
     case allocated
   }
 
@@ -84,8 +86,14 @@ extension AssetPackManager {
   ) async throws -> Int64 {
     let pack = try localPack(id)
     guard calculationMethod == .allocated else { return Int64(pack.version.byteCount) }
-    let statistics = try await core.store.statistics()
-    return Int64(statistics.packs[pack.id]?.storedByteCount ?? 0)
+    let store = try core.store
+    return try await BlockingExecutor.run {
+      var byteCount: Int64 = 0
+      try store.makeSnapshot().forEachAsset(pack: pack.id, depth: .descendants) { asset in
+        if asset.kind == .file { byteCount = byteCount.addingClamped(Int64(try asset.storage().storedByteCount)) }
+      }
+      return byteCount
+    }
   }
 
   /// What lies in a folder of all packs, or of one.
@@ -98,6 +106,22 @@ extension AssetPackManager {
     } catch let error as PackStoreError where error.code == .notFound {
       throw ManagedBackgroundAssetsError.fileNotFound(at: folder)
     }
+  }
+
+  /// The files of all packs, or of one, whose paths match a pattern: as in manifests, `*.m4v` takes names at any depth, and a pattern
+  /// with `/` whole paths. In bytewise order of paths; of files with one path the one that wins.
+  ///
+  /// - Throws: `PackStoreError` `invalidArgument` for what is no pattern; ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
+  /// - Complexity: O(*n*) in the files of the packs.
+  public nonisolated func files(
+    matching pattern: String, searchingInAssetPackWithID id: String? = nil
+  ) throws -> [Snapshot.Entry] {
+    let pattern = try PathPattern(pattern), pack = try id.map { try localPack($0).id }
+    var files: [Snapshot.Entry] = []
+    try core.store.makeSnapshot().forEachAsset(pack: pack, depth: .descendants) { asset in
+      if asset.kind == .file, pattern.matches(asset.path) { files.append(asset.entry) }
+    }
+    return files
   }
 
   nonisolated func localPack(_ id: String) throws -> Store.Pack {

@@ -11,9 +11,13 @@ final class ManagedCore: Sendable {
   let sites: [any PackSite]
   let packs: LocalPacks
   let reader: NamespaceReader
+  let materializer: Materializer
   let scheduler: DownloadScheduler
+  /// Nil: this process asks no agent.
+  let agent: AgentClient?
   /// Requests are noted in the order in which they were made and met.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
+  private let isRegistered = Atomic(false)
   private let views: Mutex<ViewFolder?> = Mutex(nil)
   /// What the app chose, as the journal had it when it was first asked; nil: it was not asked yet.
   private let chosenLanguage: Mutex<LanguageTag??> = Mutex(nil)
@@ -39,35 +43,51 @@ final class ManagedCore: Sendable {
       options.sites
       ?? configuration.sites.map {
         StoreSite(
-          $0, of: store, appVersion: configuration.appVersion, template: template,
-          onFirstContact: options.onFirstContact)
+          $0, of: store, app: configuration.app, template: template, onFirstContact: options.onFirstContact,
+          otherApps: { try journal.read().apps(besides: configuration.appID) })
       }
     self.sites = sites
-    packs = LocalPacks(of: store, availability: DurablePacks())
+    let packs = LocalPacks(of: store)
+    self.packs = packs
     reader = NamespaceReader(store: store, packs: packs)
+    let materializer = Materializer(store)
+    self.materializer = materializer
     let queue = journalQueue, rules = options.rules
+    let agent = options.speaksToAgent ? AgentClient(in: folder) : nil
+    self.agent = agent
     scheduler = DownloadScheduler(
       rules: rules, clock: options.clock, hub: hub,
       onEnd: { pack, error in
         // What may succeed when it is tried again is taken up at the next launch.
-        guard error.map({ !DownloadRules.isTemporary($0) }) ?? true else { return }
-        queue.async { forget(pack, in: journal) }
+        guard error.map({ !DownloadRules.isTemporary($0) && !($0 is PackHandedOver) }) ?? true else { return }
+        queue.async {
+          forget(pack, in: journal)
+          agent?.refresh()
+        }
       },
-      onPause: { pack, isPaused in queue.async { note(pack, isPaused: isPaused, in: journal) } },
+      onPause: { pack, isPaused in
+        queue.async {
+          note(pack, isPaused: isPaused, in: journal)
+          agent?.refresh()
+        }
+      },
       fetch: { pack, pause, record in
         guard sites.indices.contains(pack.site) else {
           throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
         }
         let id = try PackID(validating: pack.id)
         try checkRoom(for: pack, isHere: store.makeSnapshot().pack(id) != nil, in: folder.path, rules)
+        let handover = PackHandover(of: id, by: agent)
+        defer { handover.end() }
         let pulled = try await sites[pack.site].pull(id, pause: pause) { progress in
+          handover.note(progress.phase)
           if progress.phase == .fetch, progress.totalByteCount > 0 {
             record(progress.byteCount, progress.totalByteCount)
           }
         }
-        let isHere = try store.makeSnapshot().pack(id) != nil
-        try accept(pulled, of: pack, isHere: isHere)
+        try accept(pulled, of: pack, isHere: packs.isWhole(pack.id))
         try queue.sync { try note(pulled, of: id, in: journal) }
+        materializer.start(id)
       })
   }
 
@@ -92,6 +112,7 @@ final class ManagedCore: Sendable {
   ///
   /// - Throws: what the first one throws, where none answers.
   func catalog() async throws -> PackCatalog {
+    try register()
     var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
     await withTaskGroup { group in
       for (number, site) in sites.enumerated() {
@@ -104,6 +125,13 @@ final class ManagedCore: Sendable {
     let catalog = try PackCatalog(answers.compactMap { $0 }) { id in local.packs[id.name]?.pack.origin }
     lastCatalog.withLock { $0 = catalog }
     return catalog
+  }
+
+  /// Notes the app once, before it is known which versions are for it.
+  private func register() throws {
+    guard options.registersApp, !isRegistered.load(ordering: .relaxed) else { return }
+    try journalQueue.sync { try journal.register(configuration) }
+    isRegistered.store(true, ordering: .relaxed)
   }
 
   private static func ask(_ site: any PackSite) async -> Result<SiteListing, any Error> {
@@ -167,6 +195,11 @@ private func checkRoom(for pack: AssetPack, isHere: Bool, in folder: FilePath, _
 private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) throws {
   switch pulled.outcome {
   case .updated, .unchanged, .healed: return
+  case .held where !isHere:
+    throw ManagedPacksError(
+      .notOffered,
+      "the asset pack '\(pack.id)' has lost bytes, and its site offers another version than the one it is held at",
+      remedy: "unpin the pack, to take the version that is offered")
   case .held, .otherOrigin, .purged: if isHere { return }
   case .absent: throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
   case .notOffered:

@@ -104,6 +104,10 @@ public struct ManagedPacksError: Error, Hashable, Sendable {
     case invalidConfiguration
     /// The group's folder cannot be used.
     case groupFolder
+    /// The group's agent cannot do its work, or an app or extension cannot be used by it.
+    case agent
+    /// No version of the pack is for all apps of the group.
+    case appsDisagree
     /// What the group's journal says was written by a later version of this library.
     case newerJournal
     /// A path leaves the namespace, or is that of the namespace itself.

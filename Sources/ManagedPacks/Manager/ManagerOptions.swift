@@ -28,6 +28,15 @@ extension AssetPackManager {
     /// A store to use in place of the group's.
     public var store: Store?
 
+    /// Which of the packs to fetch that an event calls for, asked after ``shouldDownload``.
+    package var filter: (@Sendable (BAContentRequest, [AssetPack]) async -> Set<String>)?
+
+    /// Notes the app in the group's journal: an extension that runs by itself is none.
+    package var registersApp = true
+
+    /// Asks the agent for a pack that it is fetching, and tells it of requests.
+    package var speaksToAgent = true
+
     /// Sites in place of those of the configuration.
     package var sites: [any PackSite]?
 

@@ -10,6 +10,8 @@ struct PackCatalog: Sendable {
   let packs: [AssetPack]
 
   private let byID: [String: AssetPack]
+  /// What the apps of the group cannot agree on.
+  let disagreements: [String: AppDisagreement]
   /// All that is listed, be it for others, and the publisher.
   private let listed: [String: Store.Origin]
 
@@ -23,12 +25,14 @@ struct PackCatalog: Sendable {
     if let error = errors.first, errors.count == answers.count { throw error }
     var byID: [String: AssetPack] = [:]
     var listed: [String: Store.Origin] = [:]
+    var disagreements: [String: AppDisagreement] = [:]
     for (site, listing) in listings.enumerated() {
       guard let listing else { continue }
       for entry in listing.packs {
-        let isOwn = localOrigin(entry.id) == listing.origin
-        guard listed[entry.id.name] == nil || isOwn else { continue }
+        let earlier = listed[entry.id.name]
+        guard earlier == nil || earlier != listing.origin && localOrigin(entry.id) == listing.origin else { continue }
         listed[entry.id.name] = listing.origin
+        disagreements[entry.id.name] = entry.disagreement
         byID[entry.id.name] = entry.offer.map { offer in
           AssetPack(
             id: entry.id, version: offer.version, downloadByteCount: offer.downloadByteCount,
@@ -39,10 +43,16 @@ struct PackCatalog: Sendable {
     }
     self.byID = byID
     self.listed = listed
+    self.disagreements = disagreements
     packs = byID.values.sorted { $0.id < $1.id }
   }
 
   func pack(_ id: String) -> AssetPack? { byID[id] }
+
+  /// Why there is no offer of a pack.
+  func error(ofMissing id: String) -> any Error {
+    disagreements[id]?.error(id) ?? ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
+  }
 
   func isListed(_ id: String) -> Bool { listed[id] != nil }
 

@@ -22,6 +22,9 @@ struct NamespaceReader: Sendable {
       return try body(snapshot, name, scope ?? localizedPack(of: name, language, in: snapshot))
     } catch let error as PackStoreError where error.code == .notFound {
       throw ManagedBackgroundAssetsError.fileNotFound(at: path)
+    } catch let error as PackStoreError where error.code == .purged {
+      packs.forgetPresence()
+      throw error
     }
   }
 

@@ -29,10 +29,13 @@ package struct SiteListing: Hashable, Sendable {
     package var id: PackID
     /// Nil: it is listed, and not for this app.
     package var offer: Offer?
+    /// With no offer: there would be one if it were not for another app of the group.
+    package var disagreement: AppDisagreement?
 
-    package init(id: PackID, offer: Offer?) {
+    package init(id: PackID, offer: Offer?, disagreement: AppDisagreement? = nil) {
       self.id = id
       self.offer = offer
+      self.disagreement = disagreement
     }
   }
 

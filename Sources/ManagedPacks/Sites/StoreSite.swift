@@ -4,31 +4,60 @@ struct StoreSite: PackSite {
   let site: ManagedConfiguration.Site
   let template: Store.PullOptions
   let onFirstContact: @Sendable (String, SitePublicKey) -> Void
+  /// This app, if it says its version, and the others of its group.
+  let app: GroupApp?
+  let otherApps: @Sendable () throws -> [GroupApp]
 
   var location: String { site.location }
 
-  /// - Parameter template: what holds for every pull; the site's own settings take its place.
+  /// - Parameters:
+  ///   - template: what holds for every pull; the site's own settings take its place.
+  ///   - otherApps: asked whenever versions are chosen.
   init(
-    _ site: ManagedConfiguration.Site, of store: Store, appVersion: AppVersion?, template: Store.PullOptions,
-    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void
+    _ site: ManagedConfiguration.Site, of store: Store, app: GroupApp?, template: Store.PullOptions,
+    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void,
+    otherApps: @escaping @Sendable () throws -> [GroupApp]
   ) {
     self.store = store
     self.onFirstContact = onFirstContact
+    self.app = app
+    self.otherApps = otherApps
     self.site = site
     var options = template
     options.channel = site.channel
     options.trustedKey = site.trustedKey
     options.allowsUnsigned = site.allowsUnsigned
-    options.appVersion = appVersion ?? options.appVersion
+    options.appVersion = app?.version ?? options.appVersion
     self.template = options
   }
 
   func listing() async throws -> SiteListing {
     try await settleChannel()
+    let others = try otherApps()
     var options = template
+    options.otherAppVersions = others.map(\.version)
     // Else a share of all devices would be refused until the first pull draws one.
     options.device = try options.device ?? DeviceFile(inStore: store.path).readOrMake()
-    return SiteListing(try await store.offers(at: site.location, options: options))
+    var listing = SiteListing(try await store.offers(at: site.location, options: options))
+    try await findDisagreements(in: &listing, others, options)
+    return listing
+  }
+
+  /// Looks why packs are not offered: what this app could have without the others, their versions keep away.
+  private func findDisagreements(
+    in listing: inout SiteListing, _ others: [GroupApp], _ options: Store.PullOptions
+  ) async throws {
+    guard let app, !others.isEmpty, listing.packs.contains(where: { $0.offer == nil }) else { return }
+    var options = options
+    options.otherAppVersions = []
+    let alone = try await store.offers(at: site.location, options: options)
+    for index in listing.packs.indices where listing.packs[index].offer == nil {
+      let id = listing.packs[index].id
+      guard let offer = alone.packs.first(where: { $0.pack == id })?.offer, let range = offer.appVersions,
+        let other = others.first(where: { !range.contains($0.version) })
+      else { continue }
+      listing.packs[index].disagreement = AppDisagreement(own: app, other: other)
+    }
   }
 
   /// Another channel is followed as a whole: the packs that are here change together, before one is pulled.
@@ -36,6 +65,7 @@ struct StoreSite: PackSite {
     guard try await store.changesChannel(at: site.location, options: template) else { return }
     var options = template
     options.onlyInstalled = true
+    options.otherAppVersions = try otherApps().map(\.version)
     try await store.pull(from: site.location, options: options)
   }
 
@@ -44,6 +74,7 @@ struct StoreSite: PackSite {
   ) async throws -> PulledPack {
     try await settleChannel()
     var options = template
+    options.otherAppVersions = try otherApps().map(\.version)
     options.pause = pause
     let result: Store.PullResult
     do {
@@ -53,7 +84,16 @@ struct StoreSite: PackSite {
     }
     if result.isFirstContact, let key = result.key { onFirstContact(site.location, key) }
     let outcome = result.packs.first { $0.pack == pack }?.outcome ?? .absent
+    if outcome == .notOffered, let disagreement = try await disagreement(about: pack) {
+      throw disagreement.error(pack.name)
+    }
     return PulledPack(outcome, origin: result.origin, channel: result.channel, root: result.rootNumber)
+  }
+}
+
+extension StoreSite {
+  fileprivate func disagreement(about pack: PackID) async throws -> AppDisagreement? {
+    try await listing().packs.first { $0.id == pack }?.disagreement
   }
 }
 

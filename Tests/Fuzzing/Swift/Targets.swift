@@ -9,7 +9,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
-  "site": decodeSite,
+  "site": decodeSite, "agent": decodeAgentStream,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -254,6 +254,43 @@ private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: Archiv
   precondition(reading.selectors.count == conversion.selectorCount && !reading.problems.hasErrors)
 }
 
+/// A stream between app and agent, or agent and extension. The first byte says what listens, the second in what parts it comes.
+@Sendable private func decodeAgentStream(_ bytes: [UInt8]) {
+  let kind = (bytes.first ?? 0) % 4, step = Int(bytes.dropFirst().first ?? 0) + 1, stream = Array(bytes.dropFirst(2))
+  var frames = MessageFrames(limit: kind < 2 ? MessageFrames.byteCountLimit : FilterProtocol.byteCountLimit)
+  for begin in stride(from: 0, to: stream.count, by: step) {
+    frames.append(stream[begin..<min(begin + step, stream.count)])
+    while true {
+      do {
+        guard let message = try frames.next() else { break }
+        decodeAgentMessage(message, kind)
+      } catch {
+        return
+      }
+    }
+    precondition(frames.room > 0)
+  }
+}
+
+/// What was read says the same when it is written.
+private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
+  switch kind {
+  case 0:
+    guard let request = try? AgentRequest(decoding: message) else { return }
+    precondition(try! AgentRequest(decoding: request.encode()) == request)
+  case 1:
+    guard let reply = try? AgentReply(decoding: message) else { return }
+    if case .failed = reply { return }  // it is shortened
+    precondition(try! AgentReply(decoding: reply.encode()) == reply)
+  case 2:
+    guard let request = try? FilterRequest(decoding: message) else { return }
+    precondition(try! FilterRequest(decoding: request.encode()) == request)
+  default:
+    guard let reply = try? FilterReply(decoding: message) else { return }
+    precondition(try! FilterReply(decoding: reply.encode()) == reply)
+  }
+}
+
 // MARK: - Seeds
 
 private let seeds: [String: [[UInt8]]] = {
@@ -304,7 +341,7 @@ private let seeds: [String: [[UInt8]]] = {
     "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
   ]
   let trust =
-    "packstore trust 0.7\nfollow beta https://a/%25\n"
+    "packstore trust 0.7\nbegin live https://a/%25\nfollow beta https://a/%25\n"
     + "place beta \(key.publicKey) \(key.publicKey) default 7 beta,live 5 \(digest.hex) 1 https://a/%25\n"
   let device = DeviceRecord(device: .random(), place: DevicePlace(machineID: "0", inode: .max))
   let jsons = [
@@ -337,7 +374,22 @@ private let seeds: [String: [[UInt8]]] = {
     .version(digest): 40, .segment(SegmentID(site.id)): 1 << 40, .frames(SegmentID(site.id)): 0, .delta(digest): .max,
   ]
   retired.replace(files, by: [:], now: .max)
+  let requests: [AgentRequest] = [.status, .refresh, .handOver("Game"), .event(.languageChange, app: "a")]
+  let replies: [AgentReply] = [.status(process: 7), .done(packs: ["Game"]), .failed(reason: "no")]
+  let packs: [AssetPack] = attributes.compactMap { try? Attributes(json: $0.utf8) }.map {
+    AssetPack(id: "Game", version: 3, downloadByteCount: 9, attributes: $0, origin: .unknown)
+  }
+  // Messages by what listens.
+  let messages: [[[UInt8]]] = [
+    requests.map { $0.encode() }, replies.map { $0.encode() }, packs.map { FilterRequest($0).encode() },
+    [FilterReply("Game", isWanted: true).encode()],
+  ]
+  var agentStreams: [[UInt8]] = []
+  for (kind, messages) in messages.enumerated() {
+    for message in messages { agentStreams.append([UInt8(kind), 200] + (try! MessageFrames.frame(message))) }
+  }
   return [
+    "agent": agentStreams,
     "retired": [retired.encode(), RetiredFiles().encode()],
     "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
@@ -346,7 +398,9 @@ private let seeds: [String: [[UInt8]]] = {
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
-    "key": [key, next, release].map { Array($0.fileText.utf8) } + [Array(key.publicKey.description.utf8)],
+    "key": [key, next, next.noting(9), release].map { Array($0.fileText.utf8) } + [
+      Array(key.publicKey.description.utf8)
+    ],
     "site": [
       RememberedSite(
         root: rootBytes,

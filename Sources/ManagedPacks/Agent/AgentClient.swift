@@ -1,0 +1,88 @@
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// An app's way to the agent of its group. All that it does may come to nothing: the agent is a help, and the app goes on without
+/// it.
+package struct AgentClient: Sendable {
+  /// How long an app waits for an agent, in which it could do nothing else.
+  package static let patience = Duration.seconds(5)
+
+  private let place: SocketPlace
+  private let credentials: PeerCredentials.Reader
+
+  package init(in folder: GroupFolder, credentials: @escaping PeerCredentials.Reader = PeerCredentials.system) {
+    place = AgentElection.place(in: folder)
+    self.credentials = credentials
+  }
+
+  /// Nil: there is no agent, it has no time, or it is none of this user's.
+  package func connect() throws -> AgentConnection? {
+    guard pathExists(place.path), let socket = try LocalSocket.connect(to: place) else { return nil }
+    guard let peer = credentials(socket.number), peer.user == geteuid() else { return nil }
+    return AgentConnection(socket, process: peer.process)
+  }
+
+  /// Tells the agent that the journal has changed, if there is one; returns at once.
+  package func refresh() {
+    guard let connection = try? connect(),
+      let frame = try? MessageFrames.frame(AgentRequest.refresh.encode())
+    else { return }
+    // It fits into what the system holds. The agent reads it when it comes to it, also after this end was closed.
+    _ = try? connection.socket.write(frame[...])
+  }
+}
+
+/// A connection to an agent. What was handed over by it is the app's until it is let go.
+package final class AgentConnection: Sendable {
+  let socket: LocalSocket
+  /// The agent's; nil: the system does not say.
+  package let process: pid_t?
+
+  init(_ socket: LocalSocket, process: pid_t?) {
+    self.socket = socket
+    self.process = process
+  }
+
+  /// Asks, and waits for the reply on a thread that may block.
+  ///
+  /// - Parameter limit: how long; nil: until the agent answers, or is gone.
+  /// - Returns: nil: it does not answer.
+  /// - Throws: `CancellationError`.
+  package func ask(_ request: AgentRequest, within limit: Duration?) async throws -> AgentReply? {
+    let reply = try? await withTaskCancellationHandler {
+      try await BlockingExecutor.run { try self.exchange(request, within: limit) }
+    } onCancel: {
+      socket.shutDown()
+    }
+    try Task.checkCancellation()
+    return reply
+  }
+
+  private func exchange(_ request: AgentRequest, within limit: Duration?) throws -> AgentReply? {
+    let clock = ContinuousClock(), end = limit.map { clock.now + $0 }
+    var output = try MessageFrames.frame(request.encode())[...], frames = MessageFrames()
+    while true {
+      if !output.isEmpty { output = output.dropFirst(try socket.write(output)) }
+      if let message = try frames.next() { return try AgentReply(decoding: message) }
+      var left: Int32 = -1
+      if let end {
+        left = Int32(min(max(((end - clock.now) / .milliseconds(1)).rounded(.up), 0), 60_000))
+        guard left > 0 else { return nil }
+      }
+      var entries = [
+        pollfd(fd: socket.number, events: Int16(POLLIN | (output.isEmpty ? 0 : POLLOUT)), revents: 0)
+      ]
+      guard systemPoll(&entries, left) > 0 else { continue }
+      guard let bytes = try socket.read(upTo: frames.room) else { continue }
+      guard !bytes.isEmpty else { return nil }
+      frames.append(bytes)
+    }
+  }
+}

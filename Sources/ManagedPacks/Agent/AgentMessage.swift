@@ -1,0 +1,177 @@
+import PackStore
+
+// What an app and the agent of its group say to each other: JSON objects, each in one frame of `MessageFrames`. A member
+// `format` says the version of the protocol; members that are not known are left alone, so that later versions may add some.
+
+/// What an app asks the agent.
+package enum AgentRequest: Hashable, Sendable {
+  /// Is it there, and which process is it?
+  case status
+  /// The journal has changed: read it.
+  case refresh
+  /// Stop fetching a pack, which the app fetches itself now: until the connection ends it is the app's.
+  case handOver(PackID)
+  /// Apply the policies that an event calls for: of one app of the group, or of all.
+  case event(BAContentRequest, app: String?)
+}
+
+/// What the agent answers.
+package enum AgentReply: Hashable, Sendable {
+  /// The process that is the agent.
+  case status(process: Int32)
+  /// It was done. With an event, the packs that were asked for.
+  case done(packs: [PackID])
+  /// It was not done.
+  case failed(reason: String)
+}
+
+/// The version of the protocol.
+package let agentProtocolVersion = 1
+
+/// The most bytes of a name or a reason in a message.
+private let textByteCountLimit = 4096
+
+/// The most packs that a reply names; what is beyond is in the journal.
+private let packCountLimit = 256
+
+extension AgentRequest {
+  /// - Throws: ``AgentMessageError``.
+  package init(decoding bytes: [UInt8]) throws {
+    let members = try MessageMembers(bytes)
+    switch try members.text("ask") {
+    case "status": self = .status
+    case "refresh": self = .refresh
+    case "handover": self = .handOver(try members.pack("pack"))
+    case "event":
+      guard let event = BAContentRequest(word: try members.text("event")) else { throw AgentMessageError.malformed }
+      self = .event(event, app: try members.optionalText("app"))
+    default: throw AgentMessageError.malformed
+    }
+  }
+
+  package func encode() -> [UInt8] {
+    switch self {
+    case .status: encodeMessage([("ask", .text("status"))])
+    case .refresh: encodeMessage([("ask", .text("refresh"))])
+    case .handOver(let pack): encodeMessage([("ask", .text("handover")), ("pack", .text(pack.name))])
+    case .event(let event, let app):
+      encodeMessage(
+        [("ask", .text("event")), ("event", .text(event.word))] + (app.map { [("app", .text($0))] } ?? []))
+    }
+  }
+}
+
+extension AgentReply {
+  /// - Throws: ``AgentMessageError``.
+  package init(decoding bytes: [UInt8]) throws {
+    let members = try MessageMembers(bytes)
+    switch try members.text("answer") {
+    case "status": self = .status(process: try members.integer("process"))
+    case "done":
+      let packs = members["packs"]?.array ?? []
+      guard packs.count <= packCountLimit else { throw AgentMessageError.malformed }
+      self = .done(packs: try packs.map { try members.pack($0) })
+    case "failed": self = .failed(reason: try members.text("reason"))
+    default: throw AgentMessageError.malformed
+    }
+  }
+
+  package func encode() -> [UInt8] {
+    switch self {
+    case .status(let process): encodeMessage([("answer", .text("status")), ("process", .integer(Int(process)))])
+    case .done(let packs):
+      encodeMessage([("answer", .text("done")), ("packs", .texts(packs.prefix(packCountLimit).map(\.name)))])
+    case .failed(let reason):
+      encodeMessage([("answer", .text("failed")), ("reason", .text(String(reason.prefix(500))))])
+    }
+  }
+}
+
+extension BAContentRequest {
+  /// As commands and messages have it.
+  package var word: String {
+    switch self {
+    case .install: "install"
+    case .update: "update"
+    case .periodic: "periodic"
+    case .languageChange: "language"
+    }
+  }
+
+  package init?(word: String) {
+    guard let event = Self.allCases.first(where: { $0.word == word }) else { return nil }
+    self = event
+  }
+}
+
+// MARK: - Members
+
+/// The members of a message.
+struct MessageMembers {
+  private let members: [JSONMember]
+
+  init(_ bytes: [UInt8]) throws {
+    // Depth and repeated names are the reader's to refuse.
+    let document = JSONReader.read(bytes)
+    guard document.faults.isEmpty, let members = document.root?.object else { throw AgentMessageError.malformed }
+    self.members = members
+    let format: Int = try integer("format")
+    guard format >= 1 else { throw AgentMessageError.malformed }
+    guard format <= agentProtocolVersion else { throw AgentMessageError.newer }
+  }
+
+  subscript(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+
+  func optionalText(_ name: String) throws -> String? {
+    guard let value = self[name] else { return nil }
+    guard let text = value.string, !text.isEmpty, text.utf8.count <= textByteCountLimit else {
+      throw AgentMessageError.malformed
+    }
+    return text
+  }
+
+  func text(_ name: String) throws -> String {
+    guard let text = try optionalText(name) else { throw AgentMessageError.malformed }
+    return text
+  }
+
+  func integer<Value: FixedWidthInteger>(_ name: String, _: Value.Type = Value.self) throws -> Value {
+    guard let value = self[name]?.integer(Value.self) else { throw AgentMessageError.malformed }
+    return value
+  }
+
+  func boolean(_ name: String) throws -> Bool {
+    guard case .boolean(let isTrue)? = self[name]?.content else { throw AgentMessageError.malformed }
+    return isTrue
+  }
+
+  func pack(_ name: String) throws -> PackID { try pack(self[name]) }
+
+  func pack(_ value: JSONValue?) throws -> PackID {
+    guard let name = value?.string, let pack = try? PackID(validating: name) else { throw AgentMessageError.malformed }
+    return pack
+  }
+}
+
+enum MessageValue {
+  case text(String)
+  case integer(Int)
+  case boolean(Bool)
+  case texts([String])
+  /// JSON already.
+  case json([UInt8])
+
+  var bytes: [UInt8] {
+    switch self {
+    case .text(let text): canonicalJSON(text)
+    case .integer(let number): Array("\(number)".utf8)
+    case .boolean(let isTrue): Array("\(isTrue)".utf8)
+    case .texts(let texts): canonicalJSONArray(texts.map(canonicalJSON))
+    case .json(let bytes): bytes
+    }
+  }
+}
+
+func encodeMessage(_ members: [(name: String, value: MessageValue)]) -> [UInt8] {
+  canonicalJSONObject(([("format", .integer(agentProtocolVersion))] + members).map { ($0.name, $0.value.bytes) })
+}

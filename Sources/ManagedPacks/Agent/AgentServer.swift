@@ -1,0 +1,292 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Listens for the apps of a group: takes requests apart, has them answered, and says when an app is gone.
+///
+/// A connection is
+/// ```
+///  accepted --> reading --> answering --> reading ... --> closed
+///      |           |            |
+///      +-----------+------------+--> closed
+/// ```
+/// Only processes of this user come past *accepted*. While a connection is *answering*, nothing is read from it, so that each costs
+/// one request and one reply at most. It is closed when the other end is gone, when a message is none, and when one has begun and
+/// does not end in time, or none comes.
+///
+/// One thread does all of it, and waits for nothing but `poll`. Where there are as many connections as there may be, others wait to
+/// be accepted; they are apps, which do not wait for long.
+package final class AgentServer: Sendable {
+  /// What any number of peers together can make the agent hold.
+  package struct Limits: Sendable {
+    package var connectionCount = 32
+    /// From the first byte of a message to its last, and from a reply to the next message where nothing is handed over.
+    package var messageTime = Duration.seconds(10)
+
+    package init() {}
+  }
+
+  /// What the agent does with its peers. Called on any thread.
+  package struct Handler: Sendable {
+    /// Answers a request of a connection.
+    package var answer: @Sendable (AgentRequest, _ connection: Int) async -> AgentReply
+    /// A connection has ended, of which requests were answered.
+    package var end: @Sendable (_ connection: Int) -> Void
+    /// A peer that was turned away.
+    package var refuse: @Sendable (_ reason: String) -> Void
+
+    package init(
+      answer: @escaping @Sendable (AgentRequest, Int) async -> AgentReply, end: @escaping @Sendable (Int) -> Void,
+      refuse: @escaping @Sendable (String) -> Void
+    ) {
+      self.answer = answer
+      self.end = end
+      self.refuse = refuse
+    }
+  }
+
+  private struct State {
+    /// Replies that were not taken over yet, by connection.
+    var replies: [(connection: Int, reply: AgentReply)] = []
+    var isStopped = false
+  }
+
+  private let listener: LocalSocket
+  private let bell: (ringing: LocalSocket, heard: LocalSocket)
+  private let limits: Limits
+  private let now: @Sendable () -> Duration
+  private let credentials: PeerCredentials.Reader
+  private let handler: Handler
+  private let state = Mutex(State())
+  private let ended = DispatchGroup()
+
+  /// - Parameter now: time that never falls.
+  package init(
+    _ listener: LocalSocket, limits: Limits = Limits(), now: @escaping @Sendable () -> Duration,
+    credentials: @escaping PeerCredentials.Reader = PeerCredentials.system, handler: Handler
+  ) throws {
+    self.listener = listener
+    self.limits = limits
+    self.now = now
+    self.credentials = credentials
+    self.handler = handler
+    bell = try LocalSocket.pair()
+  }
+
+  /// Listens on a thread of its own, until ``stop()``.
+  package func start() {
+    let thread = Thread {
+      var loop = Loop(self)
+      loop.run()
+      self.ended.leave()
+    }
+    thread.name = "PackStore.agent"
+    ended.enter()
+    thread.start()
+  }
+
+  /// Closes all connections; returns when that is done.
+  package func stop() {
+    state.withLock { $0.isStopped = true }
+    wake()
+    ended.wait()
+  }
+
+  /// Has the server look at its clock and its connections.
+  package func wake() { _ = try? bell.ringing.write([0]) }
+
+  // MARK: - The thread
+
+  private struct Connection {
+    let socket: LocalSocket
+    var frames = MessageFrames()
+    var output: ArraySlice<UInt8> = []
+    /// A request is being answered.
+    var isAnswering = false
+    /// The peer has something that others do not get while it is connected.
+    var isHolding = false
+    var hasAsked = false
+    /// By when the next message has to be there.
+    var deadline: Duration
+  }
+
+  private struct Loop {
+    let server: AgentServer
+    var connections: [Int: Connection] = [:]
+    var nextNumber = 0
+
+    init(_ server: AgentServer) { self.server = server }
+
+    mutating func run() {
+      while true {
+        let (replies, isStopped) = server.state.withLock { state in
+          defer { state.replies = [] }
+          return (state.replies, state.isStopped)
+        }
+        if isStopped { break }
+        for (number, reply) in replies { take(reply, number) }
+        expire()
+        poll()
+      }
+      for number in connections.keys { close(number) }
+    }
+
+    // MARK: Waiting
+
+    private mutating func poll() {
+      let numbers = Array(connections.keys)
+      var entries = [entry(server.bell.heard, POLLIN)]
+      // Others wait to be accepted.
+      let accepts = connections.count < server.limits.connectionCount
+      entries.append(entry(server.listener, accepts ? POLLIN : 0))
+      entries += numbers.map { number in
+        guard let connection = connections[number] else { return pollfd(fd: -1, events: 0, revents: 0) }
+        let isReading = !connection.isAnswering && connection.output.isEmpty
+        return entry(connection.socket, (isReading ? POLLIN : 0) | (connection.output.isEmpty ? 0 : POLLOUT))
+      }
+      guard systemPoll(&entries, timeout) > 0 else { return }
+      if entries[0].revents != 0 { _ = try? server.bell.heard.read(upTo: 64) }
+      for (number, entry) in zip(numbers, entries.dropFirst(2)) where entry.revents != 0 {
+        attend(number, entry.revents)
+      }
+      if accepts, entries[1].revents != 0 { accept() }
+    }
+
+    private func entry(_ socket: LocalSocket, _ events: Int32) -> pollfd {
+      pollfd(fd: socket.number, events: Int16(truncatingIfNeeded: events), revents: 0)
+    }
+
+    /// Until the first deadline, in milliseconds; a minute at most.
+    private var timeout: Int32 {
+      let first = connections.values.filter { !$0.isAnswering && !$0.isHolding }.map(\.deadline).min()
+      guard let first else { return 60_000 }
+      let left = (first - server.now()) / .milliseconds(1)
+      return Int32(min(max(left.rounded(.up), 0), 60_000))
+    }
+
+    private mutating func expire() {
+      let now = server.now()
+      for (number, connection) in connections where !connection.isAnswering && connection.deadline <= now {
+        guard !connection.isHolding || connection.frames.isPartial || !connection.output.isEmpty else { continue }
+        close(number, "it sent no message in time")
+      }
+    }
+
+    // MARK: Connections
+
+    private mutating func accept() {
+      while connections.count < server.limits.connectionCount {
+        guard let socket = try? server.listener.accept() else { return }
+        guard let peer = server.credentials(socket.number), peer.user == geteuid() else {
+          server.handler.refuse("a process of another user was turned away")
+          continue
+        }
+        connections[nextNumber] = Connection(socket: socket, deadline: server.now() + server.limits.messageTime)
+        nextNumber += 1
+      }
+    }
+
+    private mutating func attend(_ number: Int, _ events: Int16) {
+      guard let connection = connections[number] else { return }
+      do {
+        if !connection.output.isEmpty {
+          try write(number)
+        } else if !connection.isAnswering {
+          try read(number)
+        } else if Int32(events) & (POLLHUP | POLLERR | POLLNVAL) != 0 {
+          close(number)
+        }
+      } catch let error as AgentMessageError {
+        refuse(number, error)
+      } catch {
+        close(number)
+      }
+    }
+
+    private mutating func read(_ number: Int) throws {
+      guard var connection = connections[number] else { return }
+      guard let bytes = try connection.socket.read(upTo: min(connection.frames.room, 16_384)) else { return }
+      guard !bytes.isEmpty else { return close(number) }
+      if !connection.frames.isPartial { connection.deadline = server.now() + server.limits.messageTime }
+      connection.frames.append(bytes)
+      connections[number] = connection
+      try begin(number)
+    }
+
+    /// Has the next request answered, if it is whole.
+    private mutating func begin(_ number: Int) throws {
+      guard let message = try connections[number]?.frames.next() else { return }
+      let request = try AgentRequest(decoding: message)
+      connections[number]?.isAnswering = true
+      connections[number]?.hasAsked = true
+      if case .handOver = request { connections[number]?.isHolding = true }
+      let server = server
+      Task {
+        let reply = await server.handler.answer(request, number)
+        server.state.withLock { $0.replies.append((number, reply)) }
+        server.wake()
+      }
+    }
+
+    private mutating func take(_ reply: AgentReply, _ number: Int) {
+      guard connections[number] != nil else { return }
+      connections[number]?.isAnswering = false
+      send(reply, number)
+    }
+
+    private mutating func send(_ reply: AgentReply, _ number: Int) {
+      connections[number]?.deadline = server.now() + server.limits.messageTime
+      do {
+        connections[number]?.output = try MessageFrames.frame(reply.encode())[...]
+        try write(number)
+      } catch {
+        close(number)
+      }
+    }
+
+    private mutating func write(_ number: Int) throws {
+      guard let connection = connections[number] else { return }
+      connections[number]?.output = connection.output.dropFirst(try connection.socket.write(connection.output))
+      guard connections[number]?.output.isEmpty == true else { return }
+      do {
+        try begin(number)  // what came with the last message
+      } catch let error as AgentMessageError {
+        refuse(number, error)
+      }
+    }
+
+    /// Says why, if that goes at once.
+    private mutating func refuse(_ number: Int, _ error: AgentMessageError) {
+      let reason: String
+      switch error {
+      case .tooLong: reason = "a message has more than \(MessageFrames.byteCountLimit) bytes"
+      case .malformed: reason = "this is no request"
+      case .newer: reason = "the request is of a later version of the protocol: update the agent"
+      }
+      if let frame = try? MessageFrames.frame(AgentReply.failed(reason: reason).encode()) {
+        _ = try? connections[number]?.socket.write(frame[...])
+      }
+      close(number, reason)
+    }
+
+    private mutating func close(_ number: Int, _ reason: String? = nil) {
+      guard let connection = connections.removeValue(forKey: number) else { return }
+      connection.socket.shutDown()
+      if connection.hasAsked { server.handler.end(number) }
+      if let reason { server.handler.refuse("a connection was closed: \(reason)") }
+    }
+  }
+}
+
+/// - Parameter timeout: in milliseconds; -1: none.
+/// - Returns: how many of the entries something happened to; a signal counts as nothing.
+func systemPoll(_ entries: inout [pollfd], _ timeout: Int32) -> Int {
+  Int(poll(&entries, nfds_t(entries.count), timeout))
+}

@@ -1,0 +1,124 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What an app's extension may take.
+package struct ExtensionLimits: Hashable, Sendable {
+  /// Of time that passes, a day.
+  package var dailyTime = Duration.seconds(180)
+
+  /// Of memory that is its own.
+  package var byteCount = 64 << 20
+
+  /// What a run is charged before it begins, at most.
+  package var longestRun = Duration.seconds(60)
+
+  package init() {}
+}
+
+/// Why an extension did not answer.
+enum ExtensionFailure: Error, Hashable, Sendable {
+  case ended(ChildProcess.Exit?)
+  case tookTooLong
+  case tookTooMuchMemory(byteCount: Int)
+  /// What it said is no answer.
+  case nonsense
+}
+
+extension ExtensionFailure: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .ended(.status(let status)?): "it ended with status \(status) before it had answered"
+    case .ended(.signal(let number)?): "it crashed (signal \(number))"
+    case .ended(nil): "it ended before it had answered"
+    case .tookTooLong: "it took more time than it has"
+    case .tookTooMuchMemory(let byteCount): "it took \(byteCount) bytes of memory"
+    case .nonsense: "what it answered makes no sense"
+    }
+  }
+}
+
+/// Asks a program which packs to fetch, and ends it.
+struct ExtensionRun {
+  let child: ChildProcess
+  let limits: ExtensionLimits
+  let end: ContinuousClock.Instant
+  private var frames = MessageFrames()
+
+  /// How often its memory is looked at, in milliseconds.
+  private static let samplingInterval: Int32 = 20
+
+  /// What the system gives it beyond its limit: between two looks it cannot take all of the machine's memory. What is reserved and
+  /// never used, such as stacks of threads, counts there.
+  private static let slack = 512 << 20
+
+  /// - Parameter time: how long it may take.
+  init(
+    _ program: FilePath, _ event: BAContentRequest, environment: [String: String], limits: ExtensionLimits,
+    time: Duration
+  ) throws {
+    let (dataLimit, overflows) = limits.byteCount.addingReportingOverflow(Self.slack)
+    child = try ChildProcess(
+      program, [FilterProtocol.argument, event.word], environment: environment,
+      dataByteCountLimit: overflows ? nil : dataLimit)
+    self.limits = limits
+    end = ContinuousClock().now + time
+  }
+
+  /// Which of the packs it wants. Blocks.
+  ///
+  /// - Throws: ``ExtensionFailure``; it is killed then.
+  mutating func wanted(of packs: [AssetPack]) throws -> Set<String> {
+    defer { child.kill() }
+    var wanted: Set<String> = []
+    for pack in packs where try isWanted(pack) { wanted.insert(pack.id) }
+    return wanted
+  }
+
+  private mutating func isWanted(_ pack: AssetPack) throws -> Bool {
+    let request = try MessageFrames.frame(FilterRequest(pack).encode(), limit: FilterProtocol.byteCountLimit)
+    let message = try exchange(request)
+    guard let reply = try? FilterReply(decoding: message), reply.pack.name == pack.id else {
+      throw ExtensionFailure.nonsense
+    }
+    return reply.isWanted
+  }
+
+  private mutating func exchange(_ request: [UInt8]) throws -> [UInt8] {
+    var output = request[...]
+    while true {
+      do {
+        if let message = try frames.next() { return message }
+      } catch {
+        throw ExtensionFailure.nonsense
+      }
+      try check()
+      guard let written = try? output.isEmpty ? 0 : child.socket.write(output) else { throw ended() }
+      output = output.dropFirst(written)
+      var entries = [
+        pollfd(fd: child.socket.number, events: Int16(POLLIN | (output.isEmpty ? 0 : POLLOUT)), revents: 0)
+      ]
+      guard systemPoll(&entries, Self.samplingInterval) > 0 else { continue }
+      guard let bytes = try? child.socket.read(upTo: frames.room) else {
+        if Int32(entries[0].revents) & (POLLHUP | POLLERR) != 0 { throw ended() }
+        continue
+      }
+      guard !bytes.isEmpty else { throw ended() }
+      frames.append(bytes)
+    }
+  }
+
+  private func check() throws {
+    guard ContinuousClock().now < end else { throw ExtensionFailure.tookTooLong }
+    if let byteCount = child.privateByteCount, byteCount > limits.byteCount {
+      throw ExtensionFailure.tookTooMuchMemory(byteCount: byteCount)
+    }
+  }
+
+  /// It said that it says no more. A program that runs on after that is killed.
+  private func ended() -> ExtensionFailure { .ended(child.wait(isBlocking: false)) }
+}

@@ -1,0 +1,41 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The extension's end: answers the agent, which it finds at its standard input, until that is done.
+struct FilterService {
+  let shouldDownload: (AssetPack) -> Bool
+
+  /// False: what came is no request.
+  func run() -> Bool {
+    let socket = LocalSocket(owning: 0)
+    do {
+      try serve(socket)
+      return true
+    } catch {
+      warn("this extension was not understood by the agent, or does not understand it: start it without arguments")
+      return false
+    }
+  }
+
+  func serve(_ socket: LocalSocket) throws {
+    var frames = MessageFrames(limit: FilterProtocol.byteCountLimit), output: ArraySlice<UInt8> = []
+    while true {
+      if output.isEmpty, let message = try frames.next() {
+        let pack = try FilterRequest(decoding: message).pack
+        let reply = FilterReply(try PackID(validating: pack.id), isWanted: shouldDownload(pack))
+        output = try MessageFrames.frame(reply.encode())[...]
+      }
+      if !output.isEmpty { output = output.dropFirst(try socket.write(output)) }
+      var entries = [pollfd(fd: socket.number, events: Int16(output.isEmpty ? POLLIN : POLLOUT), revents: 0)]
+      guard systemPoll(&entries, -1) > 0, output.isEmpty else { continue }
+      guard let bytes = try socket.read(upTo: frames.room) else { continue }
+      guard !bytes.isEmpty else { return }
+      frames.append(bytes)
+    }
+  }
+}

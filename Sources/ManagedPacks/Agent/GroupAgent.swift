@@ -1,0 +1,397 @@
+import Synchronization
+
+/// The agent of a group: does what the group's journal says while no app runs. `Docs/BackgroundAssets.md` has its states.
+///
+/// It is a manager of each app that registered, and what joins them: which of them fetches a pack that was asked for, which packs
+/// apps fetch themselves at the moment, and when to look at the journal. Nothing that it knows is lost with it.
+package actor GroupAgent {
+  package struct Options: Sendable {
+    package var limits = ExtensionLimits()
+
+    /// What each app's manager is set up with.
+    package var manager = AssetPackManager.Options()
+
+    /// Called on any thread, in order for each pack.
+    package var tell: @Sendable (AgentNotice) -> Void = { _ in }
+
+    /// Seconds since 1970.
+    package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+
+    package var server = AgentServer.Limits()
+    package var credentials = PeerCredentials.system
+
+    /// After how long the journal is read without a hint.
+    package var interval = Duration.seconds(60)
+
+    /// After how long a download is tried again that failed for a reason which may pass, beyond the tries of its own.
+    package var rest = Duration.seconds(900)
+
+    package init() {}
+  }
+
+  /// What came of an agent's work.
+  package struct Summary: Hashable, Sendable {
+    package var finished: Set<String> = []
+    /// By pack, why it did not come.
+    package var failures: [String: String] = [:]
+    package init() {}
+  }
+
+  private struct App {
+    let registration: Journal.Registration
+    let manager: AssetPackManager
+    let core: ManagedCore
+    /// What happens to its downloads, and who tells of it.
+    let updates: StatusQueue
+    let listener: Task<Void, Never>
+  }
+
+  private let folder: GroupFolder
+  private let journal: JournalFile
+  private let options: Options
+  private let bell = Bell()
+  private var apps: [String: App] = [:]
+  /// Registrations that are of no use, so that each is told of once.
+  private var refused: [String: Journal.Registration] = [:]
+  /// Packs that apps fetch themselves, and over which connections.
+  private var handedOver: [PackID: Set<Int>] = [:]
+  /// Packs that failed, and when to try again.
+  private var resting: [PackID: Duration] = [:]
+  private var summary = Summary()
+  /// Else this is an app's helper beside an agent, and speaks to it.
+  private var isElected = false
+
+  private static let fetchLimits = {
+    var limits = FetchLimits()
+    limits.requestByteCount = 1 << 18
+    limits.requestCount = 3
+    limits.outstandingByteCount = 1 << 20
+    return limits
+  }()
+
+  package init(of folder: GroupFolder, options: Options) {
+    self.folder = folder
+    self.options = options
+    journal = JournalFile(in: folder)
+  }
+
+  private nonisolated func tell(_ notice: AgentNotice) { options.tell(notice) }
+
+  // MARK: - Running
+
+  /// Is the agent of the group until the task is cancelled.
+  ///
+  /// - Throws: `PackStoreError` `busy` when another process is; what keeps the socket from being made.
+  package func run() async throws {
+    let election = try AgentElection(in: folder)
+    isElected = true
+    let server = try startServer(election)
+    defer {
+      server?.stop()
+      try? election.removeSocket()
+    }
+    tell(AgentNotice(.started, "process \(ProcessInfo.processInfo.processIdentifier) is the agent of the group"))
+    let timer = Task { [bell, options] in
+      while (try? await options.manager.clock.sleep(options.interval)) != nil { bell.ring() }
+    }
+    defer { timer.cancel() }
+    while !Task.isCancelled {
+      await reconcile()
+      await bell.wait()
+    }
+    await stopDownloads()
+    await settle()
+    tell(AgentNotice(.stopped, "the agent ends; what has not come is taken up by the next one, or by an app"))
+  }
+
+  /// Is the agent of the group until nothing is to be done.
+  ///
+  /// - Throws: `PackStoreError` `busy` when another process is; `CancellationError`.
+  package func runOnce() async throws -> Summary {
+    let election = try AgentElection(in: folder)
+    isElected = true
+    let server = try startServer(election)
+    defer {
+      server?.stop()
+      try? election.removeSocket()
+    }
+    return try await finishRequests()
+  }
+
+  /// Does what the journal says, and returns when nothing is to be done: also beside an agent.
+  package func finishRequests() async throws -> Summary {
+    await reconcile()
+    while apps.values.contains(where: { $0.core.scheduler.openDownloads.contains { !$0.value } }) {
+      await bell.wait()
+      guard !Task.isCancelled else {
+        await stopDownloads()
+        await settle()
+        throw CancellationError()
+      }
+      await reconcile()
+    }
+    await settle()
+    return summary
+  }
+
+  /// Nil: without a socket, which is told.
+  private func startServer(_ election: borrowing AgentElection) throws -> AgentServer? {
+    let listener: LocalSocket
+    do {
+      listener = try election.listen()
+    } catch {
+      tell(AgentNotice(.problem, "apps cannot speak to this agent, and go on without it: \(error)"))
+      return nil
+    }
+    let handler = AgentServer.Handler(
+      answer: { [weak self] request, connection in
+        await self?.answer(request, connection) ?? .failed(reason: "the agent ends")
+      },
+      end: { [weak self] connection in Task { await self?.forget(connection) } },
+      refuse: { [options] reason in options.tell(AgentNotice(.problem, reason)) })
+    let server = try AgentServer(
+      listener, limits: options.server, now: options.manager.clock.now, credentials: options.credentials,
+      handler: handler)
+    server.start()
+    return server
+  }
+
+  private func stopDownloads() async {
+    for app in apps.values {
+      for id in app.core.scheduler.openDownloads.keys { await app.core.scheduler.stop(id, PackHandedOver()) }
+    }
+  }
+
+  /// Returns when all that happened was told, and stands in the journal.
+  private func settle() async {
+    for app in apps.values {
+      app.updates.finish()
+      await app.listener.value
+      app.core.journalQueue.sync {}
+    }
+    apps = [:]
+  }
+
+  // MARK: - Requests of apps
+
+  private func answer(_ request: AgentRequest, _ connection: Int) async -> AgentReply {
+    switch request {
+    case .status: return .status(process: ProcessInfo.processInfo.processIdentifier)
+    case .refresh:
+      bell.ring()
+      return .done(packs: [])
+    case .handOver(let pack):
+      await handOver(pack, to: connection)
+      return .done(packs: [])
+    case .event(let event, let app):
+      do {
+        return .done(packs: try await handle(event, app: app))
+      } catch {
+        return .failed(reason: "\(error)")
+      }
+    }
+  }
+
+  private func handOver(_ pack: PackID, to connection: Int) async {
+    handedOver[pack, default: []].insert(connection)
+    for app in apps.values { await app.core.scheduler.stop(pack.name, PackHandedOver()) }
+  }
+
+  /// A connection has ended: what the app has not brought is to be fetched.
+  private func forget(_ connection: Int) {
+    for pack in Array(handedOver.keys) {
+      handedOver[pack]?.remove(connection)
+      if handedOver[pack]?.isEmpty == true { handedOver[pack] = nil }
+    }
+    bell.ring()
+  }
+
+  // MARK: - Events
+
+  /// Applies the policies that an event calls for, and registers downloads.
+  ///
+  /// - Parameter id: of one app; nil: all.
+  /// - Throws: ``ManagedPacksError`` `agent` when the app is not registered; what keeps sites from answering.
+  package func handle(_ event: BAContentRequest, app id: String?) async throws -> [PackID] {
+    try refreshApps()
+    guard !apps.isEmpty else {
+      throw ManagedPacksError(
+        .agent, "no app of the group '\(folder.path)' is registered",
+        remedy: "launch one, or name its property list to 'packstore agent event'")
+    }
+    if let id, apps[id] == nil {
+      throw ManagedPacksError(
+        .agent, "the app '\(id)' is not registered in the group, or is of no use to its agent",
+        remedy: "see the log of the agent, or name the app's property list")
+    }
+    var packs: [PackID] = []
+    for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
+      let registered = try await app.manager.handle(event).sorted()
+      packs += registered.compactMap { try? PackID(validating: $0) }
+      let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
+      tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
+    }
+    bell.ring()
+    return packs
+  }
+
+  /// Returns when every essential pack of an app, or of all apps, is here.
+  ///
+  /// - Throws: what ``AssetPackManager/ensureEssential()`` throws.
+  package func ensureEssential(app id: String?) async throws {
+    try refreshApps()
+    // What else was asked for meanwhile is left to the agent.
+    defer { AgentClient(in: folder).refresh() }
+    for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
+      try await app.manager.ensureEssential()
+      tell(AgentNotice(.app, app: name, "all essential packs are here"))
+    }
+  }
+
+  // MARK: - The journal
+
+  /// Makes downloads what the journal says.
+  private func reconcile() async {
+    do {
+      try refreshApps()
+      try await meetRequests()
+    } catch {
+      tell(AgentNotice(.problem, "\(error)"))
+    }
+  }
+
+  private func meetRequests() async throws {
+    var missing = try missingRequests()
+    for (name, app) in apps.sorted(by: { $0.key < $1.key }) where !missing.isEmpty {
+      let catalog: PackCatalog
+      do {
+        catalog = try await app.core.catalog()
+      } catch {
+        tell(AgentNotice(.problem, app: name, "its sites cannot be asked: \(error)"))
+        continue
+      }
+      // Apps went on meanwhile.
+      let now = try missingRequests()
+      let taken = try app.core.takeUp(now.filter { missing[$0.key] != nil }, catalog, forgetsUnlisted: apps.count == 1)
+      missing = now.filter { missing[$0.key] != nil && !taken.contains($0.key) }
+    }
+  }
+
+  /// Requests of the journal of which nothing is done yet; what is done without a request any more ends, and what an app has paused
+  /// or resumed waits or goes on.
+  private func missingRequests() throws -> [PackID: Journal.Request] {
+    let now = options.manager.clock.now()
+    var requests = try journal.read().requests.filter { handedOver[$0.key] == nil }
+    requests = requests.filter { resting[$0.key].map { $0 <= now } ?? true }
+    for app in apps.values {
+      for (name, isPaused) in app.core.scheduler.openDownloads {
+        guard let id = try? PackID(validating: name) else { continue }
+        guard let request = requests.removeValue(forKey: id) else {
+          if handedOver[id] == nil, resting[id] == nil { app.core.scheduler.control(name, .cancel) }
+          continue
+        }
+        if request.isPaused != isPaused { app.core.scheduler.control(name, request.isPaused ? .pause : .resume) }
+      }
+    }
+    return requests
+  }
+
+  // MARK: - Apps
+
+  /// Has a manager for each app that registered.
+  private func refreshApps() throws {
+    let registrations = try journal.read().registrations
+    for (id, app) in apps where registrations[id] != app.registration || !isThere(app.registration) {
+      apps[id] = nil
+      Task { [scheduler = app.core.scheduler] in
+        for pack in scheduler.openDownloads.keys { await scheduler.stop(pack, PackHandedOver()) }
+        app.updates.finish()
+      }
+    }
+    for (id, registration) in registrations where apps[id] == nil && refused[id] != registration {
+      guard let list = registration.propertyList, isThere(registration) else { continue }
+      do {
+        apps[id] = try makeApp(id, registration, FilePath(list))
+        refused[id] = nil
+        tell(AgentNotice(.app, app: id, "this app shares the group, by '\(list)'"))
+      } catch {
+        refused[id] = registration
+        tell(AgentNotice(.problem, app: id, "this app is left out: \(error)"))
+      }
+    }
+  }
+
+  private func isThere(_ registration: Journal.Registration) -> Bool {
+    registration.propertyList.map { pathExists(FilePath($0)) } ?? false
+  }
+
+  private func makeApp(_ id: String, _ registration: Journal.Registration, _ list: FilePath) throws -> App {
+    var configuration = try ManagedConfiguration(contentsOf: OwnedFile(list).path)
+    configuration.appID = id
+    let own = try GroupFolder(of: configuration, environment: options.manager.environment)
+    guard resolvedPath(own.path) == resolvedPath(folder.path) else {
+      throw ManagedPacksError(
+        .agent, "the property list '\(list)' names another group, '\(configuration.appGroupID)'",
+        remedy: "launch the app, or name the list to 'packstore agent event'")
+    }
+    var managerOptions = options.manager
+    managerOptions.registersApp = false
+    // No one waits: little memory is worth more than the last of the speed.
+    managerOptions.pullOptions.fetchLimits = Self.fetchLimits
+    managerOptions.rules.concurrentDownloadCount = 1
+    managerOptions.speaksToAgent = !isElected
+    if let program = configuration.downloaderExtension {
+      let filter = ExtensionFilter(
+        app: id, program: program, journal: journal, limits: options.limits,
+        environment: options.manager.environment, wallClock: options.wallClock, tell: options.tell)
+      managerOptions.filter = { event, packs in await filter.wanted(event, packs) }
+    }
+    let manager = try AssetPackManager(configuration: configuration, options: managerOptions)
+    let core = try manager.core, updates = manager.hub.subscribe(to: nil)
+    return App(
+      registration: registration, manager: manager, core: core, updates: updates,
+      listener: listen(to: updates, app: id))
+  }
+
+  /// Tells what happens to an app's downloads.
+  private func listen(to updates: StatusQueue, app: String) -> Task<Void, Never> {
+    Task { [weak self, options] in
+      while let update = await updates.next() {
+        if let notice = AgentNotice(update, app: app) { options.tell(notice) }
+        if update.isLast { await self?.note(update) }
+      }
+    }
+  }
+
+  /// A download is over.
+  private func note(_ update: AssetPackManager.DownloadStatusUpdate) {
+    guard let id = try? PackID(validating: update.assetPack.id) else { return }
+    switch update {
+    case .finished:
+      summary.finished.insert(id.name)
+      summary.failures[id.name] = nil
+      resting[id] = nil
+    case .failed(_, let error) where error is PackHandedOver: break
+    case .failed(_, let error):
+      summary.failures[id.name] = "\(error)"
+      resting[id] = options.manager.clock.now() + options.rest
+    case .began, .paused, .downloading: break
+    }
+    bell.ring()
+  }
+}
+
+/// Wakes the one who waits; what rings while it does not is heard once.
+private final class Bell: Sendable {
+  private let stream: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+
+  init() { (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+
+  func ring() { continuation.yield() }
+
+  /// Returns at the next ring, or when the task is cancelled.
+  func wait() async {
+    for await _ in stream { return }
+  }
+}

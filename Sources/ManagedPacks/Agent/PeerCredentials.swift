@@ -1,0 +1,37 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Who is at the other end of a socket, by the word of the system.
+package struct PeerCredentials: Hashable, Sendable {
+  package var user: uid_t
+  /// Nil: the system does not say.
+  package var process: pid_t?
+
+  package init(user: uid_t, process: pid_t? = nil) {
+    self.user = user
+    self.process = process
+  }
+
+  /// Asks the system for those of a connection; tests put others in their place. Nil: it does not say.
+  package typealias Reader = @Sendable (_ socket: CInt) -> PeerCredentials?
+
+  package static let system: Reader = { socket in
+    #if os(Linux)
+      // `struct ucred`: process, user, group.
+      var values: [Int32] = [0, 0, 0]
+      var byteCount = socklen_t(MemoryLayout<Int32>.size * values.count)
+      let status = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &values, &byteCount)
+      guard status == 0, Int(byteCount) == MemoryLayout<Int32>.size * values.count else { return nil }
+      return PeerCredentials(user: uid_t(bitPattern: values[1]), process: values[0] > 0 ? values[0] : nil)
+    #else
+      var user = uid_t(), group = gid_t()
+      guard getpeereid(socket, &user, &group) == 0 else { return nil }
+      return PeerCredentials(user: user)
+    #endif
+  }
+}

@@ -1,0 +1,73 @@
+/// An app of a group and its version, by which packs are offered to it.
+package struct GroupApp: Hashable, Sendable {
+  package var id: String
+  package var version: AppVersion
+
+  package init(id: String, version: AppVersion) {
+    self.id = id
+    self.version = version
+  }
+}
+
+extension GroupApp: CustomStringConvertible {
+  /// `'com.example.game' 1.0`.
+  package var description: String { "'\(id)' \(version)" }
+}
+
+/// Why a pack cannot be fetched that a site offers: a group has one version of each pack, and none is for both apps.
+package struct AppDisagreement: Hashable, Sendable {
+  package var own: GroupApp
+  package var other: GroupApp
+
+  package init(own: GroupApp, other: GroupApp) {
+    self.own = own
+    self.other = other
+  }
+
+  package func error(_ pack: String) -> ManagedPacksError {
+    ManagedPacksError(
+      .appsDisagree, "no version of the asset pack '\(pack)' is for both \(own) and \(other), which share a group",
+      remedy: "update or remove one of these apps, or ask the publisher for a version that is for both")
+  }
+}
+
+extension Journal {
+  /// The apps whose versions count when a pack is chosen for another one, in order of ids.
+  package func apps(besides id: String) -> [GroupApp] {
+    registrations.compactMap { other, registration in
+      guard other != id, let version = registration.version.flatMap({ try? AppVersion($0) }) else { return nil }
+      return GroupApp(id: other, version: version)
+    }.sorted { $0.id < $1.id }
+  }
+
+  /// Forgets apps whose property lists are gone.
+  package mutating func dropGoneApps() {
+    for (id, registration) in registrations {
+      guard let list = registration.propertyList, !pathExists(FilePath(list)) else { continue }
+      registrations[id] = nil
+      apps[id] = nil
+      extensionTimes[id] = nil
+    }
+  }
+}
+
+extension JournalFile {
+  /// Notes an app; writes nothing where all is as it was.
+  package func register(_ configuration: ManagedConfiguration) throws {
+    let registration = Journal.Registration(
+      version: configuration.appVersion?.description, propertyList: configuration.propertyList?.string)
+    var expected = try read()
+    expected.registrations[configuration.appID] = registration
+    expected.dropGoneApps()
+    guard try read() != expected else { return }
+    try update { journal in
+      journal.registrations[configuration.appID] = registration
+      journal.dropGoneApps()
+    }
+  }
+}
+
+extension ManagedConfiguration {
+  /// The app, if it says its version.
+  var app: GroupApp? { appVersion.map { GroupApp(id: appID, version: $0) } }
+}

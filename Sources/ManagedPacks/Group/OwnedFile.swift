@@ -1,0 +1,60 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file that no other user can change, or put another one in the place of: it and every folder on the way to it is this user's or
+/// root's, and no one else may write there. In a folder with the sticky bit others cannot touch what is not theirs.
+package struct OwnedFile: Sendable {
+  /// Without links and relative parts: what was checked.
+  package let path: FilePath
+
+  /// - Parameter isProgram: it must be one that may be run.
+  /// - Throws: ``ManagedPacksError`` `agent`.
+  package init(_ path: FilePath, isProgram: Bool = false) throws {
+    guard let resolved = resolvedPath(path) else {
+      throw Self.error(path, "cannot be found", "see that it is there, and that this user may read it")
+    }
+    self.path = resolved
+    var current = resolved
+    while true {
+      try Self.check(current, isLast: current == resolved, isProgram: isProgram)
+      let parent = current.removingLastComponent()
+      guard parent != current, !parent.isEmpty else { break }
+      current = parent
+    }
+  }
+
+  private static func check(_ path: FilePath, isLast: Bool, isProgram: Bool) throws {
+    var status = stat()
+    guard path.withPlatformString({ lstat($0, &status) }) == 0 else {
+      throw error(path, "cannot be examined", "see that this user may read it")
+    }
+    let kind = status.st_mode & S_IFMT
+    guard kind == (isLast ? S_IFREG : S_IFDIR) else { throw error(path, "is no regular file", "name one that is") }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      throw error(path, "belongs to another user", "install it as this user, or as root")
+    }
+    let isSticky = !isLast && status.st_mode & S_ISVTX != 0
+    guard status.st_mode & 0o022 == 0 || isSticky else {
+      throw error(path, "may be changed by other users", "call chmod go-w on it, if they have changed nothing there")
+    }
+    guard !isLast || !isProgram || path.withPlatformString({ access($0, X_OK) }) == 0 else {
+      throw error(path, "is no program that can be run", "call chmod u+x on it, if it is one")
+    }
+  }
+
+  private static func error(_ path: FilePath, _ fault: String, _ remedy: String) -> ManagedPacksError {
+    ManagedPacksError(.agent, "'\(path)' \(fault)", remedy: remedy)
+  }
+}
+
+/// An absolute path without links; nil: there is nothing.
+func resolvedPath(_ path: FilePath) -> FilePath? {
+  guard let text = path.withPlatformString({ realpath($0, nil) }) else { return nil }
+  defer { free(text) }
+  return FilePath(platformString: text)
+}

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Hands what happens to downloads to a delegate in C, one thing at a time.
+final class Listener: Sendable {
+  private nonisolated(unsafe) let delegate: pkm_delegate
+  /// Held by the thread that is in a callback; recursive, for one that takes another delegate. `isOver` is written under it.
+  private let turn = NSRecursiveLock()
+  private nonisolated(unsafe) var isOver = false
+
+  init(_ delegate: pkm_delegate, _ updates: AssetPackManager.DownloadStatusUpdates) {
+    self.delegate = delegate
+    // Listens from now on, not from when the task gets its turn.
+    let iterator = updates.makeAsyncIterator()
+    Task { [weak self] in
+      var iterator = iterator
+      while let update = await iterator.next() {
+        guard self?.take(update) == true else { return }
+      }
+    }
+  }
+
+  /// Returns when no callback runs any more, and none will.
+  func end() { turn.withLock { isOver = true } }
+
+  /// False: it is over.
+  private func take(_ update: AssetPackManager.DownloadStatusUpdate) -> Bool {
+    guard var pack = pkm_pack(update.assetPack) else { return true }
+    defer { pack.freeTexts() }
+    return turn.withLock {
+      guard !isOver else { return false }
+      call(update, &pack)
+      return true
+    }
+  }
+
+  private func call(_ update: AssetPackManager.DownloadStatusUpdate, _ pack: inout pkm_pack) {
+    switch update {
+    case .began: delegate.began?(delegate.context, &pack)
+    case .paused: delegate.paused?(delegate.context, &pack)
+    case .downloading(_, let progress):
+      delegate.has_progress?(
+        delegate.context, &pack, UInt64(clamping: progress.completedUnitCount),
+        UInt64(clamping: progress.totalUnitCount))
+    case .finished: delegate.finished?(delegate.context, &pack)
+    case .failed(_, let error):
+      var value = pkm_error(error)
+      delegate.failed?(delegate.context, &pack, &value)
+    }
+  }
+}
+
+@c(pkm_manager_set_delegate)
+public func setDelegate(_ manager: OpaquePointer, _ delegate: UnsafePointer<pkm_delegate>?) {
+  let box = ManagerBox.of(manager)
+  let new = delegate.map { Listener($0.pointee, box.manager.statusUpdates) }
+  let old = box.listener.withLock { listener in
+    defer { listener = new }
+    return listener
+  }
+  old?.end()
+}

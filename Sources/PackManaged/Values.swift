@@ -1,0 +1,90 @@
+// MARK: - Texts
+
+/// A text in C's memory, which `pkm_text_free` gives back; what follows a zero in it is lost.
+func copied(_ text: String) -> UnsafeMutablePointer<CChar>? { strdup(text) }
+
+/// A text of the caller's; what is not UTF-8 becomes a name that is nowhere.
+func text(_ pointer: UnsafePointer<CChar>) -> String { String(cString: pointer) }
+
+@c(pkm_text_free)
+public func freeText(_ text: UnsafeMutablePointer<CChar>?) { free(text) }
+
+// MARK: - Errors
+
+/// Does something, and says what came of it as C does.
+func status(_ error: UnsafeMutablePointer<pkm_error>?, _ body: () throws -> Void) -> pkm_status {
+  do {
+    try body()
+    return PKM_OK
+  } catch let failure {
+    let value = pkm_error(failure)
+    error?.pointee = value
+    return value.status
+  }
+}
+
+extension pkm_error {
+  init(_ error: any Error) {
+    self.init()
+    status = pkm_status(error)
+    let capacity = MemoryLayout.size(ofValue: message)
+    let bytes = Self.cut("\(error)", to: capacity - 1)
+    withUnsafeMutableBytes(of: &message) { $0.copyBytes(from: bytes) }  // the rest is zeros
+  }
+
+  /// The beginning of a text that is no longer than that, in whole characters.
+  private static func cut(_ text: String, to limit: Int) -> [UInt8] {
+    var bytes = Array(text.utf8.prefix(limit))
+    guard text.utf8.count > limit else { return bytes }
+    while let last = bytes.last, last & 0xc0 == 0x80 { bytes.removeLast() }
+    if let last = bytes.last, last >= 0xc0 { bytes.removeLast() }
+    return bytes
+  }
+}
+
+extension pkm_status {
+  init(_ error: any Error) {
+    self =
+      switch error {
+      case is CancellationError: PKM_CANCELLED
+      case ManagedBackgroundAssetsError.assetPackNotFound: PKM_ASSET_PACK_NOT_FOUND
+      case ManagedBackgroundAssetsError.fileNotFound: PKM_FILE_NOT_FOUND
+      case is AssetPackManager.LocalAvailabilityError: PKM_LOCAL_AVAILABILITY
+      case let error as ManagedPacksError: Self.of(error.code)
+      case let error as PackStoreError where error.code == .noSpace: PKM_NO_SPACE
+      case let error as PackStoreError where error.code == .invalidArgument: PKM_INVALID_ARGUMENT
+      case is PackStoreError: PKM_STORE
+      case is DeliveryError: PKM_DELIVERY
+      default: PKM_OTHER
+      }
+  }
+
+  private static func of(_ code: ManagedPacksError.Code) -> pkm_status {
+    switch code {
+    case .noConfiguration, .invalidConfiguration, .groupFolder, .newerJournal: PKM_CONFIGURATION
+    case .invalidPath: PKM_INVALID_ARGUMENT
+    case .notOffered, .staleSite, .appsDisagree: PKM_DELIVERY
+    case .agent: PKM_OTHER
+    case .lowSpace: PKM_NO_SPACE
+    @unknown default: PKM_OTHER
+    }
+  }
+}
+
+// MARK: - Packs
+
+extension pkm_pack {
+  /// With texts of its own, which `freeTexts` gives back. Nil for lack of memory.
+  init?(_ pack: AssetPack) {
+    guard let id = copied(pack.id) else { return nil }
+    self.init(
+      id: UnsafePointer(id), version: UInt64(clamping: pack.version),
+      download_bytes: UInt64(clamping: pack.downloadSize),
+      language: pack.language.flatMap { copied($0.minimalIdentifier) }.map { UnsafePointer($0) },
+      user_info: pack.userInfo.flatMap { copied(String(decoding: $0, as: UTF8.self)) }.map { UnsafePointer($0) })
+  }
+
+  func freeTexts() {
+    for text in [id, language, user_info] { free(UnsafeMutablePointer(mutating: text)) }
+  }
+}

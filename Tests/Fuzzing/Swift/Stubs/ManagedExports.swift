@@ -1,0 +1,3 @@
+// What the files of ManagedPacks see of other modules, which are one here.
+@_exported import Foundation
+@_exported import PackStore

@@ -1,0 +1,237 @@
+import Foundation
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The agent's socket, and peers that mean it no good.
+@Suite struct AgentServerTests {
+  /// A server on a socket of its own, by a clock that a test moves.
+  final class Setup: Sendable {
+    let folder = TestFolder()
+    let place: SocketPlace
+    let server: AgentServer
+    let log = Log()
+    /// What an event waits for.
+    let gate = Gate()
+
+    init(user: uid_t? = geteuid(), connectionCount: Int = 32, name: String = "s") throws {
+      let place = SocketPlace(name, in: folder.path)
+      self.place = place
+      let log = log, gate = gate
+      var limits = AgentServer.Limits()
+      limits.connectionCount = connectionCount
+      let now = Clock()
+      clock = now
+      server = try AgentServer(
+        LocalSocket.listen(at: place), limits: limits, now: { now.time.withLock { $0 } },
+        credentials: { _ in user.map { PeerCredentials(user: $0) } },
+        handler: .init(
+          answer: { request, _ in
+            if case .event = request { try? await gate.pass() }
+            return .status(process: 7)
+          },
+          end: { log.append("end \($0)") }, refuse: { log.append("refused: \($0)") }))
+      server.start()
+    }
+
+    final class Clock: Sendable { let time = Mutex(Duration.zero) }
+    let clock: Clock
+
+    deinit { server.stop() }
+
+    func advance(by duration: Duration) {
+      clock.time.withLock { $0 += duration }
+      server.wake()
+    }
+
+    func connect() throws -> LocalSocket { try #require(try LocalSocket.connect(to: place)) }
+  }
+
+  /// Writes all of it.
+  private func send(_ bytes: [UInt8], to socket: LocalSocket) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty { rest = rest.dropFirst(try socket.write(rest)) }
+  }
+
+  private func send(_ request: AgentRequest, to socket: LocalSocket) throws {
+    try send(MessageFrames.frame(request.encode()), to: socket)
+  }
+
+  /// The next reply; nil: the connection has ended.
+  private func reply(from socket: LocalSocket) async throws -> AgentReply? {
+    try await BlockingExecutor.run {
+      var frames = MessageFrames()
+      while true {
+        if let message = try frames.next() { return try AgentReply(decoding: message) }
+        var entries = [pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)]
+        _ = systemPoll(&entries, -1)
+        do {
+          guard let bytes = try socket.read(upTo: 1) else { continue }
+          guard !bytes.isEmpty else { return nil }
+          frames.append(bytes)
+        } catch {
+          return nil  // it was closed with something unread in it
+        }
+      }
+    }
+  }
+
+  @Test func answersOneAfterTheOther() async throws {
+    let setup = try Setup(), socket = try setup.connect()
+    for _ in 0..<3 {
+      try send(.status, to: socket)
+      #expect(try await reply(from: socket) == .status(process: 7))
+    }
+    // Several at once, and one byte at a time.
+    try send(try [AgentRequest.status, .refresh].flatMap { try MessageFrames.frame($0.encode()) }, to: socket)
+    for _ in 0..<2 { #expect(try await reply(from: socket) == .status(process: 7)) }
+    for byte in try MessageFrames.frame(AgentRequest.status.encode()) { try send([byte], to: socket) }
+    #expect(try await reply(from: socket) == .status(process: 7))
+  }
+
+  /// Whatever comes, the connection ends, and others are served.
+  @Test(
+    arguments: [
+      [0xff, 0xff, 0xff, 0xff], [0, 1, 0, 1], [0, 0, 0, 0], [0, 0, 0, 2] + Array("{}".utf8),
+      [0, 0, 0, 1, 0], Array("GET / HTTP/1.1\r\n\r\n".utf8), [UInt8](repeating: 0x7b, count: 70_000),
+    ] as [[UInt8]])
+  func garbage(bytes: [UInt8]) async throws {
+    let setup = try Setup(), hostile = try setup.connect(), other = try setup.connect()
+    // It may close before all was sent.
+    try? send(bytes, to: hostile)
+    if case .failed? = try? await reply(from: hostile) { #expect(try await reply(from: hostile) == nil) }
+    await setup.log.wait(for: 1)
+    #expect(setup.log.lines[0].hasPrefix("refused: a connection was closed: "))
+    try send(.status, to: other)
+    #expect(try await reply(from: other) == .status(process: 7))
+  }
+
+  @Test func laterVersion() async throws {
+    let setup = try Setup(), socket = try setup.connect()
+    try send(try MessageFrames.frame(Array(#"{"ask":"status","format":2}"#.utf8)), to: socket)
+    guard case .failed(let reason)? = try await reply(from: socket) else { throw Failure("no reply") }
+    #expect(reason.contains("later version"))
+  }
+
+  struct Failure: Error { init(_: String) {} }
+
+  /// One that begins a message and does not end it, one that says nothing, and one that says a byte now and then: time is up for
+  /// each. One to which a pack was handed over stays.
+  @Test func slowPeers() async throws {
+    let setup = try Setup()
+    let half = try setup.connect(), silent = try setup.connect(), slow = try setup.connect(), app = try setup.connect()
+    try send(.handOver("A"), to: app)
+    #expect(try await reply(from: app) == .status(process: 7))
+    try send([0, 0], to: half)
+    try send(.status, to: slow)
+    #expect(try await reply(from: slow) == .status(process: 7))
+    try send([0], to: slow)
+    // The bytes were read before the clock moves: a reply on another connection came after them.
+    try send(.status, to: app)
+    #expect(try await reply(from: app) == .status(process: 7))
+    setup.advance(by: .seconds(9))
+    try send([0], to: slow)
+    try send(.status, to: app)
+    #expect(try await reply(from: app) == .status(process: 7))
+    setup.advance(by: .seconds(1))
+    for socket in [half, silent, slow] { #expect(try await reply(from: socket) == nil) }
+    try send(.status, to: app)
+    #expect(try await reply(from: app) == .status(process: 7))
+    #expect(setup.log.lines.contains("refused: a connection was closed: it sent no message in time"))
+  }
+
+  /// Processes of another user, and those of which the system says nothing, come no further.
+  @Test(arguments: [nil, geteuid() ^ 1] as [uid_t?]) func otherUsers(user: uid_t?) async throws {
+    let setup = try Setup(user: user), socket = try setup.connect()
+    try? send(.status, to: socket)
+    #expect((try? await reply(from: socket)) == .some(nil))
+    await setup.log.wait(for: 1)
+    #expect(setup.log.lines == ["refused: a process of another user was turned away"])
+  }
+
+  /// As many as there may be are served; others are when one of these ends.
+  @Test func manyConnections() async throws {
+    let setup = try Setup(connectionCount: 3)
+    var sockets: [LocalSocket] = []
+    for _ in 0..<3 {
+      let socket = try setup.connect()
+      try send(.status, to: socket)
+      #expect(try await reply(from: socket) == .status(process: 7))
+      sockets.append(socket)
+    }
+    // Beyond these, connections wait as far as the system lets them, and then there is none.
+    var waiting: [LocalSocket] = []
+    while waiting.count < 1000, let socket = try LocalSocket.connect(to: setup.place) { waiting.append(socket) }
+    #expect(waiting.count < 100)
+    let first = try #require(waiting.first)
+    try send(.status, to: first)
+    #expect(try first.read(upTo: 1) == nil)
+    sockets.removeFirst().shutDown()
+    #expect(try await reply(from: first) == .status(process: 7))
+  }
+
+  /// A peer that is gone while its request is answered costs nothing, and is told of.
+  @Test func goneWhileAnswering() async throws {
+    let setup = try Setup()
+    var socket: LocalSocket? = try setup.connect()
+    try send(.event(.install, app: nil), to: try #require(socket))
+    socket = nil
+    await setup.log.wait(for: 1)
+    #expect(setup.log.lines == ["end 0"])
+    setup.gate.open()
+    let other = try setup.connect()
+    try send(.status, to: other)
+    #expect(try await reply(from: other) == .status(process: 7))
+  }
+
+  /// A peer that does not read its replies is not read from.
+  @Test func peerThatDoesNotRead() async throws {
+    let setup = try Setup(), socket = try setup.connect(), other = try setup.connect()
+    let frame = try MessageFrames.frame(AgentRequest.status.encode())
+    var rest = frame[...], byteCount = 0, refusals = 0
+    while byteCount < 8 << 20, refusals < 5 {
+      let count = try socket.write(rest)
+      byteCount += count
+      rest = rest.count == count ? frame[...] : rest.dropFirst(count)
+      guard count == 0 else { continue }
+      // The server has looked at all of its peers since.
+      try send(.status, to: other)
+      #expect(try await reply(from: other) == .status(process: 7))
+      refusals += 1
+    }
+    #expect(byteCount < 8 << 20)
+  }
+
+  // MARK: - Places
+
+  /// A path that is too long for the system is reached all the same, or the error says what to do.
+  @Test func longPaths() throws {
+    let folder = TestFolder(), long = folder.path.appending(String(repeating: "a", count: 120))
+    try FileManager.default.createDirectory(atPath: long.string, withIntermediateDirectories: true)
+    let place = SocketPlace("agent.socket", in: long)
+    #expect(place.path.string.utf8.count > SocketPlace.pathByteCountLimit)
+    #if os(Linux)
+      let listener = try LocalSocket.listen(at: place)
+      #expect(try LocalSocket.connect(to: place) != nil && listener.accept() != nil)
+    #else
+      #expect(throws: ManagedPacksError.self) { try LocalSocket.listen(at: place) }
+    #endif
+  }
+
+  @Test func onlyTheUserMayConnect() throws {
+    let setup = try Setup()
+    var status = stat()
+    #expect(stat(setup.place.path.string, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    let socket = try setup.connect()
+    #expect(PeerCredentials.system(socket.number)?.user == geteuid())
+    #expect(PeerCredentials.system(0) == nil)
+  }
+}

@@ -1,0 +1,342 @@
+import Foundation
+import PackAuthoring
+import PackDelivery
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// C13, C15: what an agent does for its group.
+@Suite struct AgentTests {
+  /// A group with an app, and what agents of it tell.
+  final class Setup: Sendable {
+    let folder = TestFolder()
+    let group: GroupFolder
+    let log = Log()
+    let store: Store
+    let site: StubSite
+
+    init(_ entries: [SiteListing.Entry] = [], apps: [String] = ["app"]) throws {
+      umask(0o022)  // what the agent reads must not be open to others
+      let path = folder.path.appending("group")
+      store = try Store(at: folder.path.appending("store"))
+      site = StubSite(store, folder, entries)
+      group = try GroupFolder(
+        of: ManagedConfiguration(appGroupID: "g", sites: [.init("x")], groupFolder: path), environment: [:])
+      for app in apps { try register(app) }
+    }
+
+    func list(_ app: String, _ more: String = "") throws -> ManagedConfiguration {
+      try folder.write(
+        #"{"BAAppGroupID": "g", "BAManifestURL": "stub", "CFBundleIdentifier": "\#(app)","#
+          + #""PackStoreGroupFolder": "\#(group.path)"\#(more)}"#, to: "\(app).json")
+      return try ManagedConfiguration(contentsOf: folder.path.appending("\(app).json"))
+    }
+
+    func register(_ app: String, _ more: String = "") throws {
+      try JournalFile(in: group).register(list(app, more))
+    }
+
+    func request(_ pack: PackID, isPaused: Bool = false) throws {
+      try JournalFile(in: group).update { $0.requests[pack] = .init(urgency: .prefetch, isPaused: isPaused) }
+    }
+
+    var requests: Set<PackID> { get throws { Set(try JournalFile(in: group).read().requests.keys) } }
+
+    func agent(_ change: (inout GroupAgent.Options) -> Void = { _ in }) -> GroupAgent {
+      var options = GroupAgent.Options()
+      options.manager.store = store
+      options.manager.sites = [site]
+      options.manager.environment = [:]
+      // Time stands: nothing is done but on a hint.
+      options.manager.clock = TransferClock(
+        now: { .zero }, sleep: { _ in try await Gate().pass() }, watch: { _ in }, random: { 0 })
+      let log = log
+      options.tell = { notice in
+        let words = [notice.kind.rawValue, notice.app, notice.pack].compactMap { $0 }
+        log.append(words.joined(separator: " "))
+      }
+      change(&options)
+      return GroupAgent(of: group, options: options)
+    }
+
+    /// Runs an agent until `body` returns.
+    func withAgent(_ agent: GroupAgent, _ body: () async throws -> Void) async throws {
+      let task = Task { try await agent.run() }
+      await log.wait("started")
+      do {
+        try await body()
+      } catch {
+        task.cancel()
+        throw error
+      }
+      task.cancel()
+      try await task.value
+    }
+  }
+
+  /// What was asked for and did not come before its process ended, the agent fetches; the journal is empty then.
+  @Test func fetchesWhatWasAskedFor() async throws {
+    let setup = try Setup([try entry("A"), try entry("B"), try entry("C")])
+    try setup.request("A")
+    try setup.request("B", isPaused: true)
+    try setup.request("Unknown")
+    let summary = try await setup.agent().runOnce()
+    #expect(summary.finished == ["A"] && summary.failures == [:])
+    #expect(try setup.store.packs().map(\.id) == ["A"])
+    #expect(try setup.requests == ["B"], "what no site lists is not asked for any more")
+    #expect(setup.log.lines == ["app app", "began app A", "finished app A"])
+  }
+
+  /// A pack that cannot come is told of, and keeps none of the others away.
+  @Test func failures() async throws {
+    let setup = try Setup([try entry("A"), try entry("B")])
+    setup.site.state.withLock { $0.failures["A"] = [DeliveryError(.corrupt, "damaged")] }
+    try setup.request("A")
+    try setup.request("B")
+    let summary = try await setup.agent().runOnce()
+    #expect(summary.finished == ["B"] && summary.failures.keys.sorted() == ["A"])
+    #expect(try setup.requests == [])
+  }
+
+  /// Two agents: one is elected. When it ends, another one can be; what it left of its socket is no obstacle.
+  @Test func oneIsElected() async throws {
+    let setup = try Setup([try entry("A")])
+    try await setup.withAgent(setup.agent()) {
+      let client = AgentClient(in: setup.group)
+      let own = ProcessInfo.processInfo.processIdentifier
+      let reply = try await client.connect()?.ask(.status, within: nil)
+      #expect(reply == .status(process: own))
+      for _ in 0..<3 {
+        await #expect { try await setup.agent().runOnce() } throws: { ($0 as? PackStoreError)?.code == .busy }
+      }
+    }
+    #expect(try AgentClient(in: setup.group).connect() == nil)
+    // As a process leaves it that was killed.
+    _ = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+    #expect(pathExists(setup.group.path.appending("agent.socket")))
+    #expect(try AgentClient(in: setup.group).connect() == nil)
+    try setup.request("A")
+    #expect(try await setup.agent().runOnce().finished == ["A"])
+  }
+
+  /// Events are applied to the app that is named, or to all, and the agent fetches what they call for.
+  @Test func events() async throws {
+    let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
+    let setup = try Setup([try entry("A", policy: policy), try entry("B")])
+    try await setup.withAgent(setup.agent()) {
+      let connection = try #require(try AgentClient(in: setup.group).connect())
+      #expect(try await connection.ask(.event(.install, app: "app"), within: nil) == .done(packs: ["A"]))
+      await setup.log.wait("finished app A")
+      #expect(try await connection.ask(.event(.install, app: nil), within: nil) == .done(packs: []))
+      guard case .failed? = try await connection.ask(.event(.install, app: "none"), within: nil) else {
+        Issue.record("there is no such app")
+        return
+      }
+      setup.site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+      guard case .failed? = try await connection.ask(.event(.periodic, app: nil), within: nil) else {
+        Issue.record("no site answers")
+        return
+      }
+    }
+    #expect(try JournalFile(in: setup.group).read().apps["app"]?.isInstalled == true)
+  }
+
+  /// A pack that an app fetches itself is left to it, and taken up again when the app is gone and it has not come.
+  @Test func handsOver() async throws {
+    let setup = try Setup([try entry("A")])
+    setup.site.state.withLock { $0.gates["A"] = Gate() }
+    try setup.request("A")
+    try await setup.withAgent(setup.agent()) {
+      await setup.log.wait("began app A")
+      var connection = try AgentClient(in: setup.group).connect()
+      #expect(try await connection?.ask(.handOver("A"), within: nil) == .done(packs: []))
+      #expect(setup.log.lines.last == "handed_over app A")
+      #expect(try setup.requests == ["A"])
+      // Hints do not bring it back.
+      let other = try AgentClient(in: setup.group).connect()
+      #expect(try await other?.ask(.refresh, within: nil) == .done(packs: []))
+      #expect(try await other?.ask(.event(.periodic, app: nil), within: nil) == .done(packs: []))
+      setup.site.state.withLock { $0.gates["A"] = nil }
+      connection = nil
+      await setup.log.wait("finished app A")
+    }
+    #expect(setup.log.lines.filter { $0 == "began app A" }.count == 2)
+    #expect(try setup.requests == [])
+  }
+
+  /// What an app pauses, resumes and cancels in the journal, the agent does.
+  @Test func followsTheJournal() async throws {
+    let setup = try Setup([try entry("A"), try entry("B")])
+    let gate = Gate()
+    setup.site.state.withLock { $0.gates = ["A": gate, "B": Gate()] }
+    try setup.request("A")
+    try await setup.withAgent(setup.agent()) {
+      await setup.log.wait("began app A")
+      let client = AgentClient(in: setup.group)
+      try setup.request("A", isPaused: true)
+      client.refresh()
+      await setup.log.wait("paused app A")
+      gate.open()
+      try setup.request("B")
+      client.refresh()
+      await setup.log.wait("began app B")
+      try JournalFile(in: setup.group).update { $0.requests["B"] = nil }
+      client.refresh()
+      await setup.log.wait("failed app B")
+      #expect(try setup.store.packs().isEmpty)
+      try setup.request("A")
+      client.refresh()
+      await setup.log.wait("finished app A")
+    }
+  }
+
+  /// An agent that ends leaves its requests to the next one.
+  @Test func endsInTheMiddle() async throws {
+    let setup = try Setup([try entry("A")])
+    setup.site.state.withLock { $0.gates["A"] = Gate() }
+    try setup.request("A")
+    try await setup.withAgent(setup.agent()) { await setup.log.wait("began app A") }
+    #expect(try setup.requests == ["A"])
+    setup.site.state.withLock { $0.gates["A"] = nil }
+    #expect(try await setup.agent().runOnce().finished == ["A"])
+  }
+
+  /// An agent without an app does nothing, and one whose app is gone forgets it.
+  @Test func appsComeAndGo() async throws {
+    let setup = try Setup([try entry("A")], apps: [])
+    try setup.request("A")
+    #expect(try await setup.agent().runOnce() == GroupAgent.Summary())
+    try setup.register("first")
+    try setup.register("second")
+    #expect(try JournalFile(in: setup.group).read().registrations.keys.sorted() == ["first", "second"])
+    try FileManager.default.removeItem(atPath: "\(setup.folder.path)/first.json")
+    #expect(try await setup.agent().runOnce().finished == ["A"])
+    #expect(setup.log.lines.first == "app second")
+    try setup.register("second")
+    #expect(try JournalFile(in: setup.group).read().registrations.keys.sorted() == ["second"])
+  }
+
+  /// Property lists that others can change, that name another group, or are none, are left out, and each is told of once.
+  @Test(arguments: ["mode", "folder", "group", "damaged", "link"]) func listsThatAreOfNoUse(kind: String) async throws {
+    let setup = try Setup([try entry("A")], apps: [])
+    try setup.folder.write("", to: "lists/x")
+    let list = setup.folder.path.appending("lists/app.json").string
+    try setup.register("app")
+    try FileManager.default.moveItem(atPath: "\(setup.folder.path)/app.json", toPath: list)
+    switch kind {
+    case "mode": chmod(list, 0o666)
+    case "folder": chmod("\(setup.folder.path)/lists", 0o777)
+    case "group":
+      try setup.folder.write(
+        #"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreGroupFolder": "\#(setup.folder.path)/other"}"#,
+        to: "lists/app.json")
+    case "damaged": try setup.folder.write("{", to: "lists/app.json")
+    default:
+      try FileManager.default.moveItem(atPath: list, toPath: "\(setup.folder.path)/open.json")
+      chmod("\(setup.folder.path)/open.json", 0o666)
+      symlink("\(setup.folder.path)/open.json", list)
+    }
+    try JournalFile(in: setup.group).update { $0.registrations["app"] = .init(propertyList: list) }
+    try setup.request("A")
+    #expect(try await setup.agent().runOnce() == GroupAgent.Summary())
+    #expect(setup.log.lines == ["problem app"])
+  }
+
+  /// C15: an app whose agent is dead, or says nothing, goes on: the socket is asked only when a pull waits, and never longer than
+  /// its patience.
+  @Test(arguments: [true, false]) func appWithoutAnAgent(hasSocket: Bool) async throws {
+    let setup = try Setup([try entry("A")])
+    let place = AgentElection.place(in: setup.group)
+    // It takes connections, and no one ever answers; or it is what a dead one left.
+    let listener = try LocalSocket.listen(at: place)
+    if !hasSocket { listener.shutDown() }
+    var options = AssetPackManager.Options()
+    options.store = setup.store
+    options.sites = [setup.site]
+    options.environment = [:]
+    let manager = try AssetPackManager(configuration: setup.list("app"), options: options)
+    let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
+    setup.site.state.withLock { $0.listing.packs.append(try! entry("B", policy: policy)) }
+    try await manager.ensureLocalAvailability(of: pack("A"))
+    #expect(try await manager.detectEvents() == [.install])
+    try await manager.ensureLocalAvailability(of: pack("B"))
+    #expect(try setup.store.packs().map(\.id) == ["A", "B"])
+  }
+
+  /// A peer that takes the place of the agent and is another user's is not spoken to.
+  @Test func agentOfAnotherUser() throws {
+    let setup = try Setup()
+    let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+    for user in [nil, geteuid() ^ 1] as [uid_t?] {
+      let client = AgentClient(in: setup.group, credentials: { _ in user.map { PeerCredentials(user: $0) } })
+      #expect(try client.connect() == nil)
+    }
+    #expect(try AgentClient(in: setup.group).connect() != nil)
+    withExtendedLifetime(listener) {}
+  }
+
+  // MARK: - Versions for several apps
+
+  /// The version that fits all apps of a group wins; where there is none, the error names two that cannot agree. An app that is
+  /// removed does not count any more.
+  @Test func appsOfDifferentVersions() async throws {
+    let folder = TestFolder()
+    let publisher = SiteTests.Publisher(folder: folder, name: "a")
+    func version(_ range: String?, _ text: String) async throws {
+      let attributes = try Attributes(appVersions: range.map { try AppVersionRange($0) })
+      try await publisher.publish(["P": ["file": text]], attributes: ["P": attributes])
+    }
+    try await version("..<3", "old")
+    try await version("2.0...", "new")
+    func manager(_ app: String, _ appVersion: String) throws -> AssetPackManager {
+      let list = "\(app).json"
+      try folder.write(
+        #"{"BAAppGroupID": "g", "BAManifestURL": "\#(publisher.site)", "CFBundleIdentifier": "\#(app)","#
+          + #""CFBundleShortVersionString": "\#(appVersion)", "PackStoreGroupFolder": "\#(folder.path)/group","#
+          + #""PackStoreTrustedKey": "\#(publisher.key.publicKey)"}"#, to: list)
+      return try AssetPackManager(configuration: ManagedConfiguration(contentsOf: folder.path.appending(list)))
+    }
+    func offered(_ manager: AssetPackManager) async throws -> Int {
+      try await manager.assetPack(withID: "P").version
+    }
+    #expect(try await offered(manager("b", "2.5")) == 2)
+    // 1.0 needs version 1, which is for 2.5, too.
+    #expect(try await offered(manager("a", "1.0")) == 1)
+    #expect(try await offered(manager("b", "2.5")) == 1)
+    // 3.0 needs version 2, which is not for 1.0.
+    let second = try manager("b", "3.0")
+    let error = await #expect(throws: ManagedPacksError.self) { try await second.assetPack(withID: "P") }
+    #expect(error?.code == .appsDisagree)
+    #expect(error?.reason.contains("'a' 1.0") == true && error?.reason.contains("'b' 3.0") == true)
+    #expect(try await second.manifest.assetPacks.isEmpty)
+    await #expect { try await second.ensureLocalAvailability(of: pack("P", 2)) } throws: {
+      ($0 as? ManagedPacksError)?.code == .appsDisagree
+    }
+    await #expect { try await second.ensureLocalAvailability(of: pack("P", 2), requireLatestVersion: true) } throws: {
+      ($0 as? ManagedPacksError)?.code == .appsDisagree
+    }
+    try FileManager.default.removeItem(atPath: "\(folder.path)/a.json")
+    let third = try manager("b", "3.0")
+    try await third.ensureLocalAvailability(of: third.assetPack(withID: "P"))
+    #expect(try third.localVersion(ofAssetPackWithID: "P") == 2)
+  }
+}
+
+extension Log {
+  /// Waits until there is a line.
+  func wait(_ line: String) async {
+    while true {
+      let seen = lines
+      if seen.contains(where: { $0 == line || $0.hasPrefix(line + " ") }) { return }
+      await wait(for: seen.count + 1)
+    }
+  }
+}

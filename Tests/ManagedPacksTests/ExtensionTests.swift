@@ -1,0 +1,188 @@
+import Foundation
+import PackStore
+import Testing
+
+@testable import ManagedPacks
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// C13: an app's extension as a program that the agent asks, and what becomes of one that is no help.
+@Suite struct ExtensionTests {
+  static let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
+
+  /// A group with an app that has an extension: a script whose standard input is the socket.
+  private func setUp(_ script: String) throws -> AgentTests.Setup {
+    let setup = try AgentTests.Setup(
+      [try entry("A", policy: Self.policy), try entry("B", policy: Self.policy)], apps: [])
+    try setup.folder.write("#!/bin/sh\necho started >>\"$PLACE/starts\"\n\(script)\n", to: "extension")
+    chmod("\(setup.folder.path)/extension", 0o755)
+    try setup.register("app", #", "PackStoreExtension": "extension""#)
+    return setup
+  }
+
+  /// What an agent with this extension fetches at an installation, and what it says of the extension.
+  private func install(
+    _ setup: AgentTests.Setup, _ change: (inout GroupAgent.Options) -> Void = { _ in }
+  ) async throws -> (packs: [PackID], told: String) {
+    let told = Log()
+    let agent = setup.agent { options in
+      options.manager.environment = ["PLACE": setup.folder.path.string, "PATH": "/usr/bin:/bin"]
+      options.tell = { notice in if notice.kind == .extension { told.append(notice.text) } }
+      change(&options)
+    }
+    let packs = try await agent.handle(.install, app: nil)
+    _ = try await agent.finishRequests()
+    return (packs, told.lines.joined(separator: "\n"))
+  }
+
+  private func starts(_ setup: AgentTests.Setup) -> Int {
+    let text = try? String(contentsOfFile: "\(setup.folder.path)/starts", encoding: .utf8)
+    return text?.split(separator: "\n").count ?? 0
+  }
+
+  private static func answer(_ pack: String, _ isWanted: Bool) -> String {
+    let json = #"{"answer":"filter","fetch":\#(isWanted),"format":1,"id":"\#(pack)"}"#
+    return "printf '\\000\\000\\000\\\(String(json.utf8.count, radix: 8))\(json)' >&0"
+  }
+
+  @Test func itsAnswerCounts() async throws {
+    let setup = try setUp("\(Self.answer("A", false))\n\(Self.answer("B", true))\ncat <&0 >/dev/null")
+    let (packs, told) = try await install(setup)
+    #expect(packs == ["B"] && told == "the extension wants 1 packs, and 1 not", "\(told)")
+    #expect(try setup.store.packs().map(\.id) == ["B"])
+    // It was charged for what it took, and no more.
+    let spent = try #require(try JournalFile(in: setup.group).read().extensionTimes["app"])
+    #expect((0..<60_000).contains(spent.milliseconds))
+  }
+
+  /// Whatever is wrong with it, the agent goes on without it.
+  @Test(
+    arguments: [
+      ("kill -SEGV $$", "not heard"), ("exit 3", "ended"), ("exec <&-; exec sleep 1000", "ended"),
+      ("exec sleep 1000", "more time"), ("while :; do :; done", "more time"),
+      ("trap '' TERM INT HUP; sleep 1000 & wait", "more time"),
+      ("printf 'hello there' >&0; exec sleep 1000", "no sense"),
+      ("printf '\\000\\000\\000\\002{}' >&0; exec sleep 1000", "no sense"),
+      (answer("B", true) + "; exec sleep 1000", "no sense"),
+      ("while printf '\\000\\000\\000\\002{}'; do :; done >&0", "not heard"),
+    ])
+  func itIsNoHelp(script: String, fault: String) async throws {
+    let setup = try setUp(script)
+    let (packs, told) = try await install(setup) { options in
+      if fault == "more time" { options.limits.longestRun = .milliseconds(300) }
+    }
+    #expect(packs == ["A", "B"] && told.contains(fault), "\(told)")
+    #expect(try setup.store.packs().map(\.id) == ["A", "B"])
+    #expect(starts(setup) == 1)
+  }
+
+  #if os(Linux)
+    /// One that takes more memory than it may is ended before it has answered.
+    @Test func itTakesTooMuchMemory() async throws {
+      let setup = try setUp(#"text=$(head -c 120000000 /dev/zero | tr '\0' a); sleep 1000"#)
+      let (packs, told) = try await install(setup)
+      #expect(packs == ["A", "B"] && told.contains("bytes of memory"), "\(told)")
+      #expect(try #require(privateMemory(ofProcess: getpid())) > 0)
+      #expect(privateMemory(ofProcess: -1) == nil)
+    }
+  #endif
+
+  /// What it has started ends with it.
+  @Test func noneOfItIsLeft() async throws {
+    let setup = try setUp("sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait")
+    let (_, told) = try await install(setup)
+    #expect(told.contains("no sense"), "\(told)")
+    let text = try String(contentsOfFile: "\(setup.folder.path)/child", encoding: .utf8)
+    let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    // It is gone, or what is left of it waits to be reaped.
+    while kill(child, 0) == 0 {
+      let status = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ") Z"
+      if status.contains(") Z") { break }
+      sched_yield()
+    }
+  }
+
+  /// It has so much time a day, and is not started when that is used up. The next day it is.
+  @Test func itsTimeIsLimited() async throws {
+    let setup = try setUp("exec sleep 1000")
+    func run(day: Double) async throws -> String {
+      try JournalFile(in: setup.group).update { $0.apps = [:] }
+      try await setup.store.remove("A")
+      try await setup.store.remove("B")
+      return try await install(setup) { options in
+        options.limits.dailyTime = .milliseconds(300)
+        options.limits.longestRun = .milliseconds(200)
+        options.wallClock = { day * 86_400 + 5 }
+      }.told
+    }
+    _ = try await install(setup) { $0.limits.dailyTime = .zero }
+    #expect(starts(setup) == 0)
+    for expected in [1, 2, 2, 2] {
+      #expect(try await run(day: 10).contains("more time"))
+      #expect(starts(setup) == expected)
+    }
+    #expect(try JournalFile(in: setup.group).read().extensionTimes["app"] == .init(day: 10, milliseconds: 300))
+    _ = try await run(day: 11)
+    #expect(starts(setup) == 3)
+    // A journal that lies costs the extension a day, and is no trap.
+    for time in [Int.max, .min] {
+      try JournalFile(in: setup.group).update { $0.extensionTimes["app"] = .init(day: 11, milliseconds: time) }
+      _ = try await run(day: 11)
+    }
+    #expect(starts(setup) == 4)
+  }
+
+  /// A program that others can change is not run.
+  @Test(arguments: [0o777, 0o775, 0o644]) func othersMayChangeIt(mode: UInt32) async throws {
+    let setup = try setUp("exit 0")
+    chmod("\(setup.folder.path)/extension", mode_t(mode))
+    let (packs, told) = try await install(setup)
+    #expect(packs == ["A", "B"] && told.contains("chmod"), "\(told)")
+    #expect(starts(setup) == 0)
+  }
+
+  /// It gets its standard streams and nothing else of what the agent has open.
+  @Test func itInheritsNothing() async throws {
+    #if os(Linux)
+      let setup = try setUp("ls /proc/self/fd >\"$PLACE/open\"; exit 0")
+      let listener = try LocalSocket.listen(at: SocketPlace("other", in: setup.folder.path))
+      _ = try await install(setup)
+      let text = try String(contentsOfFile: "\(setup.folder.path)/open", encoding: .utf8)
+      let numbers = text.split(separator: "\n").map(String.init)
+      #expect(Set(["0", "1", "2"]).isSubset(of: numbers) && !numbers.contains("\(listener.number)"))
+      withExtendedLifetime(listener) {}
+    #endif
+  }
+
+  /// The extension's end of the socket: it answers request by request, until the agent is done or makes no sense.
+  @Test func service() async throws {
+    let (own, other) = try LocalSocket.pair()
+    async let isServed = BlockingExecutor.run {
+      (try? FilterService(shouldDownload: { $0.id != "B" }).serve(other)) != nil
+    }
+    try await BlockingExecutor.run {
+      for (id, isWanted) in [("A", true), ("B", false), ("C", true)] {
+        var output = try MessageFrames.frame(FilterRequest(pack(id)).encode())[...], frames = MessageFrames()
+        while true {
+          if let message = try frames.next() {
+            #expect(try FilterReply(decoding: message) == FilterReply(PackID(validating: id), isWanted: isWanted))
+            break
+          }
+          output = output.dropFirst(try own.write(output))
+          var entries = [pollfd(fd: own.number, events: Int16(POLLIN), revents: 0)]
+          _ = systemPoll(&entries, -1)
+          if let bytes = try own.read(upTo: frames.room) { frames.append(bytes) }
+        }
+      }
+    }
+    own.shutDown()
+    #expect(try await isServed)
+    let (hostile, last) = try LocalSocket.pair()
+    _ = try hostile.write([0, 0, 0, 2, 0x7b, 0x7d])
+    #expect(throws: AgentMessageError.malformed) { try FilterService(shouldDownload: { _ in true }).serve(last) }
+  }
+}

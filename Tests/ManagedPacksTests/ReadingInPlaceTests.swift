@@ -1,0 +1,113 @@
+import Foundation
+import PackAuthoring
+import PackStore
+import Testing
+
+@testable import ManagedPacks
+
+/// Assets that are read where they lie: mapped, or as plain files that stay.
+@Suite struct ReadingInPlaceTests {
+  let folder = TestFolder()
+  let sites = SiteTests()
+
+  /// Text that compresses well, and is large enough to be kept decoded.
+  private static let large = String(repeating: "The quick brown fox jumps over the lazy dog. ", count: 60_000)
+
+  private func manager(_ publisher: SiteTests.Publisher) throws -> AssetPackManager {
+    try sites.manager([.init(publisher.site.string)])
+  }
+
+  /// Which file the bytes are mapped from; nil: none.
+  private func mappedFile(_ data: Data) throws -> String? {
+    let address = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    for line in maps.split(separator: "\n") {
+      let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+      let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+      guard ends.count == 2, ends[0] <= address, address < ends[1] else { continue }
+      return fields.count > 5 ? fields[5...].joined(separator: " ") : nil
+    }
+    return nil
+  }
+
+  /// The decoded files of the group's cache that are as long as the large asset: copies of it.
+  private func decodedCopies() throws -> [String] {
+    let cache = "\(sites.folder.path)/group/cache"
+    let names = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []
+    return try names.filter { !$0.contains("/segments/") }.filter { name in
+      let facts = try FileManager.default.attributesOfItem(atPath: "\(cache)/\(name)")
+      return (facts[.type] as? FileAttributeType) == .typeRegular
+        && (facts[.size] as? Int ?? 0) >= Self.large.utf8.count
+    }
+  }
+
+  /// What lies raw is mapped from the store, what is compressed from the cache, which is there without being asked for.
+  @Test func contentsAreMapped() async throws {
+    let publisher = SiteTests.Publisher(folder: folder, name: "a")
+    try await publisher.publish(
+      ["One": ["raw.txt": Self.large, "packed.txt": Self.large + "."]],
+      attributes: ["One": Attributes(mappedPaths: ["raw.txt"])])
+    let manager = try manager(publisher)
+    try await manager.ensureLocalAvailability(of: manager.allAssetPacks)
+    let raw = try manager.contents(at: "raw.txt"), packed = try manager.contents(at: "packed.txt")
+    #expect(try mappedFile(raw)?.contains("/group/store/segments/") == true)
+    #expect(try mappedFile(packed)?.contains("/group/cache/") == true)
+    #expect(raw == Data(Self.large.utf8) && packed == Data("\(Self.large).".utf8))
+    #expect(try mappedFile(manager.contents(at: "raw.txt", options: [])) == nil)
+    let copies = try decodedCopies()
+    #expect(copies.count == 1)
+    await (try manager.core).materializer.settle()
+    #expect(try decodedCopies() == copies, "what is mapped where it lies needs no copy")
+  }
+
+  /// Of a purgeable pack, what its publisher wants to be mapped is decoded after the download, and nothing else.
+  @Test func whatIsToBeMappedIsDecodedAfterTheDownload() async throws {
+    let publisher = SiteTests.Publisher(folder: folder, name: "a")
+    try await publisher.publish(
+      ["One": ["a.mesh": Self.large, "b.txt": Self.large + "."]],
+      attributes: ["One": Attributes(placement: .purgeable, mappedPaths: ["*.mesh"])])
+    let manager = try manager(publisher)
+    try await manager.ensureLocalAvailability(of: manager.allAssetPacks)
+    await (try manager.core).materializer.settle()
+    #expect(try decodedCopies().count == 1)
+    let data = try manager.contents(at: "a.mesh")
+    #expect(try mappedFile(data)?.contains("/group/cache/") == true && data == Data(Self.large.utf8))
+    #expect(try decodedCopies().count == 1, "it was there")
+    _ = try manager.contents(at: "b.txt")
+    #expect(try decodedCopies().count == 2)
+  }
+
+  /// C8: a URL leads to the same bytes until the process ends: across updates, removal, and purges.
+  @Test func urlsStay() async throws {
+    let publisher = SiteTests.Publisher(folder: folder, name: "a")
+    try await publisher.publish(
+      ["One": ["Films/a.txt": Self.large], "Two": ["Films/b.txt": "two"]],
+      attributes: ["One": Attributes(placement: .purgeable)])
+    let manager = try manager(publisher)
+    try await manager.ensureLocalAvailability(of: manager.allAssetPacks)
+    let file = try manager.url(for: "Films/a.txt"), films = try manager.url(for: "Films")
+    func expectOld() throws {
+      #expect(try String(contentsOf: file, encoding: .utf8) == Self.large)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: films.path).sorted() == ["a.txt", "b.txt"])
+      #expect(try String(contentsOf: films.appendingPathComponent("b.txt"), encoding: .utf8) == "two")
+    }
+    try await publisher.publish(["One": ["Films/a.txt": "new"], "Two": ["Films/c.txt": "three"]])
+    for id in ["One", "Two"] {
+      let pack = try await manager.assetPack(withID: id)
+      try await manager.ensureLocalAvailability(of: pack, requireLatestVersion: true)
+    }
+    try expectOld()
+    #expect(try String(contentsOf: manager.url(for: "Films/a.txt"), encoding: .utf8) == "new")
+    let updated = try manager.url(for: "Films")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: updated.path).sorted() == ["a.txt", "c.txt"])
+    try await manager.store.purge(bytes: 1 << 30)
+    for id in ["One", "Two"] { try await manager.remove(assetPackWithID: id) }
+    try expectOld()
+    #expect(throws: ManagedBackgroundAssetsError.fileNotFound(at: "Films")) { try manager.url(for: "Films") }
+    // Another manager of the group tidies up what dead processes left, and nothing else.
+    let other = try self.manager(publisher)
+    try await other.ensureLocalAvailability(of: other.allAssetPacks)
+    _ = try other.url(for: "Films")
+    try expectOld()
+  }
+}

@@ -1,0 +1,1 @@
+../CommandLineTests/WebServer.swift
