@@ -143,7 +143,7 @@ let package = Package(
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery",
+        "PackStore", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

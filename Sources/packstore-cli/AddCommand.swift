@@ -24,6 +24,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
       change makes no version.
 
         packstore add Packs Assets/Tutorial --pack Tutorial --level 12
+        packstore add Packs Assets/Tutorial --pack Tutorial --dry-run
       """
   )
 
@@ -41,6 +42,8 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 
   @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
   var layout: Store.InstallOptions.Layout = .random
+
+  @OptionGroup(title: "What of the folder") var source: SourceOptions
 
   @Option(
     name: .customLong("map"),
@@ -88,6 +91,9 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
   var portable = false
 
+  @Flag(help: "Say what would be new and how much it would take, and make no version. The store need not be writable.")
+  var dryRun = false
+
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
@@ -119,7 +125,33 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let (result, before) = try await withStore(at: store.store, options: storeOptions) { store in
+    let (result, before) = try await dryRun ? planInstall(storeOptions, bar) : install(storeOptions, bar)
+    let duration = clock.now - start
+    let adoptedOrigin = before == .local ? nil : before
+
+    bar.finish()
+    if !report.quiet {
+      for notice in result.notices { warn(escaped(notice.description)) }
+      source.warnOfStandard(result)
+    }
+    let output = Output()
+    if report.json {
+      let skipped = source.printSkipped ? result.ignored.map(SkippedReport.init) : nil
+      try output.json(AddReport(result, adoptedFrom: adoptedOrigin, duration, isDryRun: dryRun, skipped))
+    } else {
+      try output.lines(source.lines(result))
+    }
+    if report.isTalkative {
+      try output.lines(summary(result, adoptedFrom: adoptedOrigin, duration))
+    }
+    try output.flush()
+  }
+
+  /// What became of the pack, and which origin it had.
+  private typealias Installed = (result: Store.InstallResult, before: Store.Origin?)
+
+  private func install(_ storeOptions: Store.Options, _ bar: ProgressBar) async throws -> Installed {
+    try await withStore(store, options: storeOptions) { store in
       do {
         return try await install(in: store, bar)
       } catch let error as PackStoreError {
@@ -127,31 +159,34 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
         throw explain(error, store)
       }
     }
-    let duration = clock.now - start
-    let adoptedOrigin = before == .local ? nil : before
-
-    bar.finish()
-    if !report.quiet {
-      for notice in result.notices { warn(escaped(notice.description)) }
-    }
-    let output = Output()
-    if report.json {
-      try output.json(AddReport(result, adoptedFrom: adoptedOrigin, duration))
-    } else if report.isTalkative {
-      try output.lines(summary(result, adoptedFrom: adoptedOrigin, duration))
-    }
-    try output.flush()
   }
 
-  /// What became of the pack, and which origin it had.
-  private func install(
-    in store: Store, _ bar: ProgressBar
-  ) async throws -> (result: Store.InstallResult, before: Store.Origin?) {
-    try await store.change(options: transactionOptions) { [folder, pack, installOptions] transaction in
+  private func planInstall(_ storeOptions: Store.Options, _ bar: ProgressBar) async throws -> Installed {
+    let place = try DryRunStore(store, options: storeOptions)
+    defer { place.end() }
+    do {
+      let snapshot = try place.store.makeSnapshot()
+      let before = (snapshot.packs + snapshot.removedPacks).first { $0.id == pack }?.origin
+      let result = try await place.store.planInstall(
+        folder: FilePath(folder), as: pack, options: installOptions(), transaction: transactionOptions
+      ) { bar.update(Progress(activity: "comparing", $0)) }
+      try source.check(result, of: folder, after: snapshot.pack(pack)?.version)
+      return (result, before)
+    } catch let error as PackStoreError {
+      bar.finish()
+      throw explain(error, place.store)
+    }
+  }
+
+  private func install(in store: Store, _ bar: ProgressBar) async throws -> Installed {
+    let installOptions = try installOptions()
+    return try await store.change(options: transactionOptions) { [folder, pack, source] transaction in
       let before = (transaction.packs + transaction.removedPacks).first { $0.id == pack }?.origin
+      let current = transaction.packs.first { $0.id == pack }?.version
       let result = try transaction.install(folder: FilePath(folder), as: pack, options: installOptions) {
         bar.update(Progress(activity: "storing", $0))
       }
+      try source.check(result, of: folder, after: current)
       return (result, before)
     }
   }
@@ -160,10 +195,11 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     collection.apply(to: .init(durability: durability, waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
-  private var installOptions: Store.InstallOptions {
+  private func installOptions() throws -> Store.InstallOptions {
     .init(
       version: version, allowsDowngrade: downgrade, priority: priority, adopts: adopt, level: level, layout: layout,
-      links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths)
+      links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths,
+      ignoring: try source.rules())
   }
 
   /// The library's error with the option that helps.
@@ -197,7 +233,12 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     _ result: Store.InstallResult, adoptedFrom origin: Store.Origin?, _ duration: Duration
   ) -> [String] {
     let version = result.version
-    let adoption = origin.map { ["\(version.pack) is taken over from \($0.id): its history is gone"] } ?? []
+    let adoption =
+      origin.map {
+        dryRun
+          ? ["\(version.pack) would be taken over from \($0.id): its history would go"]
+          : ["\(version.pack) is taken over from \($0.id): its history is gone"]
+      } ?? []
     let mapped = result.mappedCount == 0 ? [] : ["  mapped  \(mappedSummary(result))"]
     guard !result.isUnchanged else {
       let what = origin == nil ? "\(version.pack) is" : "its content is"
@@ -206,7 +247,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     let saved = max(version.byteCount - result.newStoredByteCount, 0)
     let chunks = "\(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))"
     return adoption + [
-      "\(version.pack) is at version \(version.number)",
+      "\(version.pack) \(dryRun ? "would be" : "is") at version \(version.number)",
       "  assets  \(assetCounts(files: version.fileCount, links: version.linkCount, folders: version.folderCount))",
       "  size    \(formatBytes(version.byteCount))",
       "  new     \(formatBytes(result.newByteCount)) in \(chunks)",
@@ -227,18 +268,27 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 private struct AddReport: Encodable {
   let pack: String
   let version: UInt64
-  let unchanged: Bool
+  let unchanged, dryRun: Bool
   let catalog: String
   let files, links, folders, bytes: Int
   let chunks, newChunks, newBytes, newStoredBytes: Int
   let mapped, relaid, mappedNewBytes: Int
   let seconds: Double
   let notices: [NoticeReport]
+  let skippedCount: Int
+  /// Left out unless asked for.
+  let skipped: [SkippedReport]?
   /// The origin that the pack had.
   let adoptedFrom: String?
 
-  init(_ result: Store.InstallResult, adoptedFrom origin: Store.Origin?, _ duration: Duration) {
+  init(
+    _ result: Store.InstallResult, adoptedFrom origin: Store.Origin?, _ duration: Duration, isDryRun: Bool,
+    _ skipped: [SkippedReport]?
+  ) {
     adoptedFrom = origin?.id
+    skippedCount = result.ignoredCount
+    self.skipped = skipped
+    dryRun = isDryRun
     pack = result.version.pack.name
     version = result.version.number
     unchanged = result.isUnchanged

@@ -65,7 +65,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
       let book = try TrustFile(inStore: FilePath(store.store)).read()
       try book.check(RootClaims.Signer(authority), of: authority.delegation.product, at: file)
     }
-    let store = try Store(at: FilePath(store.store), options: storeOptions)
+    let store = try self.store.open(storeOptions)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
 

@@ -68,7 +68,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
   // MARK: - Change
 
   private func change(to attributes: Attributes) throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     let snapshot = try store.makeSnapshot()
     let current = try version.find(in: snapshot)
     let before = try snapshot.attributes(of: current)

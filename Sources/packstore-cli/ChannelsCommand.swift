@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Channels: AsyncParsableCommand, CommandWithSubject {
@@ -14,7 +15,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @Option(help: .init("Close this channel.", valueName: "name"), transform: parseChannel)
@@ -31,15 +32,17 @@ struct Channels: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if let remove {
-      let (site, key) = try edit.open(site, quiet: report.quiet)
-      let result = try await site.close(remove, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+      let options = edit.options, isDryRun = edit.dryRun
+      let result = try await edit.host(of: site).edit(with: edit.key, report, isDryRun: isDryRun) { site, key, _ in
+        try await site.close(remove, signedBy: key, options: options, isDryRun: isDryRun)
+      }
       if report.isTalkative {
         let state = edit.dryRun ? "would be closed" : "is closed, at root \(result.sequence)"
         try say("the channel \(remove) \(state)")
       }
       guard report.json else { return }
     }
-    try list()
+    try await list()
   }
 
   private func say(_ line: String) throws {
@@ -49,8 +52,16 @@ struct Channels: AsyncParsableCommand, CommandWithSubject {
   }
 
   /// After a dry run, as it is.
-  private func list() throws {
-    let channels = try Site(existingAt: FilePath(site)).channels()
+  private func list() async throws {
+    let host = try edit.host(of: site)
+    let channels: [Site.ChannelDescription]
+    do {
+      channels = try await host.read { try $0.channels() }
+    } catch {
+      await host.close()
+      throw error
+    }
+    await host.close()
     let output = Output()
     if report.json {
       try output.json(channels.map(ChannelListing.init))

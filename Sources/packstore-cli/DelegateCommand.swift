@@ -61,6 +61,11 @@ struct Delegate: ParsableCommand {
       validity: noEnd ? nil : .seconds(days * 86_400))
     let result = try SiteKey.delegate(
       to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
+    if !dryRun, !result.isNoted, !report.quiet {
+      warn(
+        "cannot write to the folder of '\(escaped(rootKey))', to note there that the serial \(result.serial) is given: clients"
+          + " take the next delegation if the clock is then not set back")
+    }
     let output = Output()
     if report.json {
       try output.json(DelegateReport(result, file: releaseKey, isDryRun: dryRun))
@@ -132,6 +137,8 @@ private struct DelegateReport: Encodable {
   /// Left out where the key would be made.
   let releaseKey: String?
   let isNew, dryRun: Bool
+  /// The root key's file says it.
+  let noted: Bool
   let serial: UInt64
   let channels: [String]
   let ends: String?
@@ -143,6 +150,7 @@ private struct DelegateReport: Encodable {
     self.file = file
     product = result.product.name
     isNew = result.isNew
+    noted = result.isNoted
     serial = result.serial
     channels = result.channels.map(\.name)
     ends = result.endsAt.map(formatDate)

@@ -85,7 +85,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
-    let source = try openStore(at: store.store, options: storeOptions)  // first: a mistyped store must not make a key
+    let source = try store.openChecked(storeOptions)  // first: a mistyped store must not make a key
     let snapshot = try source.makeSnapshot()
     let (old, new) = try (from.find(in: snapshot), target.find(in: snapshot))
     guard old.number != new.number else {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Deltas: AsyncParsableCommand, CommandWithSubject {
@@ -14,7 +15,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @Option(
@@ -35,6 +36,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }
@@ -44,17 +46,19 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
-    let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet)
+    let host = try storage.host(of: site, waits: !noWait)
     let options = Site.PublishOptions(
       deltaCount: deltas, deltaOptions: deltaLevel.options, waitsForOthers: !noWait)
-    guard !dryRun else { return try await plan(site, key, options) }
-    let bar = ProgressBar(enabled: report.isTalkative)
-    defer { bar.finish() }
-    let (made, missing) = try await site.makeDeltas(for: channel, signedBy: key, options: options) {
-      bar.update(Progress($0))
+    let channel = channel
+    guard !dryRun else {
+      return try plan(
+        try await host.edit(with: key, report, isDryRun: true) { site, key, _ in
+          try await site.planDeltas(for: channel, signedBy: key, options: options)
+        })
     }
-    bar.finish()
+    let (made, missing) = try await host.edit(with: key, report, isDryRun: false) { site, key, bar in
+      try await site.makeDeltas(for: channel, signedBy: key, options: options) { bar.update(Progress($0)) }
+    }
     if !report.quiet {
       for delta in missing { warn("there is no delta to \(delta.version) from \(delta.from): \(delta.reason)") }
     }
@@ -71,8 +75,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  private func plan(_ site: Site, _ key: SiteKey, _ options: Site.PublishOptions) async throws {
-    let missing = try await site.planDeltas(for: channel, signedBy: key, options: options)
+  private func plan(_ missing: [(from: PackVersion, to: PackVersion)]) throws {
     let output = Output()
     if report.json {
       try output.json(

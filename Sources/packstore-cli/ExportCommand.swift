@@ -4,13 +4,18 @@ import PackStore
 
 struct Export: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Write one version of a pack as one signed file.",
+    abstract: "Write one version of a pack as one file: signed, or as an Apple Archive.",
     discussion: """
       An archive is a tar file of a site with that version alone, for upload and for carrying it by hand: 'packstore \
-      import' takes it, and extracted by tar it is a site that 'packstore pull' takes.
+      import' takes it, and extracted by tar it is a site that 'packstore pull' takes. It is signed.
+
+      A file whose name ends in '.aar' becomes an asset pack in an Apple Archive, which is not signed: Manifest.json, with what \
+      the version's attributes say, and the assets below Contents. The date in it is that of SOURCE_DATE_EPOCH, in seconds since \
+      1970, or 1970 itself. No tool of Apple's has read one yet.
 
         packstore export Packs Tutorial -o Tutorial.pack
         packstore export Packs Tutorial@3 -o Tutorial-3.pack --level 19
+        packstore export Packs Tutorial -o Tutorial.aar
       """
   )
 
@@ -33,16 +38,39 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
   @OptionGroup var expiry: ExpiryOptions
-  @OptionGroup var encoding: EncodingOptions
+  @OptionGroup var encoding: ArchiveEncodingOptions
+
+  @Option(
+    help: .init(
+      "Of an Apple Archive: blocks compressed by zlib, or stored as they are (default: zlib).", valueName: "kind"))
+  var blocks: Blocks?
+
   @OptionGroup var report: ReportOptions
 
   /// How files of other formats are named, which this is not.
-  private static let otherEndings = ["aar", "zip", "gz", "tgz", "xz", "zst", "7z", "json", "delta"]
+  private static let otherEndings = ["zip", "gz", "tgz", "xz", "zst", "7z", "json", "delta"]
 
   func validate() throws {
+    try checkOptions()
     guard let ending = FilePath(output).extension?.lowercased(), Self.otherEndings.contains(ending) else { return }
     throw ValidationError(
       "what is written is an archive of a pack, and no '.\(escaped(ending))': let the name of the file end in '.pack'")
+  }
+
+  private var isAppleArchive: Bool { FilePath(output).extension?.lowercased() == "aar" }
+
+  /// Fails for options that mean nothing for the kind of file.
+  private func checkOptions() throws {
+    let signing: [(isGiven: Bool, name: String)] = [
+      (key.key != nil, "--key"), (product.product != nil, "--product"), (expiry.expires != nil, "--expires"),
+      (expiry.noExpires, "--no-expires"), (encoding.level != nil, "--level"), (encoding.layout != nil, "--layout"),
+    ]
+    let options = isAppleArchive ? signing : [(blocks != nil, "--blocks")]
+    guard let option = options.first(where: \.isGiven) else { return }
+    throw ValidationError(
+      isAppleArchive
+        ? "\(option.name) makes no sense for an Apple Archive, which is neither signed nor made of frames"
+        : "\(option.name) is for Apple Archives: let the name of the file end in '.aar'")
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
@@ -51,6 +79,11 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try outputFile(output, force: force)
+    try await isAppleArchive
+      ? writeAppleArchive(of: pack, of: source, to: file) : writeArchive(of: pack, of: source, to: file)
+  }
+
+  private func writeArchive(of pack: Site.PublishedPack, of source: Store, to file: String) async throws {
     let hasKey = try key.exists || !dryRun
     let key = try key.open(for: product.product, quiet: report.quiet, isDryRun: dryRun)
     let bar = ProgressBar(enabled: report.isTalkative)
@@ -76,7 +109,9 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   }
 
   private var options: Site.PublishOptions {
-    var options = encoding.publishOptions
+    var options = Site.PublishOptions()
+    if let level = encoding.level { options.level = level }
+    if let layout = encoding.layout { options.layout = layout }
     options.product = product.product
     options.expiry = expiry.expiry
     return options
@@ -97,24 +132,74 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
+// MARK: - Apple Archives
+
+extension Export {
+  /// How blocks of an Apple Archive are stored.
+  enum Blocks: String, CaseIterable, ExpressibleByArgument {
+    case zlib, stored
+
+    var coding: AppleArchiveWriter.Coding { self == .stored ? .stored : .deflate }
+  }
+
+  private func writeAppleArchive(of pack: Site.PublishedPack, of source: Store, to file: String) async throws {
+    let date = try UInt64(clamping: sourceDate(ProcessInfo.processInfo.environment))
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let result: Store.AppleArchiveResult
+    do {
+      result = try await source.exportAppleArchive(
+        pack, to: FilePath(file), coding: (blocks ?? .zlib).coding, modifiedAt: date, replacing: force, isDryRun: dryRun
+      ) {
+        bar.update(Progress(activity: "writing", bytesDone: $0, bytesTotal: $1))
+      }
+    } catch let error as PackStoreError where error.code == .exists {
+      throw existsAlready(output)
+    }
+    let duration = clock.now - start
+    bar.finish()
+    let out = Output()
+    if report.json {
+      try out.json(ArchiveReport(result.version, result.byteCount, duration, format: .aar, isDryRun: dryRun))
+    } else if report.isTalkative {
+      try out.lines([
+        "'\(escaped(output))' \(dryRun ? "would be" : "is") \(result.version), as an Apple Archive",
+        "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
+        "  time   \(formatDuration(duration))",
+      ])
+    }
+    try out.flush()
+  }
+}
+
 private struct ArchiveReport: Encodable {
   let pack: String
   let version: UInt64
   let dryRun: Bool
+  let format: Format
   let catalog: String
-  /// Left out where the key would be made.
-  let publicKey: String?
+  /// Left out where the key would be made, and of what is not signed.
+  var publicKey: String?
   let bytes, assetBytes: Int
   let seconds: Double
 
-  init(_ result: Store.ArchiveResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool) {
+  enum Format: String, Encodable { case pack, aar }
+
+  init(_ version: PackVersion, _ byteCount: Int, _ duration: Duration, format: Format, isDryRun: Bool) {
     dryRun = isDryRun
-    pack = result.version.pack.name
-    version = result.version.number
-    catalog = result.version.catalog.description
-    publicKey = hasKey ? result.publicKey.description : nil
-    bytes = result.byteCount
-    assetBytes = result.version.byteCount
+    self.format = format
+    pack = version.pack.name
+    self.version = version.number
+    catalog = version.catalog.description
+    bytes = byteCount
+    assetBytes = version.byteCount
     seconds = duration / .seconds(1)
+  }
+
+  init(_ result: Store.ArchiveResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool) {
+    self.init(result.version, result.byteCount, duration, format: .pack, isDryRun: isDryRun)
+    publicKey = hasKey ? result.publicKey.description : nil
   }
 }

@@ -1,3 +1,4 @@
+import ManagedPacks
 import PackDelivery
 import PackStore
 
@@ -87,6 +88,11 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as PackStoreError: self.init(error, about: subject)
     case let error as DeliveryError: self.init(error, about: subject)
+    case let error as ManagedPacksError: self.init(FailureCode(error.code), error.reason, remedy: error.remedy)
+    case let error as ManagedBackgroundAssetsError: self.init(.noPack, escaped("\(error)"))
+    case let error as AssetPackManager.LocalAvailabilityError:
+      self.init(.failed, escaped("\(error)"))
+      canRetry = true
     case is CancellationError: self.init(.cancelled, "cancelled")
     default: return nil
     }

@@ -1,3 +1,4 @@
+import ManagedPacks
 import PackDelivery
 import PackStore
 
@@ -140,6 +141,19 @@ extension FailureCode {
       case .fromTheFuture: .fromTheFuture
       case .tooOld: .tooOld
       case .expired: .expired
+      }
+  }
+
+  init(_ code: ManagedPacksError.Code) {
+    self =
+      switch code {
+      case .noConfiguration: .notFound
+      case .invalidConfiguration, .invalidPath: .invalidArgument
+      case .groupFolder, .agent, .appsDisagree: .refused
+      case .newerJournal: .newerFormat
+      case .notOffered: .noPack
+      case .staleSite: .stale
+      case .lowSpace: .noSpace
       }
   }
 

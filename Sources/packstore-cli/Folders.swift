@@ -64,13 +64,12 @@ func isVacant(_ path: String) -> Bool {
 /// Opens a store for a command that makes one when there is none. When the command fails, a store that it made is taken back:
 /// a refusal leaves no store without packs. An empty folder that was there before stays one.
 func withStore<Result>(
-  at name: String, options: Store.Options, _ body: (Store) async throws -> Result
+  _ named: StoreArgument, options: Store.Options, _ body: (Store) async throws -> Result
 ) async throws -> Result {
-  let path = FilePath(name)
+  let path = FilePath(named.store)
   let isNew = !pathExists(path)
-  let store = try Store(at: path, options: options)
   do {
-    return try await body(store)
+    return try await body(named.open(options))
   } catch {
     if isNew { Store.removeUnused(at: path) }
     throw error
@@ -108,8 +107,19 @@ func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool =
 struct TemporaryFolder {
   let path: String
 
-  init() throws {
-    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  /// In TMPDIR.
+  init() throws { try self.init(in: Self.standardParent) }
+
+  /// In TMPDIR, or where that has less room, in another folder that systems have for such files, if it has.
+  init(room: UInt64) throws {
+    let others = ["/tmp", "/var/tmp", "/dev/shm"].filter { access($0, W_OK | X_OK) == 0 && freeByteCount($0) >= room }
+    let standard = Self.standardParent
+    try self.init(in: freeByteCount(standard) >= room ? standard : others.first ?? standard)
+  }
+
+  private static var standardParent: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+
+  private init(in parent: String) throws {
     do {
       path = try makeTemporaryFolder(in: FilePath(parent)).string
     } catch let error as PackStoreError {
@@ -121,18 +131,4 @@ struct TemporaryFolder {
   }
 
   func remove() { removeTree(FilePath(path)) }
-}
-
-/// Where a command works that makes a store or a site when there is none. A dry run makes none that is not there: it compares
-/// with an empty one elsewhere.
-struct PlaceForDryRun {
-  let path: String
-  private let temporary: TemporaryFolder?
-
-  init(_ folder: String, dryRun: Bool) throws {
-    temporary = dryRun && isVacant(folder) ? try TemporaryFolder() : nil
-    path = temporary.map { "\($0.path)/store" } ?? folder
-  }
-
-  func end() { temporary?.remove() }
 }

@@ -42,7 +42,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let options = Store.CollectOptions(

@@ -1,3 +1,4 @@
+import PackAuthoring
 import PackDelivery
 import PackStore
 
@@ -71,7 +72,8 @@ struct Healing {
   }
 
   private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {
-    guard isStore(place) else {
+    // What a site's own store has is its publisher's, and signed by the roots beside it.
+    guard isStore(place), !Site.exists(at: FilePath(place)) else {
       var options = Store.PullOptions(waitsForWriters: waits)
       options.wantedVersion = .init(number: version.number, isHeld: holds)
       _ = try await store.pull(from: place, packs: [version.pack], options: options) { bar.update(Progress($0)) }

@@ -35,6 +35,8 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
     help: .init("The pack's name, of an archive that does not name it.", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 
+  @OptionGroup(title: "Of a folder") var source: SourceOptions
+
   @Flag(help: "Say what would be installed, and make no version.")
   var dryRun = false
 
@@ -103,14 +105,19 @@ extension Import {
     [(trust != nil, "--trust"), (downgrade, "--downgrade"), (allowUnsigned, "--allow-unsigned")]
   }
 
-  private func refuseOptionsOfSigned() throws { try refuse(signedOptions, "which is not an archive of a pack") }
+  private func refuseOptionsOfSigned() throws {
+    try refuse(signedOptions, "which is not an archive of a pack")
+    try refuse([(source.isGiven, "an option for folders")], "an archive")
+  }
 
   private func refuseOptionsOfForeign() throws {
-    try refuse([(pack != nil, "--pack"), (limit != nil, "--limit")], "which names its pack and its size")
+    try refuse(
+      [(pack != nil, "--pack"), (limit != nil, "--limit"), (source.isGiven, "an option for folders")],
+      "which names its pack and its size")
   }
 
   private func refuseOptionsOfArchives() throws {
-    try refuse(signedOptions + [(dryRun, "--dry-run"), (limit != nil, "--limit")], "a folder")
+    try refuse(signedOptions + [(limit != nil, "--limit")], "a folder")
   }
 }
 
@@ -118,16 +125,23 @@ extension Import {
 
 extension Import {
   private func pull(_ bar: ProgressBar) async throws {
-    let place = try PlaceForDryRun(store.store, dryRun: dryRun)
-    defer { place.end() }
     let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
     let result: Store.PullResult
     if dryRun {
-      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
-      result = try await store.planPull(from: file, options: pullOptions, progress: show)
+      let place = try DryRunStore(store, options: wait.storeOptions)
+      defer { place.end() }
+      result = try await place.store.planPull(from: file, options: place.apply(to: pullOptions), progress: show)
     } else {
-      result = try await pullIntoStore(
-        at: place.path, storeOptions: wait.storeOptions, from: file, options: pullOptions, progress: show)
+      let isNew = isVacant(store.store)
+      do {
+        result = try await pullIntoStore(
+          store, storeOptions: wait.storeOptions, from: file, options: pullOptions, progress: show)
+      } catch {
+        // What came is in the archive still: unlike a pull, an import has nothing to go on with.
+        let isMade = isNew && !isVacant(store.store)
+        if isMade { Store.removeUnused(at: FilePath(store.store), discardingDeliveries: true) }
+        throw error
+      }
     }
     bar.finish()
     try say(result)
@@ -180,11 +194,15 @@ extension Import {
   private func install(
     _ folder: FilePath, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
   ) async throws -> Store.InstallResult {
-    try await withStore(at: store.store, options: wait.storeOptions) { store in
-      try await store.change(options: transactionOptions) { transaction in
-        try transaction.install(folder: folder, as: pack, options: options) {
+    try await withStore(store, options: wait.storeOptions) { store in
+      try await store.change(options: transactionOptions) { [source, file] transaction in
+        let current = transaction.packs.first { $0.id == pack }?.version
+        let result = try transaction.install(folder: folder, as: pack, options: options) {
           bar.update(Progress(activity: "storing", $0))
         }
+        // What an archive holds is what was meant.
+        if options.ignoring != nil { try source.check(result, of: file, after: current) }
+        return result
       }
     }
   }
@@ -197,13 +215,31 @@ extension Import {
     }
     let result: Store.InstallResult
     do {
-      result = try await install(FilePath(file), as: pack, options: .init(adopts: adopt), bar)
+      let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules())
+      result =
+        try await dryRun
+        ? planInstall(FilePath(file), as: pack, options: options, bar)
+        : install(FilePath(file), as: pack, options: options, bar)
     } catch let error as PackStoreError {
       bar.finish()
       throw explainRefusal(error, of: file, quiet: report.quiet)
     }
     bar.finish()
-    try say(ImportReport(result, format: "folder"), result.notices)
+    if !report.quiet { source.warnOfStandard(result) }
+    try say(ImportReport(result, format: "folder", isDryRun: dryRun), result.notices, source.lines(result))
+  }
+
+  /// Stages what would be installed, and drops it.
+  private func planInstall(
+    _ folder: FilePath, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
+  ) async throws -> Store.InstallResult {
+    let place = try DryRunStore(store, options: wait.storeOptions)
+    defer { place.end() }
+    let result = try await place.store.planInstall(
+      folder: folder, as: pack, options: options, transaction: transactionOptions
+    ) { bar.update(Progress(activity: "comparing", $0)) }
+    try source.check(result, of: file, after: place.store.makeSnapshot().pack(pack)?.version)
+    return result
   }
 
   private func installForeign(_ bar: ProgressBar) async throws {
@@ -244,7 +280,9 @@ extension Import {
     }
   }
 
-  private func say(_ result: ImportReport, _ notices: [Store.InstallNotice] = []) throws {
+  private func say(
+    _ result: ImportReport, _ notices: [Store.InstallNotice] = [], _ skipped: [String] = []
+  ) throws {
     if !report.quiet {
       for notice in notices { warn(escaped(notice.description)) }
       if let notKept = result.notKept, !notKept.isEmpty {
@@ -254,7 +292,10 @@ extension Import {
     let output = Output()
     if report.json {
       try output.json([result])
-    } else if report.isTalkative {
+    } else {
+      try output.lines(skipped)
+    }
+    if report.isTalkative {
       try output.lines((result.entries ?? []).map(\.line) + [result.line])
     }
     try output.flush()
@@ -290,9 +331,9 @@ private struct ImportReport: Encodable {
     format = "pack"
   }
 
-  init(_ result: Store.InstallResult, format: String) {
+  init(_ result: Store.InstallResult, format: String, isDryRun: Bool = false) {
     pack = result.version.pack.name
-    outcome = result.isUnchanged ? "unchanged" : "updated"
+    outcome = result.isUnchanged ? "unchanged" : isDryRun ? "planned" : "updated"
     to = result.version.number
     newChunks = result.newChunkCount
     newStoredBytes = result.newStoredByteCount
@@ -325,6 +366,8 @@ private struct ImportReport: Encodable {
   var line: String {
     let content = "\(formatCount(files ?? 0, "file")), \(formatBytes(Int(clamping: bytes ?? 0)))"
     return switch outcome {
+    case "planned" where to != nil:
+      "\(pack) would be at version \(to ?? 0): \(content); \(formatBytes(newStoredBytes)) stored"
     case "planned": "\(pack) would be made of this: \(content)"
     case "unchanged": "\(pack) is unchanged at version \(to ?? 0)"
     default: "\(pack) is at version \(to ?? 0): \(content); \(formatBytes(newStoredBytes)) stored"

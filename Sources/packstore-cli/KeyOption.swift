@@ -170,19 +170,17 @@ struct ExpiryOptions: ParsableArguments {
 }
 
 /// How what a store has is encoded in an archive.
-struct EncodingOptions: ParsableArguments {
-  @Option(help: .init("Compression, from 1 (fast) to 22 (small).", valueName: "n"))
-  var level: Int32 = 12
+struct ArchiveEncodingOptions: ParsableArguments {
+  @Option(help: .init("Compression, from 1 (fast) to 22 (small) (default: 12).", valueName: "n"))
+  var level: Int32?
 
-  @Option(help: "How apps will read the assets: at random, or from front to back, which stores them smaller.")
-  var layout: Store.InstallOptions.Layout = .random
+  @Option(
+    help:
+      "How apps will read the assets: at random, or from front to back, which stores them smaller (default: random).")
+  var layout: Store.InstallOptions.Layout?
 
   func validate() throws {
-    guard (1...22).contains(level) else { throw ValidationError("--level goes from 1 to 22, not \(level)") }
-  }
-
-  var publishOptions: Site.PublishOptions {
-    .init(level: level, layout: layout)
+    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
   }
 }
 

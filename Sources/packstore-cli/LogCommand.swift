@@ -1,7 +1,9 @@
 import ArgumentParser
+import PackAuthoring
+import PackPublishing
 import PackStore
 
-struct Log: ParsableCommand, CommandWithSubject {
+struct Log: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show the versions that are kept.",
     discussion: """
@@ -10,20 +12,38 @@ struct Log: ParsableCommand, CommandWithSubject {
       folders have equal catalogs.
 
         packstore log Packs Tutorial
+        packstore log s3://assets/packs
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @Argument(help: "The store's folder, or a site as s3://bucket/prefix.", completion: .directory)
+  var store: String
 
   @Argument(help: "The pack (default: all packs).", transform: parsePackID)
   var pack: PackID?
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
+  var subject: Failure.Facts { .init(store: store, pack: pack) }
 
-  func run() throws {
-    let snapshot = try store.openForReading().makeSnapshot()
+  func run() async throws {
+    guard S3Location.names(store) else {
+      return try show(try openStore(at: store, options: .readOnly).makeSnapshot())
+    }
+    let host = try storage.host(of: store), pack = pack, report = report
+    do {
+      try await host.read { site in try Log.show(site.store.makeSnapshot(), of: pack, report) }
+    } catch {
+      await host.close()
+      throw error
+    }
+    await host.close()
+  }
+
+  private func show(_ snapshot: Snapshot) throws { try Self.show(snapshot, of: pack, report) }
+
+  private static func show(_ snapshot: Snapshot, of pack: PackID?, _ report: ReportOptions) throws {
     let all = snapshot.packs + snapshot.removedPacks
     let packs = all.filter { pack == nil || $0.id == pack }
     if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
@@ -38,7 +58,7 @@ struct Log: ParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  private func text(_ histories: [(Store.Pack, [PackVersion])]) -> [String] {
+  private static func text(_ histories: [(Store.Pack, [PackVersion])]) -> [String] {
     var table = Table(
       ("VERSION", .left), ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right),
       ("SIZE", .right))
@@ -56,7 +76,7 @@ struct Log: ParsableCommand, CommandWithSubject {
     return table.lines
   }
 
-  private func state(of version: PackVersion, isFirst: Bool, of pack: Store.Pack) -> String {
+  private static func state(of version: PackVersion, isFirst: Bool, of pack: Store.Pack) -> String {
     var words: [String] = []
     if pack.isRemoved { words.append("removed") } else if isFirst { words.append(pack.isHeld ? "held" : "current") }
     if version.isPinned { words.append("pinned") }

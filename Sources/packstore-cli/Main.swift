@@ -36,8 +36,10 @@ struct Packstore: ParsableCommand {
       Add.self, Offers.self, Pull.self, Import.self, Remove.self, CollectGarbage.self, Place.self, Purge.self,
       Rollback.self, Pin.self,
       Unpin.self, List.self, Cat.self,
-      Extract.self, Stat.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self, Publish.self,
-      Promote.self, Demote.self, Channels.self, Deltas.self, Refresh.self, Unpublish.self, Trust.self,
+      Extract.self, Stat.self, Inspect.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self,
+      Publish.self,
+      Promote.self, Demote.self, Channels.self, Deltas.self, Refresh.self, Unpublish.self, Strip.self,
+      CheckBucket.self, Trust.self, Agent.self,
       ShowAttributes.self, Template.self, Evaluate.self, Convert.self, Package.self, Export.self,
       MakeDownloadManifest.self, MakeDelta.self, Apply.self, Keygen.self, Delegate.self, Rotate.self,
     ]

@@ -8,13 +8,37 @@ struct StoreArgument: ParsableArguments {
   @Argument(help: "The store's folder.", completion: .directory)
   var store: String
 
+  @Option(
+    help: .init(
+      "The store that it lies over, which is never written: what that has is not stored again.", valueName: "folder"),
+    completion: .directory)
+  var base: String?
+
+  func validate() throws {
+    guard base?.isEmpty != true else { throw ValidationError("--base names no folder") }
+  }
+
   /// For commands that only read: nothing in the folder changes.
-  func openForReading() throws -> Store { try openStore(at: store, options: .readOnly) }
+  func openForReading() throws -> Store { try openChecked(.readOnly) }
+
+  /// The same for commands that need other options.
+  func openChecked(_ options: Store.Options) throws -> Store { try checked(open(options)) }
+
+  /// Over its base, if one is named. Packs of the base are taken over where the store may be written to.
+  func open(_ options: Store.Options) throws -> Store {
+    guard let base else { return try Store(at: FilePath(store), options: options) }
+    return try Store(at: FilePath(store), base: FilePath(base), options: options)
+  }
 }
 
 /// Opens a store, and says when it may not be at its newest commit. What is asked for goes on; whatever writes is refused.
 func openStore(at path: String, options: Store.Options) throws -> Store {
-  let store = try Store(at: FilePath(path), options: options)
+  try checked(Store(at: FilePath(path), options: options))
+}
+
+/// Says of a store when it may not be at its newest commit.
+private func checked(_ store: Store) throws -> Store {
+  let path = store.path.string
   do {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {

@@ -26,7 +26,7 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     let version = try version.find(in: store.makeSnapshot())
     try await store.write(options: .init(waitsForWriters: !wait.noWait)) { transaction in
       try transaction.pin(version.pack, version: version.number)
@@ -57,7 +57,7 @@ struct Unpin: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     try await store.write(options: .init(waitsForWriters: !wait.noWait)) { [pack] transaction in
       try transaction.unpin(pack)
     }

@@ -65,7 +65,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     let (isSite, present) = try state(of: store)
     guard !isSite else { throw siteRefusal("place") }
     let bar = ProgressBar(enabled: report.isTalkative)

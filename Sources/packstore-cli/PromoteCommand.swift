@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Promote: AsyncParsableCommand, CommandWithSubject {
@@ -41,10 +42,11 @@ struct Promote: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
   func run() async throws {
-    try await edit.run(on: target, report) { site, number, key in
+    let pack = target.version.pack, channel = to, appVersions = appVersions ?? .asBefore, share = share
+    try await edit.run(on: target, report) { site, number, key, options, isDryRun in
       try await site.promote(
-        target.version.pack, version: number, to: to, appVersions: appVersions ?? .asBefore, share: share,
-        signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+        pack, version: number, to: channel, appVersions: appVersions, share: share, signedBy: key, options: options,
+        isDryRun: isDryRun)
     }
   }
 }
@@ -72,16 +74,17 @@ struct Demote: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
   func run() async throws {
-    try await edit.run(on: target, report) { site, number, key in
+    let pack = target.version.pack, channel = from
+    try await edit.run(on: target, report) { site, number, key, options, isDryRun in
       try await site.demote(
-        target.version.pack, version: number, from: from, signedBy: key, options: edit.options, isDryRun: edit.dryRun)
+        pack, version: number, from: channel, signedBy: key, options: options, isDryRun: isDryRun)
     }
   }
 }
 
 /// Which version of a site is meant.
 struct ChannelTarget: ParsableArguments {
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @Argument(
@@ -98,6 +101,7 @@ struct ChannelEditOptions: ParsableArguments {
   @OptionGroup var key: SiteKeyOption
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var grace: GraceOption
+  @OptionGroup var storage: StorageOptions
 
   @Flag(help: "Say what the channel would offer, and change nothing.")
   var dryRun = false
@@ -105,19 +109,20 @@ struct ChannelEditOptions: ParsableArguments {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
-  func open(_ path: String, quiet: Bool) throws -> (Site, SiteKey) {
-    let site = try Site(existingAt: FilePath(path))
-    return (site, try key.open(quiet: quiet))
-  }
+  func host(of site: String) throws -> any SiteHost { try storage.host(of: site, waits: !noWait) }
 
   /// Makes an edit of what a channel offers of a version, and reports it.
   func run(
     on target: ChannelTarget, _ report: ReportOptions,
-    _ edit: (_ site: Site, _ number: UInt64, _ key: SiteKey) async throws -> Site.ChannelResult
+    _ edit:
+      @Sendable (Site, _ number: UInt64, SiteKey, Site.PublishOptions, _ isDryRun: Bool) async throws
+      -> Site.ChannelResult
   ) async throws {
-    let (site, key) = try open(target.site, quiet: report.quiet)
-    let number = try target.version.find(in: site.store.makeSnapshot()).number
-    let result = try await edit(site, number, key)
+    let version = target.version, options = options, isDryRun = dryRun
+    let result = try await host(of: target.site).edit(with: key, report, isDryRun: dryRun) { site, key, _ in
+      let number = try version.find(in: site.store.makeSnapshot()).number
+      return try await edit(site, number, key, options, isDryRun)
+    }
     try ChannelReport(result, isDryRun: dryRun).show(report, of: target.version.pack)
   }
 

@@ -1,10 +1,11 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Publish: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Publish packs to a site, a folder that any web server can serve.",
+    abstract: "Publish packs to a site, a folder or bucket that any web server can serve.",
     discussion: """
       Makes the site when there is none. Of a store, copies the current versions of all packs, or of those that are named, \
       encodes what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
@@ -17,6 +18,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         packstore publish Packs public/packs Tutorial --channel beta
         packstore publish Manifest.json public/packs --dry-run
         packstore publish Tutorial.pack public/packs
+        packstore publish Packs s3://assets/packs --region eu-central-1
         (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
@@ -37,7 +39,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: "A store, a manifest, an archive, or a folder of archives.", completion: .file())
   var source: String
 
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @Argument(
@@ -82,6 +84,12 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var grace: GraceOption
 
+  @Option(
+    help: .init(
+      "Store at most this share of what is new once more, in percent, to free space inside segments that are mostly dead; 0: nothing.",
+      valueName: "percent"))
+  var gc = 25
+
   @Flag(
     help: "Say what would be new, and which roots would change, and leave the site as it is; deltas are not counted.")
   var dryRun = false
@@ -89,6 +97,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -97,6 +106,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
+    guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
     guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
@@ -107,32 +117,27 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let named = try PublishSource(source, report)  // first: a mistyped source must make neither a key nor a site
     try named.check(self)
     let packs = try packs.map(named.publishedPack)
-    let isMade = !Site.exists(at: FilePath(site))
+    let isBucket = S3Location.names(site)
+    let place = try await DryRunSite(site, dryRun: dryRun && !isBucket)
+    defer { place.end() }
+    let host = try storage.host(of: place.path, waits: !noWait)
+    let isMade = try await !host.exists()
     let hasKey = try key.exists
     let key = try key.open(
       for: product.product, quiet: report.quiet, missing: isMade ? .make : .refuse(signed: "the site"), isDryRun: dryRun
     )
     let source = try named.open(signedBy: key, version: version)
-    let place = try PlaceForDryRun(self.site, dryRun: dryRun)
-    defer { place.end() }
-    let isNew = !pathExists(FilePath(place.path))
-    let site = try dryRun && !isMade ? Site(existingAt: FilePath(place.path)) : Site(at: FilePath(place.path))
 
-    let bar = ProgressBar(enabled: report.isTalkative)
-    defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result: Site.PublishResult
-    do {
-      result = try await site.publish(
-        packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: dryRun
+    let options = options, isDryRun = dryRun
+    let result = try await host.edit(with: key, makesSite: !dryRun || isMade || isBucket, report, isDryRun: dryRun) {
+      site, bar in
+      try await site.publish(
+        packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
       ) { bar.update(Progress($0)) }
-    } catch {
-      if isNew { Site.removeUnused(at: FilePath(place.path)) }
-      throw error
     }
     let duration = clock.now - start
-    bar.finish()
     if !report.quiet { warnAll(result) }
 
     let output = Output()
@@ -150,6 +155,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
+    options.collectionPercent = gc
     return options
   }
 

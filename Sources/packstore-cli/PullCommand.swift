@@ -53,7 +53,10 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Fetch frames even where a delta would be shorter: that takes less work here.")
   var noDelta = false
 
-  @Flag(help: "Bring back data that 'packstore purge' took, too, of packs that are not named.")
+  @Flag(
+    help:
+      "Bring back data that 'packstore purge' took, too, of packs that are not named, and what is damaged in the cache folder."
+  )
   var refetch = false
 
   @Flag(help: "Say what would be fetched, and make no version.")
@@ -82,8 +85,6 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if !site.contains("://") { try PackFileKind.require(.archive, at: site, store: store.store, for: "pull") }
-    let place = try PlaceForDryRun(store.store, dryRun: dryRun)
-    defer { place.end() }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
@@ -95,7 +96,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     }
     let result: Store.PullResult
     do {
-      result = try await pull(into: place, show)
+      result = try await pull(show)
     } catch {
       bar.finish()
       if let key = pinned.withLock({ $0 }) { warnOfPin(key) }
@@ -106,16 +107,16 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     try say(result, clock.now - start)
   }
 
-  private func pull(
-    into place: PlaceForDryRun, _ show: @escaping @Sendable (Store.PullProgress) -> Void
-  ) async throws -> Store.PullResult {
+  private func pull(_ show: @escaping @Sendable (Store.PullProgress) -> Void) async throws -> Store.PullResult {
     let packs = packs.isEmpty ? nil : packs
     guard !dryRun else {
-      let store = try Store(at: FilePath(place.path), options: wait.storeOptions)
-      return try await store.planPull(from: site, packs: packs, options: options, progress: show)
+      let place = try DryRunStore(store, options: wait.storeOptions)
+      defer { place.end() }
+      return try await place.store.planPull(
+        from: site, packs: packs, options: place.apply(to: options), progress: show)
     }
     return try await pullIntoStore(
-      at: store.store, storeOptions: wait.storeOptions, from: site, packs: packs, options: options, progress: show)
+      store, storeOptions: wait.storeOptions, from: site, packs: packs, options: options, progress: show)
   }
 
   /// The pull failed, and its key stays.
@@ -232,18 +233,18 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 /// Pulls into a store, and makes it when there is none: after the root of the site was read and accepted, so that a
 /// refusal leaves no empty store.
 func pullIntoStore(
-  at path: String, storeOptions: Store.Options, from site: String, packs: [PackID]? = nil,
+  _ named: StoreArgument, storeOptions: Store.Options, from site: String, packs: [PackID]? = nil,
   options: Store.PullOptions, progress: @escaping @Sendable (Store.PullProgress) -> Void
 ) async throws -> Store.PullResult {
-  guard isVacant(path) else {
-    let store = try Store(at: FilePath(path), options: storeOptions)
+  guard isVacant(named.store) else {
+    let store = try named.open(storeOptions)
     return try await store.pull(from: site, packs: packs, options: options, progress: progress)
   }
   progress(Store.PullProgress(phase: .connect))
   let contact = try await SiteContact.open(site, packs: packs, options: options)
   let store: Store
   do {
-    store = try Store(at: FilePath(path), options: storeOptions)
+    store = try named.open(storeOptions)
   } catch {
     await contact.close()
     throw error

@@ -28,15 +28,14 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
-    let path = FilePath(store.store)
     var options = Store.Options.existing
     do {
-      let snapshot = try Store(at: path, options: .readOnly).makeSnapshot()
+      let snapshot = try store.open(.readOnly).makeSnapshot()
       guard !snapshot.isSite else { throw siteRefusal("purge") }
       // Decoded copies that an app keeps there go first.
       options.cache = snapshot.cacheFolder.map { Store.Cache(folder: $0.path, byteBudget: 0) }
     }
-    let result = try await Store(at: path, options: options).purge(bytes: bytes)
+    let result = try await store.open(options).purge(bytes: bytes)
 
     let output = Output()
     if report.json {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Refresh: AsyncParsableCommand, CommandWithSubject {
@@ -14,7 +15,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @OptionGroup var key: SiteKeyOption
@@ -26,15 +27,17 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }
 
   func run() async throws {
-    let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet)
-    let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait)
-    let result = try await site.refresh(signedBy: key, options: options, isDryRun: dryRun)
+    let host = try storage.host(of: site, waits: !noWait)
+    let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait), isDryRun = dryRun
+    let result = try await host.edit(with: key, report, isDryRun: dryRun) { site, key, _ in
+      try await site.refresh(signedBy: key, options: options, isDryRun: isDryRun)
+    }
     if !report.quiet, !result.otherChannels.isEmpty {
       let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")
       let change = dryRun ? "would change" : "was changed"

@@ -34,7 +34,7 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: packs.count == 1 ? packs[0] : nil) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     var options = Transaction.Options(waitsForWriters: !wait.noWait)
     options.keepsGeneration = keepGeneration
     let removed = try await store.write(options: options) {

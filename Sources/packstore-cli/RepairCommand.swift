@@ -13,8 +13,9 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
       back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
 
       Data of purgeable packs that was purged is no damage. '--from' brings it back, also from a site that offers the version: \
-      its URL, or a copy of its folder. A repair that has damage to mend cannot keep purgeable packs yet: it names them as lost, \
-      and they are to be pulled again.
+      its URL, or a copy of its folder. A repair that has damage to mend keeps purgeable packs whose data is in the cache folder, \
+      and copies it into the store; others it names as lost, and they are to be pulled again. Packs that rely on a base are kept \
+      with '--from BASE'.
 
       The folder of a site is repaired with the key that signed it: manifests and frame tables are made again as well, and a \
       new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged, \
@@ -39,6 +40,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
   /// A site that is no store has signed versions, but no content that could stand in for damaged bytes here.
   private var donors: [String] {
     places.filter { !$0.contains("://") && (isStore($0) || !pathExists(FilePath($0).appending("root"))) }
+      + [store.base].compactMap { $0 }
   }
 
   @Flag(help: "Say what would be done, and leave the store as it is.")
@@ -109,7 +111,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
   private func bringBack(_ bar: ProgressBar) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
     guard !places.isEmpty, !dryRun, !Site.exists(at: FilePath(store.store)) else { return ([], []) }
     do {
-      let store = try Store(at: FilePath(store.store), options: .existing)
+      let store = try self.store.open(.existing)
       return try await Healing(store: store, waits: !wait.noWait, bar: bar).healAll(from: places)
     } catch let error as PackStoreError where [.corrupt, .notAStore, .ioError].contains(error.code) {
       return ([], [])

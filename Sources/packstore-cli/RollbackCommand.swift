@@ -40,7 +40,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: .existing)
+    let store = try self.store.open(.existing)
     let pack = version.pack
     // No snapshot outlives this: it would keep the commit from freeing what only it needs.
     let (before, target, previous) = try store.read { snapshot in

@@ -11,6 +11,8 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       all packs were added here; see 'packstore trust'. Generations that readers still hold, so that they are not \
       collected, are listed last, with the processes that hold them where the system tells.
 
+      Over a base, ON DISK counts what packs need in its files, too; 'in the base' says how much that is.
+
       Where packs are purgeable, DATA says so, and what of the current version is gone. In FREED is what lies in the cache folder, \
       too.
 
@@ -74,7 +76,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       table.add(["\(pack.id.name) (removed)", "", "", "", ""] + cells(space) + ["", origins[pack.id] ?? ""])
     }
     let space = statistics.space
-    let needed = space.ownByteCount.addingClamped(space.sharedByteCount)
+    let needed = [space.ownByteCount, space.sharedByteCount, space.baseByteCount].clampedSum()
     let sums = [needed, space.sharedByteCount, space.freedByteCount].map(formatBytes)
     table.add(["all"] + cells(statistics.all) + sums + ["", ""])
 
@@ -99,7 +101,8 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       "on disk                 \(formatBytes(total.byteCount)): \(shown.joined(separator: ", "))",
       "allotted                \(formatBytes(total.allocatedByteCount))",
       "needed by no version    \(formatBytes(unneeded)), of that \(formatBytes(space.unneededByteCount)) in whole files",
-    ] + (present.folder.map { cache(space, $0) } ?? [])
+    ] + (space.baseByteCount > 0 ? ["in the base             \(formatBytes(space.baseByteCount))"] : [])
+      + (present.folder.map { cache(space, $0) } ?? [])
   }
 
   /// The cache folder.
@@ -214,7 +217,7 @@ private struct StatReport: Encodable {
   }
 
   struct PackSpace: Encodable {
-    let neededBytes, currentBytes, pageBytes, ownBytes, sharedBytes, missingBytes: Int
+    let neededBytes, currentBytes, pageBytes, ownBytes, baseBytes, sharedBytes, missingBytes: Int
     let freedBytes, freedAllocatedBytes, cacheBytes: Int
 
     init(_ space: Store.Statistics.Space.Pack) {
@@ -222,6 +225,7 @@ private struct StatReport: Encodable {
       currentBytes = space.currentByteCount
       pageBytes = space.pageByteCount
       ownBytes = space.ownByteCount
+      baseBytes = space.baseByteCount
       sharedBytes = space.sharedByteCount
       freedBytes = space.freedByteCount
       missingBytes = space.missingByteCount
@@ -268,7 +272,7 @@ private struct StatReport: Encodable {
 
   struct Space: Encodable {
     let segments, tables, index, incoming, tmp, other, total, cache: Files
-    let ownBytes, sharedBytes, deadBytes, tableBytes, unneededBytes, freedBytes, sharedFileBytes: Int
+    let ownBytes, sharedBytes, baseBytes, deadBytes, tableBytes, unneededBytes, freedBytes, sharedFileBytes: Int
 
     init(_ space: Store.Statistics.Space) {
       segments = Files(space.segments)
@@ -281,6 +285,7 @@ private struct StatReport: Encodable {
       total = Files(space.total)
       ownBytes = space.ownByteCount
       sharedBytes = space.sharedByteCount
+      baseBytes = space.baseByteCount
       deadBytes = space.deadByteCount
       tableBytes = space.tableByteCount
       unneededBytes = space.unneededByteCount

@@ -54,7 +54,7 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
-    let store = try Store(at: FilePath(store.store), options: action == .list ? .readOnly : .existing)
+    let store = try self.store.open(action == .list ? .readOnly : .existing)
     let file = TrustFile(inStore: FilePath(self.store.store))
     let snapshot = try store.makeSnapshot()
     let book = try file.read()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Unpublish: AsyncParsableCommand, CommandWithSubject {
@@ -17,7 +18,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @Argument(help: "The site's folder.", completion: .directory)
+  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
   var site: String
 
   @Argument(help: .init("The packs.", valueName: "pack"), transform: parsePackID)
@@ -38,6 +39,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -47,12 +49,13 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: site, pack: packs.count == 1 ? packs[0] : nil) }
 
   func run() async throws {
-    let site = try Site(existingAt: FilePath(site))
-    let key = try key.open(quiet: report.quiet)
+    let host = try storage.host(of: site, waits: !noWait)
     let options = Site.PublishOptions(
       channel: channel ?? .live, gracePeriod: grace.duration, waitsForOthers: !noWait)
-    let result = try await site.unpublish(
-      packs, signedBy: key, fromAllChannels: all, options: options, isDryRun: dryRun)
+    let packs = packs, isOfAll = all, isDryRun = dryRun
+    let result = try await host.edit(with: key, report, isDryRun: dryRun) { site, key, _ in
+      try await site.unpublish(packs, signedBy: key, fromAllChannels: isOfAll, options: options, isDryRun: isDryRun)
+    }
 
     let output = Output()
     if report.json {

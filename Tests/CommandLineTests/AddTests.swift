@@ -88,6 +88,7 @@ import Testing
 
   @Test func linksThatLeadOut() throws {
     try playground.write("secret", to: "outside/file")
+    try playground.write("file", to: "outside/.packignore")  // no list of the folder that is added
     try playground.link("folder", to: "outside")
     try playground.makeFolder("real/inner")
     try playground.link("real/inner/up", to: "../../outside")
@@ -122,7 +123,7 @@ import Testing
       Set(json.allKeys as! [String]) == [
         "pack", "version", "unchanged", "catalog", "files", "links", "folders", "bytes", "chunks", "new_chunks",
         "new_bytes",
-        "new_stored_bytes", "mapped", "mapped_new_bytes", "relaid", "seconds", "notices",
+        "new_stored_bytes", "mapped", "mapped_new_bytes", "relaid", "seconds", "notices", "skipped_count", "dry_run",
       ])
     #expect(json["bytes"] as? Int == 5)
     #expect(json["files"] as? Int == 1)
@@ -210,7 +211,11 @@ import Testing
 
   @Test func emptyFolderAndEmptyFile() throws {
     try playground.makeFolder("empty")
-    let empty = try playground.packstore("add", "store", "empty", "--pack", "Empty")
+    let refused = try playground.packstore("add", "store", "empty", "--pack", "Empty")
+    #expect(
+      refused.status == 1 && refused.errors.contains("holds no files: say --allow-empty") && !playground.exists("store")
+    )
+    let empty = try playground.packstore("add", "store", "empty", "--pack", "Empty", "--allow-empty")
     #expect(empty.status == 0, "\(empty.errors)")
     #expect(empty.output.contains("  assets  0 files\n"))
     try playground.write("", to: "folder/nothing")

@@ -48,7 +48,7 @@ import Testing
         + " use the key that signed the site last, or delegate to this one again")
   }
 
-  @Test(arguments: ["P.aar", "P.ZIP", "P.tar.gz", "P.delta"]) func archivesAreNamedWhatTheyAre(name: String) throws {
+  @Test(arguments: ["P.ZIP", "P.tar.gz", "P.delta", "P.json"]) func archivesAreNamedWhatTheyAre(name: String) throws {
     let run = try playground.packstore("export", "store", "base", "-o", name, "--key", "site.key")
     #expect(run.status == 2 && run.errors.contains("let the name of the file end in '.pack'"), "\(run.errors)")
     #expect(!playground.exists(name) && !playground.exists("site.key"))

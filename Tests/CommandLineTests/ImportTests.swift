@@ -58,6 +58,20 @@ import Testing
     #expect(playground.tree("tmp").isEmpty)
   }
 
+  /// A folder is compared with what the store has.
+  @Test func dryRunOfAFolder() throws {
+    let first = try importing("store", "folder", "--pack", "P", "--dry-run", "--json")
+    #expect(first.status == 0 && !playground.exists("store"), "\(first.errors)")
+    #expect(first.output.contains("\"outcome\":\"planned\"") && first.output.contains("\"to\":1"))
+    try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
+    let before = playground.tree("store")
+    #expect(try importing("store", "folder", "--pack", "P", "--dry-run", "--json").output.contains("\"unchanged\""))
+    try playground.write(noise(1_000), to: "folder/new")
+    let run = try importing("store", "folder", "--pack", "P", "--dry-run")
+    #expect(run.lines.first?.hasPrefix("P would be at version 2: 3 files, 136.0 kB; ") == true, "\(run.output)")
+    #expect(playground.tree("store") == before && playground.tree("tmp").isEmpty)
+  }
+
   /// A link in the place of the folder of an asset pack leads nowhere.
   @Test func contentsIsAFolder() throws {
     try playground.write("secret", to: "secret/id")
@@ -100,7 +114,7 @@ import Testing
         ["a.tar", "--pack", "P", "--downgrade"], 2,
         "--downgrade makes no sense for 'a.tar', which is not an archive of a pack"
       ),
-      (["folder", "--pack", "P", "--dry-run"], 2, "--dry-run makes no sense for 'folder', a folder"),
+      (["folder", "--pack", "P", "--limit", "100k"], 2, "--limit makes no sense for 'folder', a folder"),
       (["none.tar", "--pack", "P"], 1, "cannot read the archive 'none.tar'"),
       (
         ["folder/text", "--pack", "P"], 1,

@@ -336,7 +336,7 @@ import Testing
       #expect(run.status == 0 && run.errors.contains("may hide a newer commit"), "\(arguments): \(run.errors)")
       #expect(run.errors.contains("run 'packstore repair store'"), "\(arguments): \(run.errors)")
     }
-    try playground.makeFolder("late")
+    try playground.write("late", to: "late/file")
     let refused = try playground.packstore("add", "store", "late", "--pack", "Late")
     #expect(refused.status == 7 && refused.errors.contains("may hide a newer commit"), "\(refused.errors)")
     #expect(refused.errors.contains("packstore repair"), "\(refused.errors)")

@@ -230,14 +230,3 @@ import Testing
   /// `F_OFD_SETLK`, which Glibc's module leaves out: a lock of the open file, not of the process.
   private let setLock: Int32 = 37
 #endif
-
-/// Whether `unshare -rm` may mount.
-private let canMountPrivately: Bool = {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/bin/sh")
-  process.arguments = ["-c", "unshare -rm mount -t tmpfs none /mnt"]
-  process.standardError = FileHandle.nullDevice
-  try? process.run()
-  process.waitUntilExit()
-  return process.terminationStatus == 0
-}()

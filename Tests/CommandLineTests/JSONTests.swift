@@ -33,6 +33,11 @@ import Testing
   private static let rare: [String: Set<String>] = [
     "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
     "error": ["needed_bytes", "holder"],
+    // Object storage: BucketTests.
+    "check-bucket": [
+      "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",
+      "checks[].instead",
+    ],
     "publish": ["restored[].pack", "restored[].version", "lost[].pack", "lost[].version"],
   ]
 
@@ -61,6 +66,7 @@ import Testing
     try changes()
     try inspection()
     try sites()
+    try agents()
     try archivesAndDeltas()
     try manifests()
     try damage()
@@ -85,6 +91,8 @@ import Testing
     try playground.link("folder/up", to: "/etc")
     try playground.makeFolder("folder/empty")
     _ = try playground.shell("mkfifo folder/pipe")
+    try run(
+      "add", "store", "folder", "--pack", "P", "--map", "*.bin", "--exclude", "text", "--print-skipped", "--dry-run")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--map", "*.none")
     try playground.write("new", to: "folder/new")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
@@ -122,6 +130,13 @@ import Testing
     try run("ls", "store", "-R", isLines: true)
     try run("stat", "store")
     try run("log", "store")
+    try run("inspect", "store")
+    try run("inspect", "store", "P", "--from", "1", "--delta")
+    _ = try playground.shell("mkdir kept && echo a > kept/a && echo b > kept/b.tmp && echo '*.tmp' > kept/.packignore")
+    try run("add", "kept-store", "kept", "--pack", "K", "--print-skipped")
+    _ = try playground.shell("mkdir twins && echo same > twins/a && echo same > twins/b")
+    try run("add", "twin-store", "twins", "--pack", "T")
+    try run("inspect", "twin-store")
     try run("conflicts", "store", isLines: true)
     try run("diff", "store", "P@1", "P")
     _ = try playground.shell("mkdir moved && cp -R folder/Videos moved/Films && echo changed > moved/text")
@@ -172,11 +187,26 @@ import Testing
     try run("deltas", "site", "--key", "key")
     try run("refresh", "site", "--key", "key", "--dry-run")
     try run("refresh", "site", "--key", "key")
+    try run("strip", "site", "small", "--dry-run")
+    try run("strip", "site", "small")
     try run("unpublish", "site", "Q", "--key", "key", "--dry-run")
     try run("unpublish", "site", "Q", "--key", "key")
     try run("repair", "site", "--key", "key")
     try run("remove", "device", "P", "--keep-history")
     try run("trust", "device")
+  }
+
+  private func agents() throws {
+    try playground.write(AgentGroup.attributes("prefetch"), to: "policy.json")
+    try playground.succeed("add", "game", "folder", "--pack", "Game", "-q")
+    try playground.succeed("attributes", "game", "Game", "--set", "policy.json", "-q")
+    try playground.succeed("publish", "game", "games", "--key", "game.key", "-q")
+    try playground.write(
+      #"{"BAAppGroupID": "g", "BAManifestURL": "games", "CFBundleIdentifier": "a", "PackStoreGroupFolder": "group"}"#,
+      to: "Game.plist")
+    try run("agent", "event", "Game.plist", "install", isLines: true)
+    try run("agent", "./group", "--once", isLines: true)
+    try run("agent", "Game.plist", "--wait-essential", isLines: true)
   }
 
   private func foreignArchives() throws {
@@ -199,6 +229,7 @@ import Testing
   private func archivesAndDeltas() throws {
     try run("export", "store", "P", "-o", "P.pack", "--key", "planned.key", "--dry-run")
     try run("export", "store", "P", "-o", "P.pack", "--key", "key")
+    try run("export", "store", "P", "-o", "P.aar")
     try run("import", "imported", "P.pack")
     try run("delta", "store", "P@previous", "P", "-o", "P.delta", "--key", "key")
     try run("delta", "store", "P@2", "@3", "-o", "unsigned.delta", "--unsigned")

@@ -107,6 +107,11 @@ extension Playground {
   @discardableResult
   func packstore(_ arguments: [String]) throws -> Run { try run(packstoreURL, arguments) }
 
+  /// The same with more in the environment.
+  func run(_ arguments: [String], _ environment: [String: String]) throws -> Run {
+    try run(packstoreURL, arguments, environment)
+  }
+
   /// Runs `packstore`, which has to succeed.
   @discardableResult
   func succeed(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {

@@ -129,6 +129,39 @@ import Testing
     #expect(try playground.succeed("cat", "client", "b").bytes == noise(300_000, seed: 1))
   }
 
+  /// Over HTTP exactly what is gone comes back; and of a place that has it not, the next one is asked.
+  @Test func repairFromAServer() throws {
+    try playground.succeed("publish", "store", "site", "--key", "key", "--no-expires", "-q")
+    let server = try WebServer.nginx(playground, serving: "site")
+    try playground.succeed("pull", "client", server.url, "-q")
+    try playground.succeed("place", "client", "A", "purgeable")
+    try playground.succeed("purge", "client", "1MB")
+    try playground.makeFolder("none")
+    let dry = try playground.packstore("repair", "client", "--from", server.url, "--dry-run")
+    #expect(try dry.status == 0 && availability("client") == "purged", "\(dry.errors)")
+    let run = try playground.succeed("repair", "client", "--from", server.url, "--json")
+    #expect(try availability("client") == "present", "\(run.output)")
+    #expect(try playground.succeed("cat", "client", "b").bytes == noise(300_000, seed: 1))
+    let again = try playground.succeed("repair", "client", "--from", server.url)
+    #expect(try availability("client") == "present" && again.errors.isEmpty)
+  }
+
+  private func availability(_ store: String) throws -> String? {
+    (try pack("A", in: store)["availability"] as? NSDictionary)?["state"] as? String
+  }
+
+  /// The folder of a site is a store of its publisher's: what it offers is taken as a site's.
+  @Test func fromASitesOwnFolder() throws {
+    try playground.succeed("publish", "store", "site", "--key", "key", "--no-expires", "-q")
+    try playground.succeed("pull", "client", "site", "-q")
+    try playground.succeed("place", "client", "A", "purgeable")
+    try playground.succeed("purge", "client", "2MB")
+    try playground.succeed("place", "client", "A", "durable", "--from", "site")
+    #expect(try playground.succeed("cat", "client", "videos/a").bytes == noise(400_000))
+    let origin = try pack("A", in: "client")["origin"] as? String
+    #expect(origin != "local", "it is the publisher's still")
+  }
+
   @Test func rollback() throws {
     _ = try playground.shell("cp -R store backup")
     try playground.succeed("place", "store", "A", "purgeable")

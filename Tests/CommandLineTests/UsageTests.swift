@@ -6,11 +6,14 @@ import Testing
 @Suite struct UsageTests {
   private static let commands = [
     "add", "offers", "pull", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls", "cat",
-    "extract", "stat",
+    "extract", "stat", "inspect",
     "log",
     "conflicts",
-    "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "trust",
-    "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta", "apply",
+    "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
+    "check-bucket",
+    "trust",
+    "agent", "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta",
+    "apply",
     "keygen", "delegate", "rotate",
   ]
 
@@ -88,7 +91,10 @@ import Testing
     ["package", "Manifest.json", "-o", "P.pack", "--version", "9007199254740992"],
     ["package", "Manifest.json", "-o", "P.pack", "--level", "23"],
     ["package", "Manifest.json", "-o", "P.pack", "--estimate-delta"],
-    ["import", "store"],
+    ["import", "store"], ["agent"], ["agent", "event"], ["agent", "a/b"], ["agent", "event", "g", "never"],
+    ["agent", "g", "install"], ["agent", "g", "--once", "--wait-essential"],
+    ["agent", "event", "g", "install", "--once"],
+    ["agent", "g", "--extension-time", "-1"],
     ["import", "store", "x", "--trust", "abc"], ["template", "--force"], ["evaluate"],
     ["convert", "x", "--essential", "--on-demand"], ["convert", "x", "--installation-event-type", "firstInstallation"],
     ["convert", "x", "--platform", "watchOS"], ["convert", "x", "--language", "en_US"],

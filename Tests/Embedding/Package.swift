@@ -2,15 +2,18 @@
 
 import PackageDescription
 
-/// Another team's package, which embeds PackStore and nothing else. `run` builds it and looks at what had to be resolved for it:
+/// Another team's package, which embeds PackStore, or the managed client over it, and nothing else. `run` builds it and looks at what had to be resolved for it:
 /// without the trait `Delivery` that is nothing for HTTP or TLS.
 let package = Package(
   name: "Embedding",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "embedding", targets: ["Embedding"])],
+  products: [
+    .executable(name: "embedding", targets: ["Embedding"]), .executable(name: "managed", targets: ["Managed"]),
+  ],
   dependencies: [.package(name: "PackStore", path: "../..", traits: [])],
   targets: [
     .executableTarget(name: "Embedding", dependencies: [.product(name: "PackStore", package: "PackStore")]),
+    .executableTarget(name: "Managed", dependencies: [.product(name: "ManagedPacks", package: "PackStore")]),
     .misuse("KeptSpan"),
     .misuse("SecondCommit"),
     .misuse("RuntimeName"),

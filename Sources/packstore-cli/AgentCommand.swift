@@ -1,0 +1,174 @@
+import ArgumentParser
+import ManagedPacks
+import PackStore
+
+/// What downloads for a group of apps while none of them runs.
+struct Agent: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Fetch packs for apps that share them while none of them runs.",
+    discussion: """
+      Works for a group of apps that use ManagedPacks, until it is stopped: it goes on with downloads that were asked for and \
+      have not ended. There is one for a group; a second one ends with status 6. Apps need none, and wait for none. The group is \
+      named by its id, by the property list of one of its apps, which is noted in the group, or by its folder.
+
+        packstore agent com.example.game
+        packstore agent Game.plist --wait-essential
+        packstore agent event Game.plist install
+
+      'event' says what happened, so that the packs are fetched that policies call for: install, update, periodic or language; of \
+      the app of a property list, or of all apps of a group. The group's agent does it if there is one, else this command.
+
+      An app's extension (PackStoreExtension) is asked which of them to fetch, within '--extension-time' a day and \
+      '--extension-memory'. 'make install' installs units for systemd: see Docs/BackgroundAssets.md.
+      """
+  )
+
+  @Argument(help: .init("A group, property list or folder; or 'event', and then one.", valueName: "group"))
+  var words: [String]
+
+  @Flag(help: "Do what is to be done, and end.")
+  var once = false
+
+  @Flag(help: "End when every essential pack is here.")
+  var waitEssential = false
+
+  @Option(help: .init("How long an extension may run, in seconds a day.", valueName: "seconds"))
+  var extensionTime = 180
+
+  @Option(
+    help: .init("How much memory an extension may take; also as 64M.", valueName: "bytes"), transform: parseByteCount)
+  var extensionMemory = 64 << 20
+
+  @OptionGroup var report: ReportOptions
+
+  private var isEvent: Bool { words.first == "event" }
+
+  private var group: String { words[isEvent ? 1 : 0] }
+
+  func validate() throws {
+    guard isEvent ? words.count == 3 : words.count == 1 else {
+      throw ValidationError("name a group, or 'event', a group and what happened")
+    }
+    guard !isEvent || BAContentRequest(word: words[2]) != nil else {
+      throw ValidationError("'\(escaped(words[2]))' is no event: say install, update, periodic or language")
+    }
+    guard !(once && waitEssential), !isEvent || !(once || waitEssential) else {
+      throw ValidationError("--once, --wait-essential and an event are three things to do: name one")
+    }
+    guard (0...86_400).contains(extensionTime) else {
+      throw ValidationError("--extension-time goes from 0 to 86400, not \(extensionTime)")
+    }
+    guard GroupName(group) != nil else {
+      throw ValidationError(
+        "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
+    }
+  }
+
+  func run() async throws {
+    guard let name = GroupName(group) else { return }
+    let (folder, app) = try name.open()
+    let log = AgentLog(report)
+    var options = GroupAgent.Options()
+    options.limits.dailyTime = .seconds(extensionTime)
+    options.limits.byteCount = extensionMemory
+    options.tell = log.tell
+    options.manager.onFirstContact = { site, key in
+      warn("the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on")
+    }
+    do {
+      try await run(folder, app, options)
+    } catch let error as PackStoreError where error.code == .busy && !isEvent && !waitEssential {
+      throw await busy(folder)
+    }
+    try log.check()
+  }
+
+  private func run(_ folder: GroupFolder, _ app: String?, _ options: GroupAgent.Options) async throws {
+    if isEvent, let event = BAContentRequest(word: words[2]) {
+      return try await raise(event, folder, app, options)
+    }
+    let agent = GroupAgent(of: folder, options: options)
+    if waitEssential { return try await agent.ensureEssential(app: app) }
+    if once { return try report(await agent.runOnce()) }
+    try await agent.run()
+  }
+
+  /// Has the agent handle an event, or does it here.
+  private func raise(
+    _ event: BAContentRequest, _ folder: GroupFolder, _ app: String?, _ options: GroupAgent.Options
+  ) async throws {
+    if let connection = try AgentClient(in: folder).connect(),
+      try await connection.ask(.status, within: AgentClient.patience) != nil,
+      let reply = try await connection.ask(.event(event, app: app), within: nil)
+    {
+      guard case .done(let packs) = reply else {
+        if case .failed(let reason) = reply { throw Failure(.failed, escaped("the agent could not: \(reason)")) }
+        throw Failure(.failed, "the agent's answer makes no sense")
+      }
+      let list = packs.isEmpty ? "nothing to fetch" : packs.map(\.name).joined(separator: ", ")
+      return options.tell(AgentNotice(.event, app: app, "\(event.word), by the agent: \(list)"))
+    }
+    let agent = GroupAgent(of: folder, options: options)
+    _ = try await agent.handle(event, app: app)
+    try report(await agent.finishRequests())
+  }
+
+  private func report(_ summary: GroupAgent.Summary) throws {
+    guard let first = summary.failures.sorted(by: { $0.key < $1.key }).first else { return }
+    var failure = Failure(
+      .failed,
+      escaped(
+        "\(summary.failures.count) of \(summary.failures.count + summary.finished.count) packs did not come, "
+          + "\(first.key) for one: \(first.value)"))
+    failure.canRetry = true
+    throw failure
+  }
+
+  private func busy(_ folder: GroupFolder) async -> Failure {
+    let reply = try? await AgentClient(in: folder).connect()?.ask(.status, within: AgentClient.patience)
+    guard case .status(let process)? = reply else {
+      return Failure(.busy, "another process is the agent of the group")
+    }
+    var failure = Failure(.busy, "process \(process) is the agent of the group")
+    failure.facts.holder = UInt64(clamping: process)
+    return failure
+  }
+}
+
+/// What a person calls a group.
+private enum GroupName {
+  case id(PackID)
+  case propertyList(FilePath)
+  case folder(FilePath)
+
+  /// Nil: it is none, or nothing is there.
+  init?(_ word: String) {
+    let path = FilePath(word)
+    if word.contains("/") || [".plist", ".json"].contains(where: word.hasSuffix) {
+      guard pathExists(path) else { return nil }
+      self = isFolder(path) ? .folder(path) : .propertyList(path)
+    } else {
+      guard let id = try? PackID(validating: word) else { return nil }
+      self = .id(id)
+    }
+  }
+
+  /// The group's folder, and the app whose property list it is, which is noted there.
+  func open() throws -> (GroupFolder, app: String?) {
+    let environment = ProcessInfo.processInfo.environment
+    switch self {
+    case .id(let id): return (try GroupFolder(of: id, environment: environment), nil)
+    case .folder(let path): return (try GroupFolder(path), nil)
+    case .propertyList(let path):
+      let configuration = try ManagedConfiguration(contentsOf: path)
+      guard configuration.appID != programName() else {
+        throw Failure(
+          .invalidArgument, "'\(escaped(path.string))' does not say which app it is of",
+          remedy: "set CFBundleIdentifier")
+      }
+      let folder = try GroupFolder(of: configuration, environment: environment)
+      try JournalFile(in: folder).register(configuration)
+      return (folder, configuration.appID)
+    }
+  }
+}

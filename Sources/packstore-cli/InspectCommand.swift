@@ -1,0 +1,240 @@
+import ArgumentParser
+import PackAuthoring
+import PackDelivery
+import PackStore
+
+struct Inspect: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Show which files take the space, and what is there twice.",
+    discussion: """
+      SOURCE is a store, the folder of a site, or an archive of a pack, which is unpacked into a temporary store. STORED is what \
+      the chunks of a file take compressed; chunks that files share count for each of them. Files of equal bytes are stored once; \
+      they are listed because a build may do without the others.
+
+      '--html' writes a page for a browser: a map of all files by what they take, and the same tables, in one file that \
+      fetches nothing. With '--from' it also lists what changed since an earlier version of the pack, and what that costs a \
+      device by ranges; with '--delta' also by a delta, which is made for that and thrown away.
+
+        packstore inspect Packs
+        packstore inspect Packs Tutorial --from previous --delta --html report.html
+        packstore inspect Tutorial.pack --top 20
+      """
+  )
+
+  @Argument(help: .init("A store, the folder of a site, or an archive.", valueName: "source"), completion: .file())
+  var source: String
+
+  @Argument(help: "The pack (default: all packs, as one namespace).", transform: parsePackID)
+  var pack: PackID?
+
+  @Option(help: .init("Compare with this version of the pack: 'previous', or a number.", valueName: "version"))
+  var from: String?
+
+  @Flag(help: "With --from: make the delta, too, to know its length.")
+  var delta = false
+
+  @Option(
+    help: .init("Write a page for a browser to this file.", valueName: "file"), completion: .file(extensions: ["html"]))
+  var html: String?
+
+  @Flag(help: "Replace that file if it is there.")
+  var force = false
+
+  @Option(help: .init("Show at most this many lines of each table.", valueName: "n"))
+  var top = 10
+
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(store: source, pack: pack) }
+
+  func validate() throws {
+    guard from == nil || pack != nil else {
+      throw ValidationError("--from compares versions of one pack: name the pack")
+    }
+    guard !delta || from != nil else { throw ValidationError("--delta needs --from: name the version to start from") }
+    guard !force || html != nil else { throw ValidationError("--force needs --html") }
+    guard top >= 1 else { throw ValidationError("--top takes a number from 1 on") }
+    guard !source.contains("://") else {
+      throw ValidationError("'\(escaped(source))' is a URL: pull it into a store, and inspect that")
+    }
+  }
+
+  func run() async throws {
+    if let html { _ = try outputFile(html, force: force) }  // before there is any work
+    let temporary = try await unpacked()
+    defer { temporary?.remove() }
+    let store = try openStore(at: temporary?.path ?? source, options: .readOnly)
+    let snapshot = try store.makeSnapshot()
+    let inspection = try inspect(snapshot)
+    if let html { try writeTextFile(inspection.html(title: title), to: html, force: force) }
+    let output = Output()
+    if report.json {
+      try output.json(InspectionReport(inspection, top: top))
+    } else if !report.quiet || html == nil {
+      try output.lines(InspectionText(inspection, top: top).lines)
+    }
+    try output.flush()
+  }
+
+  private var title: String { pack.map { "\($0)" } ?? FilePath(source).lastComponent?.string ?? source }
+
+  private func inspect(_ snapshot: Snapshot) throws -> Inspection {
+    if let pack, snapshot.pack(pack) == nil { throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id)) }
+    let version = try from.flatMap { from in try pack.map { try VersionName("@\(from)", of: $0).find(in: snapshot) } }
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    return try Inspection(of: snapshot, pack: pack, from: version, makesDelta: delta) { count in
+      bar.update(Progress(activity: "looking at \(formatCount(count, "file"))"))
+    }
+  }
+
+  /// A temporary store with the pack of an archive; nil where the source is a store.
+  private func unpacked() async throws -> TemporaryFolder? {
+    try requireSource(source)
+    let path = FilePath(source)
+    guard !isFolder(path) else { return nil }
+    guard try isPackArchive(path) else {
+      throw Failure(
+        .wrongKind, "'\(escaped(source))' is neither a store nor an archive of a pack",
+        remedy: "name a store, the folder of a site, or a '.pack' file", path: source)
+    }
+    let folder = try TemporaryFolder()
+    do {
+      // It is read here, and installed nowhere: so it does not matter by which key it is signed.
+      let store = try Store(at: FilePath(folder.path))
+      try await store.pull(from: source, options: .init(allowsUnsigned: true))
+    } catch {
+      folder.remove()
+      throw error
+    }
+    return folder
+  }
+}
+
+// MARK: - Text
+
+private struct InspectionText {
+  let inspection: Inspection
+  let top: Int
+
+  init(_ inspection: Inspection, top: Int) {
+    self.inspection = inspection
+    self.top = top
+  }
+
+  var lines: [String] {
+    let usage = inspection.usage
+    let summary =
+      "\(formatCount(usage.fileCount, "file")) of \(formatBytes(usage.byteCount)); \(formatBytes(usage.uniqueByteCount)) distinct, "
+      + "stored in \(formatBytes(usage.storedByteCount))"
+    return [summary, ""] + kinds + [""] + largest + duplicates + (inspection.change.map(change) ?? [])
+  }
+
+  private var kinds: [String] {
+    var table = Table(("KIND", .left), ("FILES", .right), ("SIZE", .right), ("STORED", .right), ("OF ITS SIZE", .right))
+    for kind in inspection.kinds.prefix(top) {
+      table.add([
+        kind.fileExtension.isEmpty ? "(none)" : escaped("." + kind.fileExtension), formatCount(kind.fileCount),
+        formatBytes(kind.byteCount), formatBytes(kind.storedByteCount),
+        formatPercent(kind.storedByteCount, of: kind.byteCount),
+      ])
+    }
+    return table.lines + more(inspection.kinds.count - top, "kind")
+  }
+
+  private var largest: [String] {
+    var table = Table(("SIZE", .right), ("STORED", .right), ("FILE", .left))
+    for (path, file) in inspection.largestFiles(top) {
+      table.add([formatBytes(file.byteCount), formatBytes(file.storedByteCount), escaped(path)])
+    }
+    return table.lines + more(inspection.root.fileCount - top, "file")
+  }
+
+  private var duplicates: [String] {
+    guard !inspection.duplicates.isEmpty else { return [] }
+    let lines = inspection.duplicates.prefix(top).flatMap { same in
+      ["\(formatCount(same.paths.count, "file")) of \(formatBytes(same.byteCount)):"]
+        + same.paths.prefix(4).map { "  \(escaped($0))" } + more(same.paths.count - 4, "path").map { "  \($0)" }
+    }
+    return ["", "there more than once: \(formatBytes(inspection.duplicateByteCount)) could go"] + lines
+      + more(inspection.duplicates.count - top, "group")
+  }
+
+  private func change(_ change: Inspection.Change) -> [String] {
+    let totals = change.totals
+    let counts = [
+      (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
+      (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
+    ].map { "\(formatCount($0)) \($1)" }.joined(separator: ", ")
+    let delta = change.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
+    return [
+      "", "since version \(change.from.number): \(counts)",
+      "  \(formatBytes(totals.newByteCount)) of new chunks; by ranges about \(formatBytes(change.rangeByteCount))\(delta)",
+    ]
+  }
+
+  private func more(_ count: Int, _ noun: String) -> [String] {
+    count > 0 ? ["and \(formatCount(count, "more " + noun))"] : []
+  }
+}
+
+// MARK: - JSON
+
+private struct InspectionReport: Encodable {
+  let files, bytes, uniqueBytes, storedBytes: Int
+  let kinds: [Kind]
+  let largest: [File]
+  let duplicates: [Duplicate]
+  let duplicateBytes: Int
+  let change: Change?
+
+  struct Kind: Encodable {
+    let `extension`: String
+    let files, bytes, storedBytes: Int
+  }
+
+  struct File: Encodable {
+    let path: String
+    let bytes, storedBytes: Int
+  }
+
+  struct Duplicate: Encodable {
+    let paths: [String]
+    let bytes: Int
+  }
+
+  struct Change: Encodable {
+    let from, to: UInt64
+    let added, removed, changed, moved, unchanged, newBytes, rangeBytes: Int
+    let deltaBytes: Int?
+
+    init(_ change: Inspection.Change) {
+      from = change.from.number
+      to = change.to.number
+      added = change.totals.addedCount
+      removed = change.totals.removedCount
+      changed = change.totals.changedCount
+      moved = change.totals.movedCount
+      unchanged = change.totals.unchangedCount
+      newBytes = change.totals.newByteCount
+      rangeBytes = change.rangeByteCount
+      deltaBytes = change.deltaByteCount
+    }
+  }
+
+  init(_ inspection: Inspection, top: Int) {
+    files = inspection.usage.fileCount
+    bytes = inspection.usage.byteCount
+    uniqueBytes = inspection.usage.uniqueByteCount
+    storedBytes = inspection.usage.storedByteCount
+    kinds = inspection.kinds.prefix(top).map {
+      Kind(extension: $0.fileExtension, files: $0.fileCount, bytes: $0.byteCount, storedBytes: $0.storedByteCount)
+    }
+    largest = inspection.largestFiles(top).map {
+      File(path: $0.path, bytes: $0.file.byteCount, storedBytes: $0.file.storedByteCount)
+    }
+    duplicates = inspection.duplicates.prefix(top).map { Duplicate(paths: $0.paths, bytes: $0.byteCount) }
+    duplicateBytes = inspection.duplicateByteCount
+    change = inspection.change.map(Change.init)
+  }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import PackStore
+
+/// What of a folder becomes a version, and when it is rather a mistake.
+struct SourceOptions: ParsableArguments {
+  @Option(
+    name: .customLong("exclude"),
+    help: .init(
+      "Leave out what a pattern means, by the rules of gitignore; repeat for more.",
+      discussion: """
+        '*.psd' and 'cache/' mean names at any depth, '/build' and 'art/raw' paths from the folder on; '**' crosses folders, a \
+        slash at the end means folders alone, and '!' takes back. Files '.packignore' in the folder have such patterns, too, a \
+        line each.
+        """, valueName: "pattern"))
+  var patterns: [String] = []
+
+  @Option(
+    name: .customLong("exclude-from"),
+    help: .init("A file with such patterns; repeat for more.", valueName: "file"), completion: .file())
+  var files: [String] = []
+
+  @Flag(
+    help:
+      "Also take what systems leave in folders (.DS_Store, Thumbs.db, ...), unless other patterns mean it.")
+  var noDefaultExcludes = false
+
+  @Flag(help: "List what is left out, and by which pattern.")
+  var printSkipped = false
+
+  @Flag(help: "Take a folder without files.")
+  var allowEmpty = false
+
+  @Option(
+    help: .init(
+      "Refuse a folder that has fewer files than the pack's current version, which has 10 or more, by more than this share.",
+      valueName: "percent"), transform: parsePercent)
+  var maxRemoved = 50
+
+  /// Whether anything is said that means nothing for what is no folder.
+  var isGiven: Bool {
+    !patterns.isEmpty || !files.isEmpty || noDefaultExcludes || printSkipped || allowEmpty || maxRemoved != 50
+  }
+
+  /// - Throws: when a file cannot be read.
+  func rules() throws -> IgnoreRules {
+    var rules = IgnoreRules(patterns: patterns, lists: try files.map(readList))
+    rules.usesStandardPatterns = !noDefaultExcludes
+    return rules
+  }
+
+  private func readList(_ name: String) throws -> String {
+    let bytes = try InputFile(FilePath(name)).contents(limit: 1 << 20)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure(.invalidArgument, "the list of patterns '\(escaped(name))' is no UTF-8", path: name)
+    }
+    return text
+  }
+
+  /// A version from which little is left is not worth a question.
+  private static let leastFileCount = 10
+
+  /// Fails when a folder is rather a mistake: it has no files, or far fewer than the version before.
+  func check(_ result: Store.InstallResult, of folder: String, after before: PackVersion?) throws {
+    let count = result.version.fileCount.addingClamped(result.version.linkCount)
+    let whence = result.ignoredCount > 0 ? " but what is left out" : ""
+    guard count > 0 || allowEmpty else {
+      throw Failure(
+        .refused, "the folder '\(escaped(folder))' holds no files\(whence)",
+        remedy: "say --allow-empty if that is meant", path: folder)
+    }
+    guard let before else { return }
+    let countBefore = before.fileCount.addingClamped(before.linkCount)
+    let leastCount = Double(countBefore) * Double(100 - maxRemoved) / 100
+    guard countBefore >= Self.leastFileCount, Double(count) < leastCount else { return }
+    throw Failure(
+      .refused,
+      "the folder '\(escaped(folder))' holds \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
+      remedy: "say --max-removed 100% if that is meant", path: folder)
+  }
+
+  /// Says what systems left behind and is not taken, once for each kind.
+  func warnOfStandard(_ result: Store.InstallResult) {
+    let patterns = Set(result.ignored.filter(\.isStandard).map(\.pattern)).sorted()
+    guard !patterns.isEmpty else { return }
+    warn(
+      "left out what systems leave behind (\(patterns.joined(separator: ", "))): '--no-default-excludes' takes it")
+  }
+
+  /// What was left out, a line each, if that was asked for.
+  func lines(_ result: Store.InstallResult) -> [String] {
+    guard printSkipped else { return [] }
+    let more = max(result.ignoredCount - result.ignored.count, 0)
+    return result.ignored.map { ignored in
+      let isList = ignored.pattern == IgnoreRules.ignoreFileName
+      let source =
+        ignored.isStandard ? "a default" : ignored.file.map { escaped($0) } ?? (isList ? "a list itself" : "an option")
+      return "skipped \(escaped(ignored.path))\(ignored.isFolder ? "/" : "")  by \(escaped(ignored.pattern)), \(source)"
+    } + (more > 0 ? ["and \(formatCount(more)) more"] : [])
+  }
+}
+
+/// What was left out, for JSON.
+struct SkippedReport: Encodable {
+  let path, kind, pattern: String
+  /// Left out where the pattern is an option's or a default.
+  let file: String?
+  let `default`: Bool
+
+  init(_ ignored: IgnoredPath) {
+    path = ignored.path
+    kind = ignored.isFolder ? "folder" : "file"
+    pattern = ignored.pattern
+    file = ignored.file
+    self.default = ignored.isStandard
+  }
+}
+
+/// Reads `50%` or `50`.
+@Sendable private func parsePercent(_ text: String) throws -> Int {
+  let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
+  guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let percent = Int(digits), 0...100 ~= percent else {
+    throw ValidationError("'\(escaped(text))' is no share from 0% to 100%")
+  }
+  return percent
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import PackAuthoring
+import PackDelivery
+import PackPublishing
+import PackStore
+
+/// How object storage is reached, for a site that is named as `s3://bucket/prefix`.
+struct StorageOptions: ParsableArguments {
+  @Option(
+    help: .init(
+      "Of a site in object storage: the server, as a URL (default: AWS_ENDPOINT_URL, or Amazon's).", valueName: "url"))
+  var endpoint: String?
+
+  @Option(
+    help: .init(
+      "Of a site in object storage: the region (default: AWS_REGION, the profile's, or us-east-1).", valueName: "name"))
+  var region: String?
+
+  @Flag(help: "Of a site in object storage: name the bucket in the host of URLs, which is usual for Amazon alone.")
+  var virtualHost = false
+
+  @Option(
+    help: .init(
+      "Of a site in object storage: where publishers keep what is theirs (default: beside the site, PREFIX.publisher).",
+      valueName: "s3-url"))
+  var ledger: String?
+
+  @Option(
+    help: .init(
+      "Of a site in object storage: a folder that keeps a copy of the site, so that the next command fetches what changed.",
+      valueName: "folder"), completion: .directory)
+  var work: String?
+
+  /// Where a site is that a person named.
+  ///
+  /// - Parameter waits: whether to wait for other publishers.
+  func host(of site: String, waits: Bool = true) throws -> any SiteHost {
+    guard S3Location.names(site) else {
+      guard endpoint == nil, region == nil, !virtualHost, ledger == nil, work == nil else {
+        throw Failure(
+          .invalidArgument, "'\(escaped(site))' is a folder, and needs no options of object storage",
+          remedy:
+            "leave out --endpoint, --region, --virtual-host, --ledger and --work, or name a site as s3://bucket/prefix",
+          path: site)
+      }
+      return FolderHost(FilePath(site))
+    }
+    #if Delivery
+      return try BucketSite(try S3Location(site), options: try options(waits: waits))
+    #else
+      throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
+    #endif
+  }
+
+  func options(waits: Bool = true) throws -> BucketSite.Options {
+    var options = BucketSite.Options()
+    options.endpoint = endpoint
+    options.region = region
+    options.usesVirtualHost = virtualHost ? true : nil
+    options.ledger = try ledger.map { try S3Location($0) }
+    options.workFolder = work.map { FilePath($0) }
+    options.waitsForOthers = waits
+    return options
+  }
+}
+
+extension SiteHost {
+  /// Lends the site to a command that changes it, with the key that signed it, and a progress bar.
+  func edit<Result: Sendable>(
+    with option: SiteKeyOption, _ report: ReportOptions, isDryRun: Bool,
+    _ body: @Sendable (Site, SiteKey, ProgressBar) async throws -> Result
+  ) async throws -> Result {
+    if try await !exists() {
+      _ = try await read { _ in }  // says what is wrong with the place, before anything is said of a key
+    }
+    let key = try option.open(quiet: report.quiet)
+    return try await edit(with: key, makesSite: false, report, isDryRun: isDryRun) { try await body($0, key, $1) }
+  }
+
+  func edit<Result: Sendable>(
+    with key: SiteKey, makesSite: Bool, _ report: ReportOptions, isDryRun: Bool,
+    _ body: @Sendable (Site, ProgressBar) async throws -> Result
+  ) async throws -> Result {
+    let bar = ProgressBar(enabled: report.isTalkative)
+    let progress = StorageProgress(bar: bar, isQuiet: report.quiet)
+    do {
+      let result = try await change(
+        signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }
+      ) { try await body($0, bar) }
+      bar.finish()
+      await close()
+      return result
+    } catch {
+      bar.finish()
+      await close()
+      throw error
+    }
+  }
+}
+
+/// Shows what happens to a site in object storage.
+struct StorageProgress: Sendable {
+  let bar: ProgressBar?
+  let isQuiet: Bool
+
+  func callAsFunction(_ event: BucketSite.Event) {
+    switch event {
+    case .upload(let byteCount, let total):
+      bar?.update(
+        Progress(activity: "uploading", bytesDone: Int(clamping: byteCount), bytesTotal: Int(clamping: total)))
+    case .overtaken:
+      if !isQuiet { warn("another publisher was faster: publishing on top of what it did") }
+    case .fetched, .deleted: break
+    }
+  }
+}

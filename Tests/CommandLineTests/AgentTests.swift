@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// C13, C15: `packstore agent`, against a server of this machine.
+@Suite struct AgentTests {
+  let playground = try! Playground()
+
+  private func group(_ directives: String = "", byteCount: Int = 300_000) throws -> AgentGroup {
+    for (pack, policy, events) in [
+      ("Level1", "essential", #""firstInstallation""#), ("Music", "prefetch", #""firstInstallation""#),
+      ("Patch", "prefetch", #""subsequentUpdate""#),
+    ] {
+      try playground.write(noise(byteCount, seed: UInt64(pack.utf8.count)), to: "packs/\(pack)/\(pack).bin")
+      try playground.write(AgentGroup.attributes(policy, events), to: "packs/\(pack).json")
+    }
+    return try AgentGroup(playground, directives)
+  }
+
+  /// Each event brings the packs that policies call for: by the command alone, and by an agent.
+  @Test func events() throws {
+    let group = try group()
+    try playground.succeed("agent", "event", "Game.plist", "install")
+    #expect(!playground.tree("group/store/segments").isEmpty)
+    let first = try playground.succeed("agent", "event", "Game.plist", "install")
+    #expect(first.lines.count == 2 && first.lines[0].hasPrefix("com.example.game: this app shares the group, by '/"))
+    #expect(first.lines.last == "com.example.game: install: nothing to fetch")
+    let agent = try group.startAgent()
+    let update = try playground.succeed("agent", "event", "./group", "update")
+    #expect(update.output == "update, by the agent: Patch\n")
+    try group.wait(for: "Patch@2 is here", while: agent)
+    let second = try playground.packstore("agent", "./group", "--once")
+    #expect(second.status == 6 && second.errors.contains("process \(agent.processIdentifier) is the agent"))
+    kill(agent.processIdentifier, SIGTERM)
+    agent.waitUntilExit()
+    #expect(agent.terminationReason == .exit && agent.terminationStatus == 0)
+    #expect(!playground.exists("group/agent.socket"))
+    #expect(try playground.shell("packstore ls group/store").output == "Level1.bin\nMusic.bin\nPatch.bin\n")
+    for event in ["periodic", "language"] { try playground.succeed("agent", "event", "./group", event) }
+    #expect(try playground.succeed("agent", "./group", "--once").status == 0)
+  }
+
+  /// Essential packs gate the launch: the command ends when they are here, and says which did not come.
+  @Test func waitsForEssentialPacks() throws {
+    let group = try group()
+    let run = try playground.succeed("agent", "Game.plist", "--wait-essential")
+    #expect(run.output.hasSuffix("all essential packs are here\n"))
+    #expect(try playground.shell("packstore ls group/store").output.contains("Level1.bin\n"))
+    withExtendedLifetime(group) {}
+    let other = try Playground()
+    try other.write(
+      #"{"BAAppGroupID": "g", "BAManifestURL": "http://127.0.0.1:1/site","#
+        + #""PackStoreGroupFolder": "group", "CFBundleIdentifier": "a"}"#, to: "a.json")
+    let failed = try other.packstore("agent", "a.json", "--wait-essential")
+    #expect(failed.status == 3 && failed.errors.hasPrefix("packstore: "), "\(failed.errors)")
+    #expect(try other.packstore("agent", "none.json").status == 2)
+    try other.write("{}", to: "b.json")
+    let wrong = try other.packstore("agent", "b.json")
+    #expect(wrong.status == 2 && wrong.errors.contains("BAAppGroupID is missing"))
+  }
+
+  /// C15: an app that wants what the agent is fetching goes on where the agent was, and what comes comes once: whether the agent
+  /// hands it over, was killed, or is stopped and says nothing.
+  @Test(arguments: ["alive", "killed", "stopped"]) func appBesideAnAgent(agentIs state: String) throws {
+    let size = 6_000_000
+    let group = try group("limit_rate 400k; sendfile off;", byteCount: size)
+    let agent = try group.startAgent()
+    let event = try playground.succeed("agent", "event", "Game.plist", "install")
+    #expect(event.output == "com.example.game: install, by the agent: Level1, Music\n")
+    while group.sentByteCount < size / 4 { sched_yield() }
+    if state == "killed" { kill(agent.processIdentifier, SIGKILL) }
+    if state == "stopped" { kill(agent.processIdentifier, SIGSTOP) }
+    let app = try playground.packstore("agent", "Game.plist", "--wait-essential")
+    #expect(app.status == 0, "\(app.errors)")
+    switch state {
+    case "alive": try group.wait(for: "Level1@2 is fetched by an app", while: agent)
+    case "killed": agent.waitUntilExit()
+    default:
+      // The app does not wait for it for long, and killed it, if it held what the app needed.
+      kill(agent.processIdentifier, SIGCONT)
+    }
+    kill(agent.processIdentifier, SIGKILL)
+    agent.waitUntilExit()
+    try playground.succeed("agent", "Game.plist", "--once")
+    #expect(try playground.shell("packstore ls group/store").output == "Level1.bin\nMusic.bin\n")
+    // What two processes had under way when one of them ended may have come twice.
+    #expect(group.sentByteCount < 2 * size + (6 << 20), "\(group.sentByteCount)")
+    try playground.succeed("verify", "group/store", "--deep", "-q")
+  }
+
+  #if os(Linux)
+    /// Of memory that is its own, a download takes an agent 8 MiB at most, however large the pack. Scratch files do not count: the
+    /// system writes them out when it needs the memory.
+    @Test func memoryOfADownload() throws {
+      let group = try group("limit_rate 4m;", byteCount: 24_000_000)
+      let agent = try group.startAgent()
+      func privateByteCount() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(agent.processIdentifier)/status", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+        return try #require(line?.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap { Int($0) })
+          * 1024
+      }
+      let idle = try privateByteCount()
+      try playground.succeed("agent", "event", "Game.plist", "update")
+      var most = idle
+      while try !playground.text("agent.log").contains("Patch@2 is here"), agent.isRunning {
+        most = max(most, try privateByteCount())
+      }
+      print("AgentTests: private memory \(idle / 1024) KiB idle, \((most - idle) / 1024) KiB more in a download")
+      #expect(agent.isRunning && most - idle <= 8 << 20)
+      kill(agent.processIdentifier, SIGKILL)
+      agent.waitUntilExit()
+    }
+  #endif
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Publishing to object storage with the program, on a stand-in for S3; boto3 reads what devices get.
+@Suite(
+  .serialized, .enabled(if: StorageServer.python != nil, "Tests/Storage/setup could not install moto"))
+struct BucketTests {
+  private let playground = try! Playground()
+
+  init() throws {
+    for version in 1...3 {
+      try playground.write(String(repeating: "same ", count: 4_000), to: "folder/same")
+      try playground.write(noise(40_000, seed: UInt64(version)), to: "folder/noise")
+      try playground.packstore("add", "Packs", "folder", "--pack", "P", "--keep", "3", "-q")
+    }
+  }
+
+  private static let site = "s3://assets/packs"
+
+  @discardableResult
+  private func packstore(_ server: StorageServer, _ arguments: String..., status: Int32 = 0) throws -> Run {
+    let run = try playground.run(arguments, server.environment)
+    #expect(run.status == status, "\(arguments): \(run.errors)")
+    return run
+  }
+
+  @Test func aReleaseFromAnEmptyMachine() throws {
+    let server = try StorageServer()
+    let check = try packstore(server, "check-bucket", Self.site, "--json")
+    #expect(check.output.contains(#""safe" : true"#) || check.output.contains(#""safe":true"#), "\(check.output)")
+    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "--deltas", "0", "-q")
+    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+    // Another machine has nothing but the key.
+    try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--no-offer", "-q")
+    try packstore(server, "promote", Self.site, "P@3", "--to", "beta", "--key", "site.key", "-q")
+    try packstore(server, "promote", Self.site, "P@3", "--share", "5%", "--key", "site.key", "-q")
+    let channels = try packstore(server, "channels", Self.site).output
+    #expect(channels.contains("beta") && channels.contains("5%"))
+    #expect(try packstore(server, "log", Self.site).output.contains("P@2"))
+    try packstore(server, "promote", Self.site, "P@3", "--key", "site.key", "-q")
+    try packstore(server, "refresh", Self.site, "--key", "site.key", "-q")
+    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 2 roots"))
+    let again = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--deltas", "0")
+    #expect(again.output.contains("nothing is new"))
+    // A work folder has the site; the next command fetches what changed.
+    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--work", "work", "-q")
+    let before = try server.control("{}")
+    try packstore(server, "demote", Self.site, "P@3", "--from", "beta", "--key", "site.key", status: 2)
+    try packstore(
+      server, "unpublish", Self.site, "P", "--all", "--grace", "0", "--key", "site.key", "--work", "work", "-q")
+    #expect(try server.control("{}")["received", default: 0] - before["received", default: 0] < 300_000)
+    #expect(try server.verify("packs").hasPrefix("whole: 2 roots, 0 files"))
+  }
+
+  @Test func whatIsWrongIsSaid() throws {
+    let server = try StorageServer()
+    let none = try packstore(server, "promote", Self.site, "P@1", "--key", "site.key", status: 3)
+    #expect(none.errors.contains("there is no site with a ledger"))
+    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
+    let other = try packstore(server, "refresh", Self.site, "--key", "other.key", status: 4)
+    #expect(other.errors.contains("no key"))
+    try packstore(server, "keygen", "other.key", "-q")
+    let stranger = try packstore(server, "refresh", Self.site, "--key", "other.key", status: 4)
+    #expect(stranger.errors.contains("signed by another key"), "\(stranger.errors)")
+    try server.control(#"{"fault": "expired"}"#)
+    let expired = try packstore(server, "refresh", Self.site, "--key", "site.key", status: 3)
+    #expect(expired.errors.contains("the credentials have expired"))
+    #expect(!expired.errors.contains("not-a-secret"))
+    let top = try packstore(server, "publish", "Packs", "s3://assets", "--key", "site.key", status: 2)
+    #expect(top.errors.contains("nothing private may lie there"), "\(top.errors)")
+    var environment = server.environment
+    environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
+    let wrong = try playground.run(["channels", Self.site], environment)
+    #expect(wrong.errors.contains("does not know these credentials"), "\(wrong.errors)")
+    let folder = try packstore(server, "channels", "folder", "--region", "x", status: 2)
+    #expect(folder.errors.contains("is a folder, and needs no options of object storage"))
+  }
+
+  /// Three publishers race through faults and kills; devices see a whole site whenever they look. `PACKSTORE_SEED` repeats a
+  /// campaign, as far as processes can be repeated; `PACKSTORE_KILLS` has more kills than 3.
+  @Test func killedPublishersLeaveAWholeSite() throws {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = environment["PACKSTORE_SEED"].flatMap { UInt32($0) } ?? UInt32.random(in: 1...99_999)
+    let kills = environment["PACKSTORE_KILLS"].flatMap { Int($0) } ?? 3
+    print("BucketTests: PACKSTORE_SEED=\(seed) PACKSTORE_KILLS=\(kills)")
+    let server = try StorageServer(seed: seed)
+    var chance = SplitMix(seed: UInt64(seed))
+    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--deltas", "0", "-q")
+    var killed = 0
+    for round in 0..<(kills + 2) / 3 {
+      try server.control(#"{"rate": 100}"#)
+      var running: [Process] = []
+      for publisher in 0..<3 {
+        let work = publisher == 0 ? [] : ["--work", "work-\(publisher)"]
+        running.append(
+          try playground.start(
+            [
+              "publish", "Packs", Self.site, "P@\(1 + chance.below(3))", "--key", "site.key", "--deltas", "0",
+              "--grace", "0", "-q",
+            ]
+              + (publisher == 2 ? ["--channel", "beta"] : []) + work, output: .nullDevice, errors: .nullDevice,
+            environment: server.environment))
+      }
+      // Each dies when the server has had so many more requests.
+      for process in running {
+        let limit = try server.control("{}")["requests", default: 0] + 2 + chance.below(25)
+        while process.isRunning, try server.control("{}")["requests", default: 0] < limit {}
+        if process.isRunning {
+          kill(process.processIdentifier, SIGKILL)
+          killed += 1
+        }
+        process.waitUntilExit()
+      }
+      try server.control(#"{"rate": 0}"#)
+      #expect(try server.verify("packs").hasPrefix("whole: "), "seed \(seed), round \(round)")
+    }
+    // A command that is repeated finishes, and what killed ones left is gone hours later.
+    for _ in 0..<3 {
+      try packstore(
+        server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--deltas", "0", "--grace", "0", "-q")
+      try server.control(#"{"advance": 250}"#)
+    }
+    #expect(try server.verify("packs").hasPrefix("whole: "))
+    let found = try packstore(server, "channels", Self.site, "--json")
+    #expect(found.output.contains(#""version" : 3"#) || found.output.contains(#""version":3"#))
+    let counts = try server.control("{}")
+    print(
+      "BucketTests: \(killed) kills, \(counts.filter { $0.key.hasPrefix("fault") }) in \(counts["requests", default: 0]) requests"
+    )
+  }
+}
+
+/// Numbers that are the same for the same seed.
+private struct SplitMix {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func below(_ limit: UInt64) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((z ^ (z >> 31)) % limit)
+  }
+}

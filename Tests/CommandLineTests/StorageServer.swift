@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A stand-in for S3 on this machine, for one test: `Tests/Storage/serve`.
+final class StorageServer {
+  let port: Int
+  private let process: Process
+  private let input: Pipe
+
+  private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../..").standardizedFileURL
+
+  /// That of the environment which `Tests/Storage/setup` makes; nil: it could not be made.
+  static let python: String? = {
+    let path = package.appendingPathComponent(".build/storage/bin/python").path
+    return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+  }()
+
+  /// - Parameter rate: how many of 1000 requests meet a fault.
+  init(bucket: String = "assets", seed: UInt32 = 1, rate: Int = 0) throws {
+    process = Process()
+    input = Pipe()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: try #require(Self.python))
+    process.arguments = [Self.script("serve"), bucket, "\(seed)", "\(rate)"]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    var line = Data()
+    while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
+    port = try #require(Int(String(decoding: line, as: UTF8.self)))
+  }
+
+  deinit {
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  static func script(_ name: String) -> String { package.appendingPathComponent("Tests/Storage/\(name)").path }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// What a publisher's shell has.
+  var environment: [String: String] {
+    [
+      "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not-a-secret", "AWS_ENDPOINT_URL": url,
+      "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    ]
+  }
+
+  /// Tells the server something; what it counted until now.
+  @discardableResult
+  func control(_ json: String) throws -> [String: Int] {
+    let data = try run(["-c", Self.control, url, json])
+    return try JSONDecoder().decode([String: Int].self, from: data)
+  }
+
+  private static let control = """
+    import sys, urllib.request
+    request = urllib.request.Request(sys.argv[1] + "/_control", data=sys.argv[2].encode(), method="POST")
+    print(urllib.request.urlopen(request).read().decode())
+    """
+
+  /// What an independent client finds: nothing that a root names is missing, and nothing private is below the public prefix.
+  func verify(_ prefix: String, exactly: Bool = false) throws -> String {
+    let data = try run([Self.script("verify-site"), url, "assets", prefix] + (exactly ? ["--exactly"] : []))
+    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  private func run(_ arguments: [String]) throws -> Data {
+    let process = Process(), pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: try #require(Self.python))
+    process.arguments = arguments
+    process.standardOutput = pipe
+    try process.run()
+    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    return data
+  }
+}
