@@ -1,4 +1,4 @@
-# The two commands of the README set up a fresh Debian machine with Swift by themselves: `make demo` and `make test`.
+# The commands of the README set up a fresh Debian machine with Swift by themselves: `make demo`, `make demo-app` and `make test`.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -7,20 +7,22 @@ BUILD := .build
 RAW := $(BUILD)/bench
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3
+PACKAGES := libzstd-dev libxxhash-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3 python3-venv
+# A check that is skipped without it: systemd-analyze.
+OPTIONAL_PACKAGES := systemd
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-space`.
 SPACE_PEERS := casync restic borgbackup ostree
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
-SOURCES := Sources Tests Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
+SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 
 # Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo test build release install setup format lint bench bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz portability docs golden clean help
+.PHONY: demo demo-app test build release install setup format lint bench bench-package bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,10 +45,18 @@ demo:  ## Store a real folder, publish it, change it, update a device, and show 
 	@Scripts/build-demo $(BUILD)/demo
 	@Scripts/demo $(BUILD)/demo/release/packstore
 
+demo-app:  ## Run the sample app by itself against a site of this machine: install, play, update, lose files, go offline.
+	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev nginx-light python3
+	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
+	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
+	@Scripts/demo-app $(BUILD)/tour/release/packstore $(BUILD)/tour/release/tour
+
 test: build lint  ## Run all tests.
+	@Tests/Storage/setup $(BUILD)/storage
+	@Scripts/setup --optional $(OPTIONAL_PACKAGES)
 	@Scripts/run-tests $(BUILD)
 
-install: release  ## Install the program, the static library of the core, its headers and packstore.pc: PREFIX=/usr/local.
+install: release  ## Install the program with its units, the static library of the core, its headers and packstore.pc: PREFIX=/usr/local.
 	Scripts/build-core $(BUILD)/core
 	Scripts/install $(BUILD)/core $(PREFIX) $(BUILD)/release/packstore
 
@@ -86,6 +96,11 @@ bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="n
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
 	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
+
+bench-package: release  ## Measure what packaging costs beside adding the same folder, within 5 minutes.
+	@mkdir -p $(RAW)
+	Benchmarks/compare-package --retries 1 --json $(RAW)/package.json >/dev/null
+	Benchmarks/summarize $(RAW)/package.json
 
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 15 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
@@ -127,6 +142,17 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
+
+storage-campaign: build  ## Publish to a stand-in for S3 with faults and kills: SEED=n (drawn and printed otherwise), KILLS=n (300).
+	@Tests/Storage/setup $(BUILD)/storage
+	$(eval SEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' '))
+	@echo "SEED=$(SEED) KILLS=$(or $(KILLS),300)"
+	PACKSTORE_SEED=$(SEED) PACKSTORE_KILLS=$(or $(KILLS),300) $(SWIFT) test --skip-build --filter BucketTests
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=20 $(SWIFT) test --skip-build --filter ProtocolCampaign
+
+model: setup  ## Check the protocol of object storage with spin, and that it needs each of its rules: within 30 minutes.
+	@Scripts/setup --optional spin
+	Tests/Models/run $(BUILD)/models
 
 portability:  ## Build the core for arm64, 32-bit ARM and big-endian s390x, and compare what it stores: TARGETS=aarch64 for one.
 	Tests/Portability/run $(BUILD)/portability

@@ -1,4 +1,4 @@
-"""Tests of what the scripts of Benchmarks share and of compare-space, without measuring anything.
+"""Tests of what the scripts of Benchmarks share, of compare-space and of compare-package, without measuring anything.
 
 Run by Scripts/check-benchmarks: python3 -m unittest discover --start-directory Benchmarks/Tests/ScriptTests
 """
@@ -22,6 +22,7 @@ import chart  # The scripts lie in a folder that is no package.
 import history
 import measuring
 
+PACKAGE = runpy.run_path(str(BENCHMARKS / "compare-package"))
 SPACE = runpy.run_path(str(BENCHMARKS / "compare-space"))
 PAGE = runpy.run_path(str(BENCHMARKS / "summarize"))["page"]
 SOURCE_FILES = 120
@@ -92,6 +93,22 @@ class HistoryTests(TemporaryFolderTest):
         names = history.write_pieces(self.folder / "pieces", 200_000, 1, self.make_sources())
         self.assertEqual(names, sorted(content(self.folder / "pieces")))
         self.assertGreaterEqual(measuring.tree_sizes(self.folder / "pieces")[0], 200_000)
+
+
+class PackagedFolderTests(TemporaryFolderTest):
+    def test_a_tenth_lies_there_twice_and_a_tenth_is_compressed(self):
+        sources = self.make_sources()
+        PACKAGE["make_folder"](self.folder / "made", 200_000, 1, sources)
+        sizes = {name: measuring.tree_sizes(self.folder / "made" / name)[0] for name in ["plain", "repeated", "compressed"]}
+        largest = 2_000 + 37 * SOURCE_FILES
+        for name, expected in [("plain", 160_000), ("repeated", 20_000), ("compressed", 20_000)]:
+            self.assertTrue(expected <= sizes[name] <= expected + largest, f"{name}: {sizes[name]} bytes")
+        plain, repeated = content(self.folder / "made/plain"), content(self.folder / "made/repeated")
+        self.assertEqual(repeated, {path: plain[path] for path in repeated})
+
+    def test_files_that_are_not_enough_are_refused(self):
+        with self.assertRaisesRegex(measuring.UserError, "not enough"):
+            PACKAGE["make_folder"](self.folder / "made", 10**9, 1, self.make_sources())
 
 
 class DeadPiecesTests(unittest.TestCase):
@@ -238,6 +255,15 @@ class PageTests(unittest.TestCase):
         page = "\n".join(PAGE("space", self.report | {"gc": part}))
         shown = page[page.index("<!-- readme -->"):]
         self.assertIn("- A note.\n- A busy machine.", shown)
+
+    def test_packaging_is_shown_beside_adding(self):
+        row = {"title": "package", "command": "packstore package", "wall_s": 1.2, "wall_synced_s": 1.3, "cpu_s": 2.0,
+               "peak_rss_bytes": 5 * 10**7, "written_bytes": 2 * 10**8, "size_bytes": 10**8}
+        level = {"level": 3, "rows": [row], "wall_ratio": 1.2, "wall_synced_ratio": 1.1, "written_per_byte": 2.0}
+        report = self.report | {"benchmark": "package", "runs": 3, "folder": {"files": 2, "bytes": 10**9}, "levels": [level]}
+        page = "\n".join(PAGE("package", report))
+        self.assertIn("| package | 1.20 | 1.30 | 2.00 | 50 | 200.0 | 100.0 |", page)
+        self.assertIn("| level 3 | 1.20 | 1.10 | 2.00 |", page)
 
     def test_a_part_that_is_missing_is_left_out(self):
         page = "\n".join(PAGE("space", self.report))
