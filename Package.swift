@@ -27,6 +27,15 @@ let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// What needs HTTP is guarded by the trait, so that nothing of it is resolved where the trait is off.
+let http: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+  .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
+]
+
 let package = Package(
   name: "PackStore",
   platforms: [.macOS(.v15)],
@@ -90,19 +99,13 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
-    // What needs HTTP is guarded by the trait, so that nothing of it is resolved where the trait is off.
     .target(
       name: "PackDelivery",
       dependencies: [
         "PackStore", "CPackStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
-      ],
+      ] + http,
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
@@ -113,12 +116,7 @@ let package = Package(
         "PackStore", "PackAuthoring", "PackDelivery",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
-      ],
+      ] + http,
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
@@ -196,11 +194,7 @@ let package = Package(
       dependencies: [
         "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Delivery"])),
-      ],
+      ] + http,
       swiftSettings: swiftSettings
     ),
     // A program in C, which the tests start.

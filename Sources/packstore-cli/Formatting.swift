@@ -4,21 +4,6 @@ import PackStore
 
 // MARK: - Numbers
 
-/// `1,234,567`.
-func formatCount(_ count: Int) -> String {
-  var text = ""
-  for (index, digit) in String(count).reversed().enumerated() {
-    if index > 0, index.isMultiple(of: 3) { text.append(",") }
-    text.append(digit)
-  }
-  return String(text.reversed())
-}
-
-/// `1 asset`, `1,234 assets`.
-func formatCount(_ count: Int, _ noun: String) -> String {
-  "\(formatCount(count)) \(noun)\(count == 1 ? "" : "s")"
-}
-
 /// `12 files, 2 links, 1 empty folder`; files are always named.
 func assetCounts(files: Int, links: Int, folders: Int) -> String {
   var counts = [formatCount(files, "file")]

@@ -388,6 +388,12 @@ static size_t find_oldest(const cached *files, size_t count) {
   return oldest;
 }
 
+static bool remove_copy(const pks__asset_cache *cache, pks_vfs_file root, const cached *file) {
+  char sums[NAME_SIZE + sizeof SUMS];
+  (void)snprintf(sums, sizeof sums, "%s" SUMS, file->name);
+  return remove_named(cache, root, FILES, file->name) && remove_named(cache, root, FILES, sums);
+}
+
 /// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
 /// removed.
 static bool evict(
@@ -397,25 +403,34 @@ static bool evict(
   for (size_t i = 0; i < count; i++) { total += files[i].cost; }
   while (count > 0 && total > budget - cost) {
     size_t oldest = find_oldest(files, count);
-    char sums[NAME_SIZE + sizeof SUMS];
-    (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
-    bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
-    if (!removed) { return false; }
+    if (!remove_copy(cache, root, &files[oldest])) { return false; }
     total -= files[oldest].cost;
     files[oldest] = files[--count];
   }
   return true;
 }
 
+/// The files of the cache, which the caller frees with the names that they point to; NULL when they are not all known,
+/// because memory is short or something stays that should not.
+static cached *list_copies(const pks__asset_cache *cache, pks_vfs_file root, listing *list, size_t *count) {
+  *count = 0;
+  bool listed = list_folder(cache, root, FILES, list);
+  cached *files = listed ? pks__allocate((list->count + 1) * sizeof *files) : NULL;
+  if (files && !collect_files(cache, root, list, files, count)) {
+    pks__free(files);
+    files = NULL;
+    *count = 0;
+  }
+  return files;
+}
+
 static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t cost, uint64_t others) {
   uint64_t budget = cache->budget > others ? cache->budget - others : 0;
   if (cost > budget || !sweep_tmp(cache, root)) { return false; }
   listing list;
-  bool listed = list_folder(cache, root, FILES, &list);
   size_t count;
-  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
-  bool made =
-    files && collect_files(cache, root, &list, files, &count) && evict(cache, root, files, count, cost, budget);
+  cached *files = list_copies(cache, root, &list, &count);
+  bool made = files && evict(cache, root, files, count, cost, budget);
   pks__free(files);
   pks__free(list.names);
   return made;
@@ -425,11 +440,9 @@ uint64_t pks__asset_cache_use(pks__asset_cache *cache) {
   pks_vfs_file root;
   if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
   listing list;
-  size_t count = 0;
+  size_t count;
   uint64_t bytes = 0;
-  bool listed = list_folder(cache, root, FILES, &list);
-  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
-  if (files && !collect_files(cache, root, &list, files, &count)) { count = 0; }
+  cached *files = list_copies(cache, root, &list, &count);
   for (size_t i = 0; i < count; i++) { bytes += files[i].cost; }
   pks__free(files);
   pks__free(list.names);
@@ -441,17 +454,12 @@ uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes) {
   pks_vfs_file root;
   if (bytes == 0 || pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
   listing list;
-  size_t count = 0;
+  size_t count;
   uint64_t freed = 0;
-  bool listed = list_folder(cache, root, FILES, &list);
-  cached *files = listed ? pks__allocate((list.count + 1) * sizeof *files) : NULL;
-  if (files && !collect_files(cache, root, &list, files, &count)) { count = 0; }
+  cached *files = list_copies(cache, root, &list, &count);
   for (; count > 0 && freed < bytes; count--) {
     size_t oldest = find_oldest(files, count);
-    char sums[NAME_SIZE + sizeof SUMS];
-    (void)snprintf(sums, sizeof sums, "%s" SUMS, files[oldest].name);
-    bool removed = remove_named(cache, root, FILES, files[oldest].name) && remove_named(cache, root, FILES, sums);
-    if (removed) { freed += files[oldest].cost; }
+    if (remove_copy(cache, root, &files[oldest])) { freed += files[oldest].cost; }
     files[oldest] = files[count - 1];
   }
   pks__free(files);

@@ -34,7 +34,7 @@ extension Inspection {
   }
 
   private var summary: String {
-    "\(counted(usage.fileCount, "file")) of \(formatBytes(usage.byteCount)); \(formatBytes(usage.uniqueByteCount)) of them distinct, "
+    "\(formatCount(usage.fileCount, "file")) of \(formatBytes(usage.byteCount)); \(formatBytes(usage.uniqueByteCount)) of them distinct, "
       + "stored in \(formatBytes(usage.storedByteCount))"
   }
 
@@ -68,7 +68,7 @@ extension Inspection {
   private var kindTable: String {
     let rows = kinds.prefix(40).map { kind in
       [
-        kind.fileExtension.isEmpty ? "(none)" : "." + kind.fileExtension, grouped(kind.fileCount),
+        kind.fileExtension.isEmpty ? "(none)" : "." + kind.fileExtension, formatCount(kind.fileCount),
         formatBytes(kind.byteCount), formatBytes(kind.storedByteCount), share(kind.storedByteCount, of: kind.byteCount),
       ]
     }
@@ -89,7 +89,7 @@ extension Inspection {
   private var duplicateTable: String {
     let rows = duplicates.prefix(100).map { same in
       let shown = same.paths.prefix(4).joined(separator: "\n"), left = same.paths.count - 4
-      return [shown + (left > 0 ? "\nand \(left) more" : ""), grouped(same.paths.count), formatBytes(same.byteCount)]
+      return [shown + (left > 0 ? "\nand \(left) more" : ""), formatCount(same.paths.count), formatBytes(same.byteCount)]
     }
     let text = "Stored once, and \(formatBytes(duplicateByteCount)) more in a folder of plain files."
     return "<p class=\"facts\">\(pageText(text))</p>\n"
@@ -101,7 +101,7 @@ extension Inspection {
     let counts = [
       (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
       (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
-    ].map { "\(grouped($0)) \($1)" }.joined(separator: ", ")
+    ].map { "\(formatCount($0)) \($1)" }.joined(separator: ", ")
     let delta = change.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
     let cost =
       "\(formatBytes(totals.newByteCount)) of new chunks; by ranges about \(formatBytes(change.rangeByteCount))\(delta)"
@@ -125,7 +125,7 @@ extension Inspection {
       }
       return "<tr>\(cells.joined())</tr>"
     }
-    let more = left > 0 ? "\n<p class=\"facts\">and \(grouped(left)) more</p>" : ""
+    let more = left > 0 ? "\n<p class=\"facts\">and \(formatCount(left)) more</p>" : ""
     return "<div class=\"scroll\"><table><thead><tr>\(header)</tr></thead>\n<tbody>\n"
       + body.joined(separator: "\n") + "\n</tbody></table></div>" + more
   }
@@ -158,18 +158,6 @@ enum CompressionClass: String, CaseIterable {
 }
 
 // MARK: - Text
-
-/// `1,234,567`.
-func grouped(_ count: Int) -> String {
-  var text = ""
-  for (index, digit) in String(count).reversed().enumerated() {
-    if index > 0, index.isMultiple(of: 3), digit != "-" { text.append(",") }
-    text.append(digit)
-  }
-  return String(text.reversed())
-}
-
-private func counted(_ count: Int, _ noun: String) -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }
 
 /// Text in which nothing is taken for markup. Control characters and those that turn the direction of text are shown as such;
 /// a new line breaks the line.

@@ -31,7 +31,7 @@ struct TreemapDrawing {
     let shown = folder.items.prefix { Double($0.storedByteCount) * scale >= Self.leastArea }
     let rest = folder.items.dropFirst(shown.count)
     guard rest.count > 1 else { return folder.items }
-    var gathered = Inspection.Item(name: "\(grouped(rest.count)) more", isFolder: false)
+    var gathered = Inspection.Item(name: "\(formatCount(rest.count)) more", isFolder: false)
     gathered.fileCount = rest.map(\.fileCount).clampedSum()
     gathered.byteCount = rest.map(\.byteCount).clampedSum()
     gathered.storedByteCount = rest.map(\.storedByteCount).clampedSum()
@@ -41,7 +41,7 @@ struct TreemapDrawing {
   private mutating func draw(_ item: Inspection.Item, in place: Treemap.Rectangle, path: String, depth: Int) {
     let isOpen = item.isFolder && place.width >= 40 && place.height >= 34 && depth < Self.deepest
     let style = isOpen ? "folder" : CompressionClass(item).rawValue
-    let counts = item.fileCount == 1 ? "" : "\(grouped(item.fileCount)) files, "
+    let counts = item.fileCount == 1 ? "" : "\(formatCount(item.fileCount)) files, "
     let title = "\(path): \(counts)\(formatBytes(item.byteCount)), stored in \(formatBytes(item.storedByteCount))"
     marks += """
       <g><title>\(pageText(title))</title>\

@@ -1,3 +1,18 @@
+/// `1,234,567`.
+package func formatCount(_ count: Int) -> String {
+  var text = ""
+  for (index, digit) in String(count).reversed().enumerated() {
+    if index > 0, index.isMultiple(of: 3), digit != "-" { text.append(",") }
+    text.append(digit)
+  }
+  return String(text.reversed())
+}
+
+/// `1 asset`, `1,234 assets`.
+package func formatCount(_ count: Int, _ noun: String) -> String {
+  "\(formatCount(count)) \(noun)\(count == 1 ? "" : "s")"
+}
+
 /// `512 B`, `12.3 MB`: units are powers of 1000.
 package func formatBytes(_ count: Int) -> String {
   guard count >= 1000 else { return "\(count) B" }
