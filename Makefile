@@ -22,7 +22,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo demo-app test build release install setup format lint bench bench-package bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo demo-app test build release install setup format lint bench bench-managed bench-package bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -96,6 +96,13 @@ bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="n
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
 	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
+
+bench-managed: setup  ## Measure what calls of the managed client take, beside plain stores, within 2 minutes.
+	@rm -f $(BUILD)/compare/release.yaml  # This plan would not notice files that are new.
+	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-managed
+	@mkdir -p $(RAW)
+	Benchmarks/compare-managed --json $(RAW)/managed.json >/dev/null
+	Benchmarks/summarize $(RAW)/managed.json
 
 bench-package: release  ## Measure what packaging costs beside adding the same folder, within 5 minutes.
 	@mkdir -p $(RAW)

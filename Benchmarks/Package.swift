@@ -16,7 +16,10 @@ let swiftSettings: [SwiftSetting] = [
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "packstore-compare", targets: ["packstore-compare"])],
+  products: [
+    .executable(name: "packstore-compare", targets: ["packstore-compare"]),
+    .executable(name: "packstore-managed", targets: ["packstore-managed"]),
+  ],
   dependencies: [
     // Nothing is fetched from sites in this process; so neither HTTP nor TLS is built.
     .package(name: "PackStore", path: "..", traits: []),
@@ -30,6 +33,15 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings + [.enableExperimentalFeature("Lifetimes")]
+    ),
+    .executableTarget(
+      name: "packstore-managed",
+      dependencies: [
+        .product(name: "ManagedPacks", package: "PackStore"), .product(name: "PackAuthoring", package: "PackStore"),
+        .product(name: "PackDelivery", package: "PackStore"), .product(name: "PackStore", package: "PackStore"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
     ),
     .testTarget(name: "CompareTests", dependencies: ["packstore-compare"], swiftSettings: swiftSettings),
   ]

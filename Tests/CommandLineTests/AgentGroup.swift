@@ -49,6 +49,9 @@ struct AgentGroup {
     server.requests.filter { $0.path.hasPrefix("/site/segments/") }.reduce(0) { $0 + $1.byteCount }
   }
 
+  /// Returns when the server has sent so many bytes of packs.
+  func wait(forBytes count: Int) { waitForChange(of: server.log) { sentByteCount >= count } }
+
   /// Starts the program; what it prints goes to a file of the playground.
   func start(_ arguments: [String], output: String) throws -> Process {
     try playground.write("", to: output)
@@ -59,7 +62,7 @@ struct AgentGroup {
   /// Starts an agent, and returns when it is elected.
   func startAgent(_ options: String...) throws -> Process {
     let process = try start(["agent", "Game.plist"] + options, output: "agent.log")
-    while process.isRunning, try !playground.text("agent.log").contains("is the agent of the group") { sched_yield() }
+    try wait(for: "is the agent of the group", while: process)
     let log = try playground.text("agent.log")
     try #require(process.isRunning, "\(log)")
     return process
@@ -67,7 +70,9 @@ struct AgentGroup {
 
   /// Waits until a line of a log has a text.
   func wait(for text: String, in log: String = "agent.log", while process: Process) throws {
-    while process.isRunning, try !playground.text(log).contains(text) { sched_yield() }
+    try waitForChange(of: "\(playground.path)/\(log)") {
+      try !process.isRunning || playground.text(log).contains(text)
+    }
     #expect(try playground.text(log).contains(text))
   }
 }

@@ -74,7 +74,7 @@ import Testing
     let agent = try group.startAgent()
     let event = try playground.succeed("agent", "event", "Game.plist", "install")
     #expect(event.output == "com.example.game: install, by the agent: Level1, Music\n")
-    while group.sentByteCount < size / 4 { sched_yield() }
+    group.wait(forBytes: size / 4)
     if state == "killed" { kill(agent.processIdentifier, SIGKILL) }
     if state == "stopped" { kill(agent.processIdentifier, SIGSTOP) }
     let app = try playground.packstore("agent", "Game.plist", "--wait-essential")
@@ -110,8 +110,10 @@ import Testing
       let idle = try privateByteCount()
       try playground.succeed("agent", "event", "Game.plist", "update")
       var most = idle
-      while try !playground.text("agent.log").contains("Patch@2 is here"), agent.isRunning {
-        most = max(most, try privateByteCount())
+      try waitForChange(of: "\(playground.path)/agent.log") {
+        let isOver = try !agent.isRunning || playground.text("agent.log").contains("Patch@2 is here")
+        if !isOver { most = max(most, try privateByteCount()) }
+        return isOver
       }
       print("AgentTests: private memory \(idle / 1024) KiB idle, \((most - idle) / 1024) KiB more in a download")
       #expect(agent.isRunning && most - idle <= 8 << 20)

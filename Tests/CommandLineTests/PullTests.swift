@@ -343,7 +343,9 @@ import Testing
       ["pull", "store", "\(server.url)/site"], output: .nullDevice, errors: errors.fileHandleForWriting)
     try errors.fileHandleForWriting.close()
     // More than can be under way: so something was given to the store.
-    while process.isRunning, server.requests.reduce(0, { $0 + $1.byteCount }) < 5_500_000 { sched_yield() }
+    waitForChange(of: server.log) {
+      !process.isRunning || server.requests.reduce(0) { $0 + $1.byteCount } >= 5_500_000
+    }
     kill(process.processIdentifier, SIGINT)
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()

@@ -25,7 +25,7 @@ final class WebServer {
 
   let port: Int
   private var process: Process
-  private let log: String
+  let log: String
 
   private init(_ process: Process, port: Int, log: String) {
     self.process = process

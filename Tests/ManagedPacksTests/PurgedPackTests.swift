@@ -144,4 +144,35 @@ import Testing
     try FileManager.default.removeItem(atPath: publisher.site.string)
     await #expect(throws: (any Error).self) { try await self.manager().ensureEssential() }
   }
+
+  /// A disk that is too small for a pack and what may be purged: the latter goes, unless that would not be enough.
+  @Test(arguments: [(1_000_000, true), (500_000, false)]) func makesRoom(capacity: Int, isEnough: Bool) async throws {
+    try await publish()
+    try await fetchAll()
+    try await publisher.publish(["More": ["more.bin": Self.noise(3, 600_000)]])
+    let cache = cache
+    let manager = try sites.manager(
+      [.init(publisher.site.string)],
+      changing: {
+        $0.rules.reservedByteCount = 0
+        $0.rules.freeByteCount = { _ in
+          let files = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []
+          let sizes = files.filter { $0.contains("/segments/") }.map {
+            (try? FileManager.default.attributesOfItem(atPath: "\(cache)/\($0)")[.size] as? Int) ?? 0
+          }
+          return capacity - sizes.reduce(0, +)
+        }
+      })
+    let more = try await manager.assetPack(withID: "More")
+    if isEnough {
+      try await manager.ensureLocalAvailability(of: more)
+      #expect(manager.assetPackIsAvailableLocally(withID: "More"))
+      #expect(!manager.assetPackIsAvailableLocally(withID: "Extra"))
+    } else {
+      await #expect { try await manager.ensureLocalAvailability(of: more) } throws: {
+        ($0 as? ManagedPacksError)?.code == .lowSpace
+      }
+      try await expectWhole(manager)
+    }
+  }
 }

@@ -47,11 +47,13 @@ import Testing
 
   func manager(
     _ sites: [ManagedConfiguration.Site], group: String = "group", environment: [String: String] = [:],
-    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void = { _, _ in }
+    onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void = { _, _ in },
+    changing change: (inout AssetPackManager.Options) -> Void = { _ in }
   ) throws -> AssetPackManager {
     var options = AssetPackManager.Options()
     options.onFirstContact = onFirstContact
     options.environment = environment
+    change(&options)
     let configuration = try ManagedConfiguration(
       appGroupID: "group.test", sites: sites, appID: "app", groupFolder: folder.path.appending(group))
     return try AssetPackManager(configuration: configuration, options: options)

@@ -265,6 +265,14 @@ class PageTests(unittest.TestCase):
         self.assertIn("| package | 1.20 | 1.30 | 2.00 | 50 | 200.0 | 100.0 |", page)
         self.assertIn("| level 3 | 1.20 | 1.10 | 2.00 |", page)
 
+    def test_managed_calls_are_shown_with_their_limits(self):
+        calls = [{"name": "manifest", "question": "what?", "limit": 0.02, "seconds": [0.001, 0.003, 0.002]},
+                 {"name": "Store.offers", "question": "what?", "seconds": [0.004]}]
+        page = "\n".join(PAGE("managed", self.report | {
+            "benchmark": "managed", "runs": 3, "packs": 1000, "assets": 500, "calls": calls}))
+        self.assertIn("| what? | `manifest` | 2,000 | 3,000 | 20,000 |", page)
+        self.assertIn("| what? | `Store.offers` | 4,000 | 4,000 |  |", page)
+
     def test_a_part_that_is_missing_is_left_out(self):
         page = "\n".join(PAGE("space", self.report))
         self.assertIn("- A note.", page)

@@ -76,7 +76,7 @@ final class ManagedCore: Sendable {
           throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
         }
         let id = try PackID(validating: pack.id)
-        try checkRoom(for: pack, isHere: store.makeSnapshot().pack(id) != nil, in: folder.path, rules)
+        try await ensureRoom(for: pack, isHere: store.makeSnapshot().pack(id) != nil, in: folder.path, of: store, rules)
         let handover = PackHandover(of: id, by: agent)
         defer { handover.end() }
         let pulled = try await sites[pack.site].pull(id, pause: pause) { progress in
@@ -93,7 +93,10 @@ final class ManagedCore: Sendable {
 
   private static func openStore(_ folder: GroupFolder, _ options: AssetPackManager.Options) throws -> Store {
     let cache = Store.Cache(folder: folder.cache, byteBudget: options.cacheByteBudget)
-    return try Store(at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil))
+    // What may be purged comes again when it is asked for; the write that finds the disk full does not.
+    let owner = Store.SpaceOwner { _ in true }
+    return try Store(
+      at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil, spaceOwner: owner))
   }
 
   /// The folder for plain files, made when it is first needed.
@@ -180,15 +183,22 @@ final class ManagedCore: Sendable {
 
 // MARK: - Downloads
 
-private func checkRoom(for pack: AssetPack, isHere: Bool, in folder: FilePath, _ rules: DownloadRules) throws {
-  guard let free = rules.freeByteCount(folder) else { return }
+/// Purges what may go where there is too little room for a download, if that is enough.
+private func ensureRoom(
+  for pack: AssetPack, isHere: Bool, in folder: FilePath, of store: Store, _ rules: DownloadRules
+) async throws {
   // An update shares most bytes with what is here.
-  let (needed, overflows) = rules.reservedByteCount.addingReportingOverflow(isHere ? 0 : pack.downloadSize)
-  guard !overflows, free >= needed else {
-    throw ManagedPacksError(
-      .lowSpace, "there is too little room for the asset pack '\(pack.id)': \(free) bytes are free",
-      remedy: "make room for \(overflows ? Int.max : needed) bytes, for instance by removing asset packs")
+  let needed = rules.reservedByteCount.addingClamped(isHere ? 0 : pack.downloadSize)
+  guard var free = rules.freeByteCount(folder), free < needed else { return }
+  let purgeable = try await BlockingExecutor.run { try store.makeSnapshot().space().cache.byteCount }
+  if needed <= free.addingClamped(purgeable) {
+    try await store.purge(bytes: needed.subtractingClamped(free))
+    free = rules.freeByteCount(folder) ?? free
   }
+  guard free < needed else { return }
+  throw ManagedPacksError(
+    .lowSpace, "there is too little room for the asset pack '\(pack.id)': \(free) bytes are free",
+    remedy: "make room for \(needed) bytes, for instance by removing asset packs")
 }
 
 /// Turns what came of a pull into an error where the pack is not what was asked for.

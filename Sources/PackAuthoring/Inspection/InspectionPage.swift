@@ -89,7 +89,9 @@ extension Inspection {
   private var duplicateTable: String {
     let rows = duplicates.prefix(100).map { same in
       let shown = same.paths.prefix(4).joined(separator: "\n"), left = same.paths.count - 4
-      return [shown + (left > 0 ? "\nand \(left) more" : ""), formatCount(same.paths.count), formatBytes(same.byteCount)]
+      return [
+        shown + (left > 0 ? "\nand \(left) more" : ""), formatCount(same.paths.count), formatBytes(same.byteCount),
+      ]
     }
     let text = "Stored once, and \(formatBytes(duplicateByteCount)) more in a folder of plain files."
     return "<p class=\"facts\">\(pageText(text))</p>\n"
