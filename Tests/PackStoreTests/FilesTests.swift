@@ -1,6 +1,7 @@
 import Foundation
-import PackStore
 import Testing
+
+@testable import PackStore
 
 #if canImport(Glibc)
   import Glibc
@@ -189,5 +190,18 @@ import Testing
     let result = await waiting.result
     #expect(throws: CancellationError.self) { try result.get() }
     withExtendedLifetime(held) {}
+  }
+
+  /// An entry of a folder that ends where the memory ends: its type declares room for 256 bytes of a name.
+  @Test func entriesAreAsLongAsTheirNames() throws {
+    let page = sysconf(CInt(_SC_PAGESIZE))
+    let pages = try #require(mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+    defer { munmap(pages, 2 * page) }
+    try #require(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0)
+    let offset = try #require(MemoryLayout<dirent>.offset(of: \.d_name))
+    let text = Array("a\u{e9}".utf8) + [0]
+    let begin = pages + (page - (offset + text.count + 7) / 8 * 8)
+    for (index, byte) in text.enumerated() { begin.storeBytes(of: byte, toByteOffset: offset + index, as: UInt8.self) }
+    #expect(nameBytes(of: begin.assumingMemoryBound(to: dirent.self)) == text.dropLast())
   }
 }

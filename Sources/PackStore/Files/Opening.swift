@@ -204,11 +204,19 @@ func nameBytes(inFolder descriptor: CInt, path: @autoclosure () -> String) throw
   while true {
     errno = 0
     guard let entry = readdir(folder) else { break }
-    let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+    let name = nameBytes(of: entry)
     if !name.elementsEqual(".".utf8), !name.elementsEqual("..".utf8) { names.append(name) }
   }
   guard errno == 0 else { throw PackStoreError("cannot list", path(), Errno(rawValue: errno)) }
   return names
+}
+
+/// An entry is as long as its name, whatever its type declares: `d_name` as a value would be read beyond the end of what the
+/// system wrote, and of the memory that it is in.
+func nameBytes(of entry: UnsafePointer<dirent>) -> [UInt8] {
+  guard let field = entry.pointer(to: \.d_name) else { return [] }
+  let name = UnsafeRawPointer(field)
+  return Array(UnsafeRawBufferPointer(start: name, count: strlen(name.assumingMemoryBound(to: CChar.self))))
 }
 
 // MARK: - Kinds

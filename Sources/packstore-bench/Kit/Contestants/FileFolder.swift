@@ -56,14 +56,13 @@ final class FileFolder: @unchecked Sendable {
     guard folder >= 0, let stream = fdopendir(folder) else { throw SystemError("open", path.string) }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      try withUnsafePointer(to: &entry.pointee.d_name) { name in
-        try name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
-          if name[0] == dot, name[1] == 0 || (name[1] == dot && name[2] == 0) { return }
-          var status = stat()
-          guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { throw SystemError("stat", path.string) }
-          try body(name, status)
-        }
-      }
+      // Never as a value: an entry is as long as its name, whatever its type declares.
+      guard let field = UnsafePointer(entry).pointer(to: \.d_name) else { continue }
+      let name = UnsafeRawPointer(field).assumingMemoryBound(to: CChar.self)
+      if name[0] == dot, name[1] == 0 || (name[1] == dot && name[2] == 0) { continue }
+      var status = stat()
+      guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { throw SystemError("stat", path.string) }
+      try body(name, status)
     }
   }
 }
