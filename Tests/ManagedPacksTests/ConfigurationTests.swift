@@ -229,6 +229,31 @@ import Testing
   ])
   func noJournal(text: String) throws { #expect(try Journal(decoding: Array(text.utf8)) == nil) }
 
+  /// What is written can be read again: as many as are allowed, with the longest names, and none more.
+  @Test func largestJournal() throws {
+    let folder = TestFolder()
+    let configuration = try ManagedConfiguration(
+      appGroupID: "g", sites: [.init("x")], groupFolder: folder.path.appending("group"))
+    let file = JournalFile(in: try GroupFolder(of: configuration, environment: [:]))
+    let names = try (0...Journal.countLimit).map { number in
+      try PackID(validating: "\(number)" + String(repeating: "n", count: 123))
+    }
+    let journal = try file.update { journal in
+      for name in names.dropLast() {
+        journal.seen.insert(name)
+        journal.essential.insert(name)
+        journal.requests[name] = .init(urgency: .essential)
+        journal.registrations[name.name] = .init(version: "1", propertyList: "/" + String(repeating: "p", count: 400))
+      }
+      return journal
+    }
+    #expect(try file.read() == journal)
+    #expect {
+      try file.update { $0.seen.insert(names[Journal.countLimit]) }
+    } throws: { ($0 as? ManagedPacksError)?.code == .groupFolder }
+    #expect(try file.read() == journal)
+  }
+
   @Test func newerJournal() throws {
     #expect(throws: ManagedPacksError.self) { try Journal(decoding: Array(#"{"format": 2}"#.utf8)) }
     #expect(try Journal(decoding: Array(#"{"format": 1}"#.utf8)) == Journal())

@@ -24,6 +24,11 @@
       }
     }
 
+    /// Answers may be late, as they are where time goes by quickly and the machine has other work.
+    private static func rateAlone(_ options: inout HTTPSource.Options) {
+      options.limits.answerLimit = .seconds(1_000_000)
+    }
+
     @Test func anAnswerMustBeginInTime() async throws {
       let fault: FaultServer.Fault = { _, reply in
         reply.raw = Array("HTTP/1.1 200 OK\r\nX-Slow: ".utf8)
@@ -57,17 +62,20 @@
     /// One byte a second is enough to be no stall, and too little.
     @Test func bytesMustComeAtARate() async throws {
       let fault: FaultServer.Fault = { _, reply in reply.end = .drip(100) }
-      try await withSlowServer(fault: fault) { source, server in
+      try await withSlowServer(Self.rateAlone, fault: fault) { source, server in
         let error = try await expectError(.unreachable) { try await read(source, 0..<100_000) }
         #expect(error?.reason == "less than 1.0 kB a second came for 60.0 seconds, twice")
         #expect(server.requests.count == 2)
       }
       // Of a stream likewise.
-      try await withSlowServer(fault: { request, reply in
-        reply.status = 200
-        reply.set("Content-Range", nil)
-        reply.end = .drip(100)
-      }) { source, server in
+      try await withSlowServer(
+        Self.rateAlone,
+        fault: { request, reply in
+          reply.status = 200
+          reply.set("Content-Range", nil)
+          reply.end = .drip(100)
+        }
+      ) { source, server in
         let stream = try await source.stream(Self.file)
         let memory = TestBuffer(100_000)
         let error = try await expectError(.unreachable) { try await stream.read(at: 0, into: memory.buffer) }
@@ -77,12 +85,15 @@
 
     /// Many short answers make no rate either.
     @Test func requestsForAByteEachAreSlow() async throws {
-      try await withSlowServer(fault: { request, reply in
-        guard let first = request.range?.lowerBound else { return }
-        reply.body = Array(reply.body.prefix(1))
-        reply.set("Content-Range", "bytes \(first)-\(first)/300000")
-        reply.end = .drip(20)  // of the head, too
-      }) { source, server in
+      try await withSlowServer(
+        Self.rateAlone,
+        fault: { request, reply in
+          guard let first = request.range?.lowerBound else { return }
+          reply.body = Array(reply.body.prefix(1))
+          reply.set("Content-Range", "bytes \(first)-\(first)/300000")
+          reply.end = .drip(20)  // of the head, too
+        }
+      ) { source, server in
         let error = try await expectError(.unreachable) { try await read(source, 1..<100_000) }
         #expect(error?.reason.hasSuffix("twice") == true)
       }

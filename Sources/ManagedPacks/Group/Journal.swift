@@ -120,8 +120,8 @@ extension Journal {
   /// The version of what is written.
   package static let format = 1
 
-  /// The most bytes of a journal.
-  package static let byteCountLimit = 4 << 20
+  /// The most bytes of a journal: what its counts allow, with the longest names and paths.
+  package static let byteCountLimit = 64 << 20
 
   /// The most packs, requests and apps of each kind.
   package static let countLimit = 10_000
@@ -151,10 +151,17 @@ extension Journal {
     return counts.allSatisfy { $0 <= Self.countLimit }
   }
 
+  /// - Throws: ``ManagedPacksError`` `groupFolder` for a journal that would not be read again.
   package func encode() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return Array(try encoder.encode(self))
+    let bytes = isBounded ? Array(try encoder.encode(self)) : []
+    guard isBounded, bytes.count <= Self.byteCountLimit else {
+      throw ManagedPacksError(
+        .groupFolder, "the group would have more than \(Self.countLimit) packs, requests or apps",
+        remedy: "divide the packs among several groups")
+    }
+    return bytes
   }
 }
 
