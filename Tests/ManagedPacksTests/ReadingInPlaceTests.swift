@@ -20,18 +20,23 @@ import Testing
   /// Which file the bytes are mapped from; nil: none.
   private func mappedFile(_ data: Data) throws -> String? {
     let address = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
-    // The list is read in parts, and other tests change it meanwhile: a mapping may be left out of it.
-    for _ in 0..<1000 {
-      let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-      for line in maps.split(separator: "\n") {
+    // The list comes in parts, and other tests change it meanwhile: a mapping may be left out of it.
+    for _ in 0..<100 {
+      for line in try mappings().split(separator: "\n") {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-        let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+        let ends = fields.first?.split(separator: "-").compactMap { UInt($0, radix: 16) } ?? []
         guard ends.count == 2, ends[0] <= address, address < ends[1] else { continue }
         return fields.count > 5 ? fields[5...].joined(separator: " ") : nil
       }
     }
     Issue.record("the bytes are in no mapping")
     return nil
+  }
+
+  /// What this process has mapped. The kernel hands it out in pieces, of which `String(contentsOfFile:)` takes the first for all.
+  private func mappings() throws -> String {
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
+    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
   }
 
   /// The decoded files of the group's cache that are as long as the large asset: copies of it.
