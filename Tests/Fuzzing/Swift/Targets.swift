@@ -9,7 +9,8 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
-  "site": decodeSite, "agent": decodeAgentStream,
+  "site": decodeSite, "agent": decodeAgentStream, "journal": decodeJournal, "plist": decodePropertyList,
+  "language": matchLanguages, "ledger": decodeLedger, "image": decodeImage, "storage": decodeStorageTexts,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -291,6 +292,65 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   }
 }
 
+/// What was read says the same when it is written.
+@Sendable private func decodeJournal(_ bytes: [UInt8]) {
+  guard let journal = try? Journal(decoding: bytes) else { return }
+  precondition(try! Journal(decoding: journal.encode()) == journal)
+}
+
+@Sendable private func decodePropertyList(_ bytes: [UInt8]) {
+  guard let configuration = try? ManagedConfiguration(propertyList: Data(bytes)) else { return }
+  precondition(!configuration.sites.isEmpty && configuration.essentialByteCount ?? 0 >= 0)
+}
+
+/// Lines of tags: the first ones are those that are there, and the last is what a person reads.
+@Sendable private func matchLanguages(_ bytes: [UInt8]) {
+  let tags = text(bytes).split(separator: "\n").prefix(8).compactMap { try? LanguageTag(String($0)) }
+  guard let wanted = tags.last else { return }
+  let available = tags.dropLast(), matcher = LanguageMatcher(available: available, primary: available.first)
+  let match = matcher.match(wanted), resolved = matcher.resolve(preferred: [wanted])
+  precondition(match.map(available.contains) ?? true && resolved.map(available.contains) ?? true)
+  if let match { precondition(resolved == match) }
+  if available.contains(wanted) { precondition(match != nil) }
+}
+
+/// A ledger says the same when it is written, also after what publishers do with it.
+@Sendable private func decodeLedger(_ bytes: [UInt8]) {
+  guard let ledger = try? Ledger(decoding: bytes, file: "ledger") else { return }
+  precondition(try! Ledger(decoding: ledger.encode(), file: "ledger") == ledger)
+  var next = ledger
+  let now = ledger.jobs.values.map(\.leaseEnd).max() ?? 0, me = ID128(copying: [UInt8](repeating: 9, count: 16))
+  for (id, job) in ledger.jobs.sorted(by: { $0.key.hex < $1.key.hex }) {
+    try? next.renew(id, until: now)
+    _ = try? next.makeReady(id, [:])
+    next.finish(id, dropped: job.claims, now: now, times: .init())
+  }
+  _ = next.beginDeletions(by: me, now: now, times: .init())
+  precondition(try! Ledger(decoding: next.encode(), file: "ledger") == next)
+}
+
+@Sendable private func decodeImage(_ bytes: [UInt8]) {
+  guard let signed = try? SignedSiteImage(decoding: bytes, file: "image") else { return }
+  precondition(signed.bytes == bytes && signed.image.hasSameFiles(as: signed.image))
+  for path in signed.image.files.keys { precondition(SiteImage.Path("\(path)") == path) }
+  _ = (signed.keys, signed.image.roots)
+}
+
+/// Answers of a storage, and files with credentials.
+@Sendable private func decodeStorageTexts(_ bytes: [UInt8]) {
+  _ = S3Answer(
+    status: UInt(bytes.first ?? 0) + 256 * UInt(bytes.last ?? 0), code: S3Answer.code(in: bytes), region: text(bytes),
+    retryAfter: nil, at: "storage")
+  let lines = text(bytes), variables = ["AWS_CONFIG_FILE": "config", "AWS_SHARED_CREDENTIALS_FILE": "credentials"]
+  if let profile = try? StorageProfile(environment: variables, read: { _ in lines }) {
+    precondition("\(profile.credentials.map { "\($0)" } ?? "")".count <= 11, "no secret is shown")
+  }
+  for line in lines.split(separator: "\n") {
+    guard let location = try? S3Location(String(line)) else { continue }
+    precondition(try! S3Location(location.description) == location)
+  }
+}
+
 // MARK: - Seeds
 
 private let seeds: [String: [[UInt8]]] = {
@@ -388,7 +448,55 @@ private let seeds: [String: [[UInt8]]] = {
   for (kind, messages) in messages.enumerated() {
     for message in messages { agentStreams.append([UInt8(kind), 200] + (try! MessageFrames.frame(message))) }
   }
+  var journal = Journal()
+  journal.apps["a"] = .init(version: "1.0")
+  journal.language = try! LanguageTag("en-US")
+  journal.packs[try! PackID(validating: "Game")] = .init(
+    origin: .signed(key.publicKey, .standard), channel: .live, root: .init(serial: 1, sequence: 2))
+  journal.requests[try! PackID(validating: "Game")] = .init(urgency: .essential, isPaused: true)
+  journal.seen = [try! PackID(validating: "Game")]
+  journal.registrations["a"] = .init(version: "1.0", propertyList: "/a.plist")
+  journal.extensionTimes["a"] = .init(day: 20_000, milliseconds: 5)
+  let propertyLists: [[UInt8]] =
+    [
+      #"<?xml version="1.0"?><plist version="1.0"><dict><key>BAAppGroupID</key><string>g</string><key>BAManifestURL</key><string>https://a/</string><key>BAHasManagedAssetPacks</key><true/></dict></plist>"#,
+      #"{"BAAppGroupID": "g", "BAManifestURL": "https://a/", "PackStoreSites": [{"URL": "b", "Channel": "beta"}], "BAInitialDownloadRestrictions": {"BAEssentialDownloadAllowance": 7}}"#,
+    ].map { Array($0.utf8) } + [
+      Array(
+        try! PropertyListSerialization.data(
+          fromPropertyList: ["BAAppGroupID": "g", "BAManifestURL": "https://a/", "PackStoreSites": [["URL": "b"]]],
+          format: .binary, options: 0))
+    ]
+  let blob = ObjectKey.blob(digest), file = ObjectKey.file(.version(digest)), owner = site.id
+  var ledger = Ledger()
+  ledger.committed = .init(image: digest, byteCount: 7, time: 1 << 30)
+  ledger.finished = [owner]
+  ledger.loose[.file(.delta(digest))] = 1 << 30
+  ledger.deletions[file] = .init(job: owner, closes: 1 << 31)
+  ledger.jobs[owner] = .init(
+    leaseEnd: 1 << 31, base: digest, proposal: .init(image: digest, byteCount: 8), claims: [blob],
+    intents: [.live: .init(root: digest, byteCount: 9, tag: ObjectTag("\"tag\""))])
+  var image = SiteImage(site: SiteID(site.id), number: 3, before: digest)
+  for path in ["CONTROL", "index/0123456789abcdef.run", "root", "versions/\(digest.hex)"].compactMap(
+    SiteImage.Path.init)
+  {
+    image.files[path] = .init(byteCount: 5, digest: digest, retired: nil)
+  }
+  if let path = SiteImage.Path("deltas/\(digest.hex)") {
+    image.files[path] = .init(byteCount: 5, digest: digest, retired: .since(4))
+  }
+  let storageTexts = [
+    "[default]\naws_access_key_id = A\naws_secret_access_key = B\n[profile x]\nregion = r\n",
+    "<Error><Code>SlowDown</Code></Error>", "s3://assets/packs\ns3://a.b/c//d\ns3:///\n",
+  ]
   return [
+    "journal": [try! journal.encode()], "plist": propertyLists,
+    "language": ["en\nde\nen-GB", "zh-Hans\nzh-Hant-TW\nzh-HK", "no\nsr-Latn\nnb", "es-419\nes-MX"].map {
+      Array($0.utf8)
+    },
+    "ledger": [try! ledger.encode(), try! Ledger().encode()],
+    "image": [try! SignedSiteImage(image, of: .standard, signedBy: release).bytes],
+    "storage": storageTexts.map { Array($0.utf8) },
     "agent": agentStreams,
     "retired": [retired.encode(), RetiredFiles().encode()],
     "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },

@@ -12,6 +12,9 @@ package struct PathPattern: Hashable, Sendable {
   package init(_ text: String) throws { self.text = text }
 }
 
+/// Stands in for the place of a file, where none is opened.
+package struct FilePlace: Sendable {}
+
 /// Stands in for a file that is read, of which the bytes are given.
 package final class InputFile {
   private let content: [UInt8]

@@ -12,4 +12,10 @@ public struct Errno: Error, Hashable, Codable, Sendable, CustomStringConvertible
 
 public struct FilePath: Hashable, Sendable {
   public let string: String
+
+  public init(_ string: String) { self.string = string }
+
+  public var lastComponent: FilePath? { string.split(separator: "/").last.map { FilePath(String($0)) } }
+
+  public func appending(_ name: String) -> FilePath { FilePath(string + "/" + name) }
 }

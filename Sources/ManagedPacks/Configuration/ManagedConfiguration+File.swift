@@ -1,0 +1,45 @@
+extension ManagedConfiguration {
+  /// The variable of the environment that names the property list of the program that runs.
+  public static let environmentVariable = "PACKSTORE_BACKGROUND_ASSETS"
+
+  /// The configuration of the program that runs: the property list that ``environmentVariable`` names, else the first of
+  /// `PROGRAM.plist`, `PROGRAM.json` and `Info.plist` beside the program.
+  ///
+  /// - Throws: ``ManagedPacksError``.
+  public static func main(
+    environment: [String: String] = ProcessInfo.processInfo.environment, program: FilePath? = nil
+  ) throws -> Self {
+    if let named = environment[environmentVariable], !named.isEmpty {
+      return try Self(contentsOf: FilePath(named))
+    }
+    let program = program ?? FilePath(Bundle.main.executablePath ?? CommandLine.arguments.first ?? "")
+    let folder = program.removingLastComponent(), name = program.lastComponent?.string ?? ""
+    let candidates = ["\(name).plist", "\(name).json", "Info.plist"].map { folder.appending($0) }
+    guard let found = candidates.first(where: pathExists) else {
+      throw ManagedPacksError(
+        .noConfiguration, "there is no property list for the program '\(program)'",
+        remedy:
+          "put \(name).plist or \(name).json beside it with BAAppGroupID and BAManifestURL, or name one in the variable "
+          + environmentVariable)
+    }
+    return try Self(contentsOf: found)
+  }
+
+  /// Reads a property list: XML, JSON, or the binary form.
+  ///
+  /// - Throws: ``ManagedPacksError``.
+  public init(contentsOf path: FilePath) throws {
+    let bytes: [UInt8]
+    do {
+      bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
+    } catch let error as PackStoreError {
+      throw ManagedPacksError(
+        .noConfiguration, "the property list '\(path)' cannot be read (\(error.finding))",
+        remedy: "see that it is a file of at most \(Self.byteCountLimit) bytes that the program may read")
+    }
+    try self.init(propertyList: Data(bytes), name: path.string)
+    propertyList = resolvedPath(path)
+    // A path there begins at the folder of the list.
+    downloaderExtension = downloaderExtension.map { path.removingLastComponent().pushing($0) }
+  }
+}
