@@ -25,6 +25,40 @@ extension SiteKey {
     self = key
   }
 
+  /// Reads what a key file says from an open file, such as a pipe, up to its end.
+  ///
+  /// - Throws: `corrupt` when it holds something else; `ioError`.
+  public init(contentsOf descriptor: FileDescriptor) throws {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let name = "file descriptor \(descriptor.rawValue)"
+    while bytes.count <= Self.fileByteCountLimit {
+      let count: Int
+      do {
+        count = try buffer.withUnsafeMutableBytes { try descriptor.read(into: $0) }
+      } catch let error as Errno {
+        throw PackStoreError(.ioError, "cannot read the secret key from \(name) (\(error))")
+      }
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+    }
+    try self.init(text: String(decoding: bytes.prefix(Self.fileByteCountLimit), as: UTF8.self), source: name)
+  }
+
+  /// Reads what a key file says.
+  ///
+  /// - Parameter source: what errors call it.
+  /// - Throws: `corrupt` when it is something else.
+  public init(text: String, source: String) throws {
+    // Shells and secret stores take line feeds off the end.
+    guard let key = Self(fileText: text.hasSuffix("\n") ? text : text + "\n") else {
+      var error = PackStoreError(.corrupt, "no secret key in \(source)")
+      error.specificRemedy = "give it the content of a key file, which begins with the line '\(Self.firstLine)'"
+      throw error
+    }
+    self = key
+  }
+
   /// Writes the key to a new file that its owner alone may read, and makes the folders above it if need be.
   ///
   /// - Throws: `exists` when there is a file of that name: it stays as it is; `ioError`, `noSpace`.

@@ -6,7 +6,7 @@ import PackStore
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key, made on first use with its root key (default: ~/.config/packstore/site.key).",
+      "The file with the secret key, made on first use with its root key (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
       valueName: "file"),
     completion: .file())
   var key: String?
@@ -34,21 +34,26 @@ struct KeyOption: ParsableArguments {
 struct SiteKeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key that signed the site (default: ~/.config/packstore/site.key).", valueName: "file"),
+      "The file with the secret key that signed the site (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
+      valueName: "file"),
     completion: .file())
   var key: String?
 
   func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, missing: .refuse(signed: "the site")) }
 }
 
-/// A file with a secret key.
+/// A file with a secret key, or what has the content of one.
 struct KeyFile {
   private let path: FilePath
 
   /// A person named it.
   private let isNamed: Bool
 
+  /// No file of this name: what has the key's content.
+  private let given: GivenKey?
+
   init(_ name: String?) throws {
+    given = try name.flatMap(GivenKey.init)
     path = try keyFile(name)
     isNamed = name != nil
   }
@@ -63,12 +68,13 @@ struct KeyFile {
     case refuse(signed: String)
   }
 
-  var exists: Bool { pathExists(path) }
+  var exists: Bool { given != nil || pathExists(path) }
 
   /// Reads the key, or makes one and its root key, and says so.
   func open(for product: Store.Product? = nil, quiet: Bool, missing: Missing) throws -> SiteKey {
     if !exists { try allowMaking(missing) }
-    let (key, made) = try SiteKey.readOrMakeRelease(path, options: .init(product: product))
+    let (key, made) =
+      try given.map { (try $0.read(), nil) } ?? SiteKey.readOrMakeRelease(path, options: .init(product: product))
     if let product, let delegation = key.delegation, delegation.product != product {
       throw otherProduct(product, delegation)
     }
@@ -121,6 +127,42 @@ struct KeyFile {
 
   /// How long before its end a key is warned of: 30 days.
   private static let warningTime: TimeInterval = 30 * 86_400
+}
+
+/// A secret key that is in no file with a name: a build job has it in a variable or a pipe, and no key is ever made there.
+enum GivenKey: Equatable {
+  case descriptor(Int32)
+  case variable(String)
+
+  /// What `-`, `fd:N` and `env:NAME` mean; nil for the name of a file.
+  init?(_ name: String) throws {
+    if name == "-" {
+      self = .descriptor(0)
+    } else if name.hasPrefix("fd:") {
+      guard let number = Int32(name.dropFirst(3)), number >= 0 else {
+        throw Failure(
+          .usage, "'\(escaped(name))' names no open file", remedy: "write 'fd:' and its number, such as fd:3")
+      }
+      self = .descriptor(number)
+    } else if name.hasPrefix("env:") {
+      self = .variable(String(name.dropFirst(4)))
+    } else {
+      return nil
+    }
+  }
+
+  func read() throws -> SiteKey {
+    switch self {
+    case .descriptor(let number): return try SiteKey(contentsOf: FileDescriptor(rawValue: number))
+    case .variable(let name):
+      guard let text = ProcessInfo.processInfo.environment[name], !text.isEmpty else {
+        throw Failure(
+          .noKey, "there is no key in the variable '\(escaped(name))'",
+          remedy: "set it to the content of a key file, or name a file with --key")
+      }
+      return try SiteKey(text: text, source: "the variable '\(escaped(name))'")
+    }
+  }
 }
 
 /// The file that was named, or where the key lies by default.

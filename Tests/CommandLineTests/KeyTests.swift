@@ -39,6 +39,35 @@ import Testing
     #expect(try playground.succeed("trust", "device").output.contains(root))
   }
 
+  /// A build job has the key in a variable or a pipe, and none is ever made there.
+  @Test func keysComeFromElsewhere() throws {
+    let script = #"packstore publish author site -q --deltas 0 --key "#
+    let run = try playground.shell(
+      """
+      set -e
+      \(script) - < release.key
+      KEY="$(cat release.key)" packstore refresh site -q --key env:KEY
+      packstore refresh site -q --key fd:3 3< release.key
+      cat release.key | packstore promote site P@1 --to beta -q --key -
+      """)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try pull().status == 0)
+    #expect(try file() == "one")
+    for (key, finding) in [
+      ("env:NONE", "there is no key in the variable 'NONE'"), ("-", "no secret key in file descriptor 0"),
+      ("fd:99", "cannot read the secret key"), ("fd:x", "names no open file"), ("fd:-1", "names no open file"),
+    ] {
+      for command in ["refresh site", "publish author other"] {
+        let refused = try playground.shell("packstore \(command) --key \(key) </dev/null")
+        #expect(refused.status != 0 && refused.errors.contains(finding), "\(command) \(key): \(refused.errors)")
+      }
+    }
+    #expect(!playground.exists("other") && !playground.exists("env:NONE") && !playground.exists("-"))
+    // One that is no key is never shown.
+    let wrong = try playground.shell("KEY=hunter2 packstore refresh site --key env:KEY")
+    #expect(wrong.status != 0 && !wrong.errors.contains("hunter2"), "\(wrong.errors)")
+  }
+
   /// Who stole a release key may say what they want, at any number: with the next key it is over.
   @Test func aStolenReleaseKeyIsReplaced() throws {
     try publish()
