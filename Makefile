@@ -22,7 +22,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo demo-app test build release install setup format lint bench bench-managed bench-package bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo demo-app test build release install setup format lint bench bench-managed bench-package bench-publish bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -108,6 +108,13 @@ bench-package: release  ## Measure what packaging costs beside adding the same f
 	@mkdir -p $(RAW)
 	Benchmarks/compare-package --retries 1 --json $(RAW)/package.json >/dev/null
 	Benchmarks/summarize $(RAW)/package.json
+
+bench-publish: release  ## Measure publishing to a bucket beside rclone, also over a slow line, within 10 minutes.
+	@Scripts/setup --optional rclone
+	@Tests/Storage/setup $(BUILD)/storage
+	@mkdir -p $(RAW)
+	Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
+	Benchmarks/summarize $(RAW)/publish.json
 
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 15 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
