@@ -206,6 +206,7 @@ let package = Package(
         "PackPublishing", "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      exclude: ["Vectors"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -41,16 +41,22 @@ extension Site {
     public let retiredUntil: Date?
 
     /// Deltas that were made.
-    public let deltas: [DeltaFile.Info]
+    public private(set) var deltas: [DeltaFile.Info]
 
     /// Deltas that could not be made. The versions are published all the same.
-    public let missingDeltas: [MissingDelta]
+    public private(set) var missingDeltas: [MissingDelta]
 
     /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
     public let newByteCount: Int
 
     /// Bytes of all files that clients may fetch from the site.
     public let byteCount: Int
+
+    /// Adds deltas that were made after the publication.
+    package mutating func add(_ made: [DeltaFile.Info], _ missing: [MissingDelta]) {
+      deltas += made
+      missingDeltas += missing
+    }
 
     public struct LostVersion: Hashable, Codable, Sendable, CustomStringConvertible {
       public let pack: PackID

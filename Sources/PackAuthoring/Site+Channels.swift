@@ -134,6 +134,7 @@ extension Site {
   ///
   /// - Parameters:
   ///   - channel: nil: all that the key may sign.
+  ///   - packs: nil: all packs.
   ///   - key: one that may sign the channel.
   ///   - options: how many deltas for each version, how small they are, and whether to wait.
   ///   - progress: called on a thread that may block.
@@ -141,32 +142,34 @@ extension Site {
   ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func makeDeltas(
-    for channel: SiteChannel? = nil, signedBy key: SiteKey, options: PublishOptions = .init(),
-    progress: (@Sendable (PublishProgress) -> Void)? = nil
+    for channel: SiteChannel? = nil, of packs: Set<PackID>? = nil, signedBy key: SiteKey,
+    options: PublishOptions = .init(), progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws -> (made: [DeltaFile.Info], missing: [PublishResult.MissingDelta]) {
     try await BlockingExecutor.run {
       let lock = try self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
       var change = try self.change(forDeltasTo: channel, key, options, progress)
       try change.settle()
-      let (work, wanted) = try self.deltaWork(for: channel, change, progress)
+      let (work, wanted) = try self.deltaWork(for: channel, packs, change, progress)
       return try work.run(wanted, in: &change)
     }
   }
 
-  /// The pairs of versions between which ``makeDeltas(for:signedBy:options:progress:)`` would make deltas, in that order.
+  /// The pairs of versions between which ``makeDeltas(for:of:signedBy:options:progress:)`` would make deltas, in that order.
   ///
   /// - Parameters:
   ///   - channel: nil: all that the key may sign.
+  ///   - packs: nil: all packs.
   ///   - key: one that may sign the channel.
   ///   - options: how many deltas for each version.
   /// - Throws: `notFound` when there is no such channel; `untrusted`; `ioError`, `outOfMemory`, `corrupt`.
   public func planDeltas(
-    for channel: SiteChannel? = nil, signedBy key: SiteKey, options: PublishOptions = .init()
+    for channel: SiteChannel? = nil, of packs: Set<PackID>? = nil, signedBy key: SiteKey,
+    options: PublishOptions = .init()
   ) async throws -> [(from: PackVersion, to: PackVersion)] {
     try await BlockingExecutor.run {
       let change = try self.change(forDeltasTo: channel, key, options, nil)
-      let (work, wanted) = try self.deltaWork(for: channel, change, nil)
+      let (work, wanted) = try self.deltaWork(for: channel, packs, change, nil)
       return work.pairs(wanted, change.deltas)
     }
   }
@@ -182,14 +185,16 @@ extension Site {
   }
 
   private func deltaWork(
-    for channel: SiteChannel?, _ change: SiteChange, _ progress: (@Sendable (PublishProgress) -> Void)?
+    for channel: SiteChannel?, _ packs: Set<PackID>?, _ change: SiteChange,
+    _ progress: (@Sendable (PublishProgress) -> Void)?
   ) throws -> (DeltaWork, [(version: PackVersion, sources: [PackVersion])]) {
     let snapshot = try store.makeSnapshot()
     let work = DeltaWork(
       snapshot, folder: folder, deltaCount: change.options.deltaCount, level: change.options.deltaOptions.level,
       progress: progress)
     let states = change.channelStates.filter { $0.isOwn && (channel == nil || $0.channel == channel) }
-    return (work, snapshot.offered(by: states, among: change.channelStates))
+    let offered = snapshot.offered(by: states, among: change.channelStates)
+    return (work, offered.filter { packs?.contains($0.version.pack) ?? true })
   }
 }
 

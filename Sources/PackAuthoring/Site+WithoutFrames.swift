@@ -32,6 +32,56 @@ extension Site {
   }
 }
 
+extension Site {
+  /// What the site is made of, as far as it says so itself: of a copy without frames, also what is not there.
+  package struct Inventory: Sendable {
+    /// All files but roots that clients may fetch: those that roots and kept versions lead to, and those that are retired.
+    package var files: Set<SitePath> = []
+
+    /// Segments with data of versions that are kept.
+    package var dataSegments: Set<SegmentID> = []
+  }
+
+  /// - Throws: `corrupt`, `ioError`, `outOfMemory`.
+  package func inventory() throws -> Inventory {
+    var inventory = Inventory()
+    for channel in try folder.channels() {
+      guard let root = try folder.readRoot(of: channel)?.root else { continue }
+      inventory.files.formUnion(try root.files(in: folder).keys)
+    }
+    let versions = try store.makeSnapshot().keptVersions
+    inventory.files.formUnion(try KnownManifests(in: folder).files(of: versions).keys)
+    inventory.files.formUnion(try folder.readRetired().entries.keys)
+    inventory.dataSegments = try dataSegments(of: versions)
+    return inventory
+  }
+
+  /// The segments with data that versions need.
+  ///
+  /// - Throws: `notFound`, `corrupt`, `ioError`, `outOfMemory`.
+  package func dataSegments(of versions: [PackVersion]) throws -> Set<SegmentID> {
+    let snapshot = try store.makeSnapshot(), known = KnownManifests(in: folder)
+    var segments: Set<SegmentID> = []
+    for version in versions {
+      if let manifest = known.manifest(of: version) {
+        segments.formUnion(manifest.segments.filter { $0.kind == .data }.map(\.id))
+      } else {
+        segments.formUnion(try snapshot.segments(of: version).filter { $0.kind == .data }.map(\.id))
+      }
+    }
+    return segments
+  }
+
+  /// Writes the table of a segment with data, by which a copy has it without its frames.
+  ///
+  /// - Throws: `purged` when it is not here; `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
+  package func writeTable(of segment: SegmentID, to place: FilePlace) throws {
+    let output = try NewFile(place)
+    try store.makeSnapshot().writeTable(of: segment) { try output.write($0) }
+    try output.sync()
+  }
+}
+
 /// One copy without frames.
 ///
 /// The site is only read, and no lock is taken: what is read is one generation, with the roots that were there then. A

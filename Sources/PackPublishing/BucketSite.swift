@@ -37,10 +37,14 @@ public struct BucketSite: SiteHost {
 
   /// What a publisher is told meanwhile.
   public enum Event: Sendable {
-    /// Of the copy of the site, so many bytes were fetched.
+    /// Of the copy of the site, so many bytes were fetched: what says what the site is.
     case fetched(byteCount: UInt64)
+    /// So many bytes of content were fetched, which the work reads.
+    case fetchedContent(byteCount: UInt64)
     /// So many bytes of new files were uploaded, of so many.
     case upload(byteCount: UInt64, totalByteCount: UInt64)
+    /// So many bytes of new files were uploaded, and the site has them.
+    case uploaded(byteCount: UInt64)
     /// Another publisher was faster: the work is done again on top of what it did.
     case overtaken
     /// What nothing needs any more was deleted: so many files.
@@ -172,6 +176,7 @@ public struct BucketSite: SiteHost {
   ///   - makesSite: makes a site where there is none.
   ///   - isDryRun: stores nothing.
   ///   - events: told what happens; called from any thread.
+  ///   - reading: the versions whose content `body` reads: the copy has no other but what was made there.
   ///   - body: must not keep the site.
   /// - Returns: what `body` returned last.
   /// - Throws: `noSite`; `untrusted` when the key may not go on from the site; `busy` when another publisher was faster and this is
@@ -181,14 +186,16 @@ public struct BucketSite: SiteHost {
   @discardableResult
   public func change<Result: Sendable>(
     signedBy key: SiteKey, makesSite: Bool = false, isDryRun: Bool = false,
-    events: @escaping @Sendable (Event) -> Void = { _ in }, _ body: @Sendable (Site) async throws -> Result
+    events: @escaping @Sendable (Event) -> Void = { _ in },
+    reading: (@Sendable (Site) async throws -> [PackVersion])? = nil, _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
     try await BlockingExecutor.runAsync {
       let folder = try openWorkFolder()
       defer { folder.end() }
       for _ in 0..<Self.overtakenLimit {
         do {
-          return try await changeOnce(folder, key, makesSite: makesSite, isDryRun: isDryRun, events, body)
+          return try await changeOnce(
+            folder, key, makesSite: makesSite, isDryRun: isDryRun, events, reading, body)
         } catch is MissingObject {
           events(.overtaken)
         } catch Ledger.Refusal.otherImage {
@@ -223,7 +230,7 @@ public struct BucketSite: SiteHost {
 
   private func changeOnce<Result: Sendable>(
     _ folder: WorkFolder, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
-    _ events: @escaping @Sendable (Event) -> Void,
+    _ events: @escaping @Sendable (Event) -> Void, _ reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
     let job = job()
@@ -233,38 +240,71 @@ public struct BucketSite: SiteHost {
     if base.image == nil { try await requireNoStranger(job) }
     try await prepare(folder, base, events)
     let before = base.image
+    if before != nil, let reading {
+      try await fetchContent(of: try await reading(try Site(existingAt: folder.site)), folder, base, events)
+    }
     if !isDryRun || before == nil { try folder.forget() }
-    let (result, id, product) = try await work(folder, body)
-    guard !isDryRun else {
-      if before == nil { removeTree(folder.site) }
+    let (result, image) = try await withContent(of: folder, base, events) {
+      let site = try Site(at: folder.site)
+      let result = try await body(site)
+      guard !isDryRun, let product = try site.product else { return (result, nil as (SiteImage, Store.Product)?) }
+      return (result, (try folder.image(of: site, after: before), product))
+    }
+    guard let (image, product) = image else {  // a dry run, or nothing was published yet
+      if isDryRun, before == nil { removeTree(folder.site) }
       return result
     }
-    guard let product else { return result }  // nothing was published yet
-    let image = try folder.image(of: id, after: before)
     if let before, image.hasSameFiles(as: before.image) {
       try folder.remember(before)
       try await tidy(job, events)
       return result
     }
     let next = try SignedSiteImage(image, of: product, signedBy: key)
-    try await job.commit(next, after: base) { path in
+    let uploadedByteCount = try await job.commit(next, after: base) { path in
       guard let file = image.files[path] else { preconditionFailure("the image has the file") }
       return .file(folder.place(of: path), byteCount: file.byteCount, digest: file.digest)
     } progress: { done, total in
       events(.upload(byteCount: done, totalByteCount: total))
     }
+    events(.uploaded(byteCount: uploadedByteCount))
     try folder.remember(next)
     try await tidy(job, events)
     return result
   }
 
-  /// The copy of the site, worked on; its id and product.
-  private func work<Result: Sendable>(
-    _ folder: WorkFolder, _ body: @Sendable (Site) async throws -> Result
-  ) async throws -> (Result, SiteID, Store.Product?) {
-    let site = try Site(at: folder.site)
-    let result = try await body(site)
-    return (result, site.store.id, try site.product)
+  /// Does the work; where that reads content after all, on a copy that has it.
+  ///
+  /// A version may need a segment that no manifest describes any more, for one that is kept has a chunk of it: its table of
+  /// frames is made of its content.
+  private func withContent<Result: Sendable>(
+    of folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (Event) -> Void,
+    _ body: () async throws -> Result
+  ) async throws -> Result {
+    var content: Set<SegmentID> = []
+    while true {
+      do {
+        return try await body()
+      } catch let error as PackStoreError where error.code == .purged {
+        guard let image = base.image?.image, case .segment(let missing)? = error.file.flatMap({ SitePath($0) }),
+          content.insert(missing).inserted
+        else { throw error }
+        content.formUnion(image.tabledSegments.filter { image.files[.site(.frames($0))] == nil })
+        let byteCount = try await folder.take(
+          image, committed: nanoseconds(base.committed), from: storage, .publishing(content: content))
+        events(.fetchedContent(byteCount: byteCount))
+      }
+    }
+  }
+
+  private func fetchContent(
+    of versions: [PackVersion], _ folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (Event) -> Void
+  ) async throws {
+    guard let image = base.image, !versions.isEmpty else { return }
+    let segments = try Site(existingAt: folder.site).dataSegments(of: versions)
+    let byteCount = try await folder.take(
+      image.image, committed: nanoseconds(base.committed), from: storage, .publishing(content: segments))
+    events(.fetchedContent(byteCount: byteCount))
+    try folder.remember(image)
   }
 
   private func prepare(
@@ -314,9 +354,11 @@ public struct BucketSite: SiteHost {
   /// Tests move the clocks of their storages.
   var ignoresClock = false
 
-  /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site.
+  /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site. The root of a
+  /// publisher that was faster has one.
   private func requireNoStranger(_ job: BucketJob) async throws {
     guard try await !job.servedRoots([.live]).isEmpty else { return }
+    guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
     var error = PackStoreError(.exists, "there is a site without a ledger, which was copied there", file: location)
     error.specificRemedy = "publish below another prefix, or go on with copying the folder that it comes from"
     throw error

@@ -21,9 +21,11 @@ public protocol SiteHost: Sendable {
   ///   - makesSite: makes a site where there is none.
   ///   - isDryRun: nothing is to come of it.
   ///   - events: told what happens besides.
+  ///   - reading: the versions whose content `body` reads; nil: it reads none.
   @discardableResult
   func change<Result: Sendable>(
     signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool, events: @escaping @Sendable (BucketSite.Event) -> Void,
+    reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result
 
@@ -49,6 +51,7 @@ public struct FolderHost: SiteHost {
   public func change<Result: Sendable>(
     signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool,
     events: @escaping @Sendable (BucketSite.Event) -> Void = { _ in },
+    reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
     let isNew = !pathExists(path)

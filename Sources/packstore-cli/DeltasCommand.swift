@@ -56,7 +56,12 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
           try await site.planDeltas(for: channel, signedBy: key, options: options)
         })
     }
-    let (made, missing) = try await host.edit(with: key, report, isDryRun: false) { site, key, bar in
+    let (made, missing) = try await host.edit(
+      with: key, report, isDryRun: false,
+      reading: { site, key in
+        try await site.planDeltas(for: channel, signedBy: key, options: options).flatMap { [$0.from, $0.to] }
+      }
+    ) { site, key, bar in
       try await site.makeDeltas(for: channel, signedBy: key, options: options) { bar.update(Progress($0)) }
     }
     if !report.quiet {

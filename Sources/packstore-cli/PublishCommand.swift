@@ -76,9 +76,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   @Option(
     help: .init(
-      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none.",
+      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none (default: 1; none for a site in object storage, of which the content is fetched for that).",
       valueName: "n"))
-  var deltas = 1
+  var deltas: Int?
 
   @OptionGroup var deltaLevel: DeltaLevelOption
 
@@ -105,7 +105,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
     }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
-    guard (0...999).contains(deltas) else { throw ValidationError("--deltas goes from 0 to 999, not \(deltas)") }
+    guard (0...999).contains(deltas ?? 0) else {
+      throw ValidationError("--deltas goes from 0 to 999, not \(deltas ?? 0)")
+    }
     guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
     guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
@@ -130,28 +132,55 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
     let clock = ContinuousClock()
     let start = clock.now
-    let options = options, isDryRun = dryRun
-    let result = try await host.edit(with: key, makesSite: !dryRun || isMade || isBucket, report, isDryRun: dryRun) {
+    let options = options, isDryRun = dryRun, traffic = StorageTraffic()
+    var result = try await host.edit(
+      with: key, makesSite: !dryRun || isMade || isBucket, report, isDryRun: dryRun, traffic: traffic
+    ) {
       site, bar in
       try await site.publish(
         packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
       ) { bar.update(Progress($0)) }
     }
+    if isBucket, !dryRun { try await makeDeltas(for: &result, signedBy: key, traffic) }
     let duration = clock.now - start
     if !report.quiet { warnAll(result) }
 
     let output = Output()
     if report.json {
-      try output.json(PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun))
+      try output.json(
+        PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun, isBucket ? traffic.counts : nil))
     } else if report.isTalkative {
-      try output.lines(dryRun ? plan(result) : summary(result, duration))
+      try output.lines((dryRun ? plan(result) : summary(result, duration)) + (traffic.line.map { [$0] } ?? []))
     }
     try output.flush()
   }
 
+  /// Makes deltas on a site in object storage, which offers the versions already: for that, their content is fetched.
+  private func makeDeltas(for result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic)
+    async throws
+  {
+    guard let deltas, deltas > 0, !noOffer else { return }
+    var options = options
+    options.deltaCount = deltas
+    let packs = Set(result.packs.map(\.version.pack)), channel = channel, deltaOptions = options
+    let (made, missing) = try await storage.host(of: site, waits: !noWait).edit(
+      with: key, makesSite: false, report, isDryRun: false, traffic: traffic,
+      reading: { site in
+        try await site.planDeltas(for: channel, of: packs, signedBy: key, options: deltaOptions)
+          .flatMap { [$0.from, $0.to] }
+      }
+    ) { site, bar in
+      try await site.makeDeltas(for: channel, of: packs, signedBy: key, options: deltaOptions) {
+        bar.update(Progress($0))
+      }
+    }
+    result.add(made, missing)
+  }
+
   private var options: Site.PublishOptions {
     var options = Site.PublishOptions(
-      level: encoding.level, layout: encoding.layout, keptVersionCount: keep, deltaCount: deltas,
+      level: encoding.level, layout: encoding.layout, keptVersionCount: keep,
+      deltaCount: S3Location.names(site) ? 0 : deltas ?? 1,
       deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
@@ -243,8 +272,20 @@ private struct PublishReport: Encodable {
   let retiredUntil: String?
   let seconds: Double
 
+  struct Traffic: Encodable {
+    let fetchedBytes, contentBytes, uploadedBytes: UInt64
+  }
+
+  let storage: Traffic?
+
   /// - Parameter hasKey: the key is one that there is, or was made.
-  init(_ result: Site.PublishResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool) {
+  init(
+    _ result: Site.PublishResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool, _ traffic: StorageTraffic.Counts?
+  ) {
+    storage = traffic.map {
+      Traffic(
+        fetchedBytes: $0.fetchedByteCount, contentBytes: $0.contentByteCount, uploadedBytes: $0.uploadedByteCount)
+    }
     channel = result.channel?.name
     sequence = result.sequence
     unchanged = result.isUnchanged

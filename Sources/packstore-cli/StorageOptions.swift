@@ -3,6 +3,7 @@ import PackAuthoring
 import PackDelivery
 import PackPublishing
 import PackStore
+import Synchronization
 
 /// How object storage is reached, for a site that is named as `s3://bucket/prefix`.
 struct StorageOptions: ParsableArguments {
@@ -68,24 +69,31 @@ extension SiteHost {
   /// Lends the site to a command that changes it, with the key that signed it, and a progress bar.
   func edit<Result: Sendable>(
     with option: SiteKeyOption, _ report: ReportOptions, isDryRun: Bool,
+    reading: (@Sendable (Site, SiteKey) async throws -> [PackVersion])? = nil,
     _ body: @Sendable (Site, SiteKey, ProgressBar) async throws -> Result
   ) async throws -> Result {
     if try await !exists() {
       _ = try await read { _ in }  // says what is wrong with the place, before anything is said of a key
     }
     let key = try option.open(quiet: report.quiet)
-    return try await edit(with: key, makesSite: false, report, isDryRun: isDryRun) { try await body($0, key, $1) }
+    let versions = reading.map { reading in
+      { @Sendable (site: Site) async throws -> [PackVersion] in try await reading(site, key) }
+    }
+    return try await edit(with: key, makesSite: false, report, isDryRun: isDryRun, reading: versions) {
+      try await body($0, key, $1)
+    }
   }
 
   func edit<Result: Sendable>(
     with key: SiteKey, makesSite: Bool, _ report: ReportOptions, isDryRun: Bool,
+    traffic: StorageTraffic? = nil, reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
     _ body: @Sendable (Site, ProgressBar) async throws -> Result
   ) async throws -> Result {
     let bar = ProgressBar(enabled: report.isTalkative)
-    let progress = StorageProgress(bar: bar, isQuiet: report.quiet)
+    let progress = StorageProgress(bar: bar, isQuiet: report.quiet, traffic: traffic)
     do {
       let result = try await change(
-        signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }
+        signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }, reading: reading
       ) { try await body($0, bar) }
       bar.finish()
       await close()
@@ -98,10 +106,38 @@ extension SiteHost {
   }
 }
 
+/// What a command fetched from object storage, and stored there.
+final class StorageTraffic: Sendable {
+  struct Counts {
+    /// Of what says what the site is.
+    var fetchedByteCount: UInt64 = 0
+
+    /// Of content that was read.
+    var contentByteCount: UInt64 = 0
+    var uploadedByteCount: UInt64 = 0
+  }
+
+  private let state = Mutex(Counts())
+
+  var counts: Counts { state.withLock { $0 } }
+
+  func change(_ body: (inout Counts) -> Void) { state.withLock { body(&$0) } }
+
+  /// As one line; nil where nothing was fetched or stored.
+  var line: String? {
+    let counts = counts
+    guard counts.fetchedByteCount | counts.contentByteCount | counts.uploadedByteCount > 0 else { return nil }
+    func text(_ byteCount: UInt64) -> String { formatBytes(Int(clamping: byteCount)) }
+    let content = counts.contentByteCount == 0 ? "" : " and \(text(counts.contentByteCount)) of content for deltas"
+    return "  moved  \(text(counts.fetchedByteCount))\(content) down, \(text(counts.uploadedByteCount)) up"
+  }
+}
+
 /// Shows what happens to a site in object storage.
 struct StorageProgress: Sendable {
   let bar: ProgressBar?
   let isQuiet: Bool
+  var traffic: StorageTraffic?
 
   func callAsFunction(_ event: BucketSite.Event) {
     switch event {
@@ -110,7 +146,10 @@ struct StorageProgress: Sendable {
         Progress(activity: "uploading", bytesDone: Int(clamping: byteCount), bytesTotal: Int(clamping: total)))
     case .overtaken:
       if !isQuiet { warn("another publisher was faster: publishing on top of what it did") }
-    case .fetched, .deleted: break
+    case .fetched(let byteCount): traffic?.change { $0.fetchedByteCount &+= byteCount }
+    case .fetchedContent(let byteCount): traffic?.change { $0.contentByteCount &+= byteCount }
+    case .uploaded(let byteCount): traffic?.change { $0.uploadedByteCount &+= byteCount }
+    case .deleted: break
     }
   }
 }

@@ -60,6 +60,65 @@ struct BucketTests {
     #expect(try server.verify("packs").hasPrefix("whole: 2 roots, 0 files"))
   }
 
+  /// A machine that has the key and nothing else publishes one changed file of a site.
+  @Test func anEmptyMachineFetchesLittle() throws {
+    let server = try StorageServer()
+    for index in 0..<100 { try playground.write(noise(60_000, seed: UInt64(1_000 + index)), to: "folder/\(index)") }
+    try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
+    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
+    try playground.write(noise(60_000, seed: 7), to: "folder/50")
+    try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
+    let before = try server.control("{}")
+    let run = try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--json")
+    let after = try server.control("{}")
+    func count(_ name: String) -> Int { after[name, default: 0] - before[name, default: 0] }
+    #expect(count("sent") < 6_000_000 / 20, "\(count("sent")) bytes down")
+    #expect(count("received") < 60_000 + 300_000, "\(count("received")) bytes up")
+    let traffic = try #require(try run.json["storage"] as? [String: Int])
+    #expect(traffic["content_bytes"] == 0)
+    #expect((1...count("sent")).contains(try #require(traffic["fetched_bytes"])))
+    #expect((60_000...count("received")).contains(try #require(traffic["uploaded_bytes"])))
+    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+    // A delta is made of content, which is fetched for it, and counted apart.
+    try playground.write(noise(60_000, seed: 8), to: "folder/51")
+    try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
+    let second = try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--deltas", "1", "--json")
+    let content = try #require((try second.json["storage"] as? [String: Int])?["content_bytes"])
+    #expect(content > 6_000_000, "\(content)")
+    #expect(try (second.json["deltas"] as? [Any])?.count == 1)
+    // What the site has is found by its table, without its content.
+    try packstore(server, "promote", Self.site, "P@4", "--to", "beta", "--key", "site.key", "-q")
+    let other = try packstore(server, "add", "Other", "folder", "--pack", "Q")
+    #expect(other.status == 0)
+    let copied = try packstore(server, "publish", "Other", Self.site, "--key", "site.key", "--json")
+    let uploaded = try #require((try copied.json["storage"] as? [String: Int])?["uploaded_bytes"])
+    #expect(uploaded < 300_000, "\(uploaded)")
+    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 2 roots"))
+  }
+
+  /// A work folder that has all content is no copy without: deltas that others made meanwhile stay in the roots.
+  @Test func deltasOfOthersStay() throws {
+    let server = try StorageServer()
+    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "deltas", Self.site, "--key", "site.key", "-q")
+    try packstore(server, "refresh", Self.site, "--key", "site.key", "--work", "work", "-q")
+    let missing = try packstore(server, "deltas", Self.site, "--key", "site.key", "--dry-run")
+    #expect(missing.output.contains("no delta is missing"), "\(missing.output)")
+    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+  }
+
+  /// Who can write to the bucket cannot make a publisher sign what its tables do not say.
+  @Test func damagedTablesAreRefused() throws {
+    let server = try StorageServer()
+    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "-q")
+    try server.damage("tables/", prefix: "packs")
+    let before = try server.verify("packs")
+    let refused = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", status: 7)
+    #expect(refused.errors.contains("the object is not what the publisher of the site stored"), "\(refused.errors)")
+    #expect(try server.verify("packs") == before && before.hasPrefix("whole: 1 roots"))
+  }
+
   @Test func whatIsWrongIsSaid() throws {
     let server = try StorageServer()
     let none = try packstore(server, "promote", Self.site, "P@1", "--key", "site.key", status: 3)

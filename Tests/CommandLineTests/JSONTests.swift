@@ -38,7 +38,10 @@ import Testing
       "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",
       "checks[].instead",
     ],
-    "publish": ["restored[].pack", "restored[].version", "lost[].pack", "lost[].version"],
+    "publish": [
+      "restored[].pack", "restored[].version", "lost[].pack", "lost[].version",
+      "storage", "storage.fetched_bytes", "storage.content_bytes", "storage.uploaded_bytes",
+    ],
   ]
 
   /// Runs a command and checks all that it prints.

@@ -69,6 +69,23 @@ final class StorageServer {
     print(urllib.request.urlopen(request).read().decode())
     """
 
+  /// Changes a byte of a file of the image that lies in a private object, as its name begins.
+  func damage(_ name: String, prefix: String) throws { _ = try run(["-c", Self.damage, url, "assets", prefix, name]) }
+
+  private static let damage = """
+    import boto3, sys
+    url, bucket, prefix, name = sys.argv[1:]
+    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="AKIDEXAMPLE",
+                          aws_secret_access_key="not-a-secret")
+    def body(key):
+        return client.get_object(Bucket=bucket, Key=f"{prefix}.publisher/{key}")["Body"].read()
+    image = next(l.split(b" ")[1].decode() for l in body("ledger").split(b"\\n") if l.startswith(b"image "))
+    words = next(w for w in (l.split() for l in body("blobs/" + image).decode().split("\\n")) if w and w[-1].startswith(name))
+    data = bytearray(body("blobs/" + words[-2]))
+    data[len(data) // 2] ^= 1
+    client.put_object(Bucket=bucket, Key=f"{prefix}.publisher/blobs/{words[-2]}", Body=bytes(data))
+    """
+
   /// What an independent client finds: nothing that a root names is missing, and nothing private is below the public prefix.
   func verify(_ prefix: String, exactly: Bool = false) throws -> String {
     let data = try run([Self.script("verify-site"), url, "assets", prefix] + (exactly ? ["--exactly"] : []))

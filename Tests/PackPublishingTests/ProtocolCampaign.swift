@@ -70,6 +70,24 @@ import Testing
     }
   }
 
+  /// What one publisher does, with its kills.
+  private func publish(
+    _ store: Store, _ bucket: SimulatedBucket, _ turns: Turns, _ publisher: Int, _ seed: UInt64, _ kills: Counter
+  ) async throws {
+    var chance = Chance(seed &* 31 &+ UInt64(publisher))
+    for attempt in 0..<4 {
+      let limit = attempt < 3 ? 5 + chance.below(90) : .max
+      let storage = SimulatedStorage(bucket, turns: turns, name: publisher, killedAfter: limit)
+      do {
+        try await act(store, on: bucketSite(storage, publisher == 0 ? nil : "work-\(seed)-\(publisher)"), &chance)
+      } catch is JobWasKilled {
+        kills.add()
+      } catch let error as DeliveryError where [.unreachable, .siteChanged].contains(error.code) {
+      } catch let error as PackStoreError where [.busy, .notFound].contains(error.code) {
+      }
+    }
+  }
+
   private func play(_ store: Store, _ seed: UInt64) async throws -> (kills: Int, faults: Int, requests: Int) {
     let bucket = SimulatedBucket(seed: seed, faultRate: 40)
     let kills = Counter()
@@ -77,17 +95,12 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for publisher in 0..<3 {
         group.addTask {
-          var chance = Chance(seed &* 31 &+ UInt64(publisher))
-          for attempt in 0..<4 {
-            let limit = attempt < 3 ? 5 + chance.below(90) : .max
-            let storage = SimulatedStorage(bucket, turns: turns, name: publisher, killedAfter: limit)
-            do {
-              try await act(store, on: bucketSite(storage, publisher == 0 ? nil : "work-\(seed)-\(publisher)"), &chance)
-            } catch is JobWasKilled {
-              kills.add()
-            } catch let error as DeliveryError where [.unreachable, .siteChanged].contains(error.code) {
-            } catch let error as PackStoreError where [.busy, .notFound].contains(error.code) {
-            }
+          // Who fails leaves, too: the others would wait for it.
+          do {
+            try await publish(store, bucket, turns, publisher, seed, kills)
+          } catch {
+            await turns.leave(publisher)
+            throw error
           }
           await turns.leave(publisher)
         }
@@ -126,7 +139,10 @@ import Testing
       #expect(bucket.object(.file(.root(channel)))?.digest == root.digest, "seed \(seed)")
     }
     // All of it is fetched, and compared with the image.
-    let offered = try await site.change(signedBy: key, isDryRun: true) { site in
+    let offered = try await site.change(
+      signedBy: key, isDryRun: true,
+      reading: { site in try site.store.read { snapshot in snapshot.packs.flatMap { snapshot.versions(of: $0.id) } } }
+    ) { site in
       #expect(try site.store.read { try $0.verify(deep: true) }.faults.isEmpty)
       return try site.channels().first { $0.channel == .live }?.packs.first { $0.pack == "A" }?.offers.map(\.version)
     }

@@ -10,11 +10,24 @@ package struct SiteImage: Hashable, Sendable {
     case control
     case index(String)
 
+    /// Of a data segment, without its frames: all that publishing needs of it.
+    case table(SegmentID)
+
+    /// Whether a file of that name has the same content for ever.
+    var isImmutable: Bool {
+      switch self {
+      case .site(let path): !path.isRoot
+      case .table: true
+      case .control, .index: false
+      }
+    }
+
     package var description: String {
       switch self {
       case .site(let path): path.description
       case .control: "CONTROL"
       case .index(let name): "index/\(name)"
+      case .table(let id): "tables/\(id)"
       }
     }
 
@@ -25,6 +38,8 @@ package struct SiteImage: Hashable, Sendable {
         self = .control
       } else if let name = text.wholeMatch(of: /index\/([0-9a-f]{16}\.(?:generation|run))/)?.1 {
         self = .index(String(name))
+      } else if let name = text.wholeMatch(of: /tables\/([0-9a-f]{32})/)?.1, let id = ID128(hex: name) {
+        self = .table(SegmentID(id))
       } else if let path = SitePath(text) {
         self = .site(path)
       } else {
@@ -63,6 +78,11 @@ package struct SiteImage: Hashable, Sendable {
   /// The object in which a file of the folder lies.
   package static func key(_ path: Path, _ file: File) -> ObjectKey {
     if case .site(let path) = path, !path.isRoot { .file(path) } else { .blob(file.digest) }
+  }
+
+  /// The segments with data of which it has the tables.
+  package var tabledSegments: [SegmentID] {
+    files.keys.compactMap { path in if case .table(let id) = path { id } else { nil } }
   }
 
   /// All objects that it needs, without itself.

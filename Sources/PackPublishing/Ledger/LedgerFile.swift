@@ -1,36 +1,60 @@
 import PackDelivery
 package import PackStore
+import Synchronization
 
 /// The ledger where it is stored. It changes by compare-and-set alone.
+///
+/// What was read or written last is remembered: a change is tried on that first, which spares a request where no other
+/// publisher was at work meanwhile. Whatever else comes of what is remembered counts only once the ledger was read again.
 struct LedgerFile: Sendable {
   let storage: any ObjectStorage
   let retry: RetryPolicy
   let clock: TransferClock
+  private let memory = LedgerMemory()
+
+  init(storage: any ObjectStorage, retry: RetryPolicy, clock: TransferClock) {
+    self.storage = storage
+    self.retry = retry
+    self.clock = clock
+  }
 
   private var place: String { "the ledger of \(storage.location)" }
 
   /// The ledger as it is, and its tag; nil: there is none yet.
   func read() async throws -> (ledger: Ledger, tag: ObjectTag?) {
     guard let object = try await storage.read(.ledger, limit: Ledger.byteCountLimit) else { return (Ledger(), nil) }
-    return (try Ledger(decoding: object.bytes, file: place), object.tag)
+    let ledger = try Ledger(decoding: object.bytes, file: place)
+    memory.remember(ledger, object.tag)
+    return (ledger, object.tag)
   }
 
   /// Makes a change, again where another publisher was faster or no answer came.
   ///
   /// - Parameters:
   ///   - latest: no later than this; nil: whenever.
+  ///   - acceptsMemory: where what is remembered needs no change, that is so: nothing depends on it.
   ///   - body: what to change, by the storage's clock; what it throws ends this. It can be called several times.
   /// - Returns: the ledger as it is then.
   @discardableResult
   func change(
-    latest: Int64? = nil, _ body: (inout Ledger, _ now: Ledger.Time) throws -> Void
+    latest: Int64? = nil, acceptsMemory: Bool = false, _ body: (inout Ledger, _ now: Ledger.Time) throws -> Void
   ) async throws -> Ledger {
     var tries = Retry(retry, clock)
     while true {
-      let (before, tag) = try await read()
+      let remembered = memory.take()
+      let (before, tag) = if let remembered { remembered } else { try await read() }
+      _ = memory.take()
       var next = before
-      try body(&next, try await storage.now())
-      guard next != before else { return before }
+      do {
+        try body(&next, try await storage.now())
+      } catch  where remembered != nil && error is Ledger.Refusal {
+        continue  // it may be otherwise by now
+      }
+      guard next != before else {
+        guard remembered == nil || acceptsMemory else { continue }
+        memory.remember(before, tag)
+        return before
+      }
       next.revision = before.revision + 1
       next.nonce = .random()
       let outcome: WriteOutcome
@@ -42,10 +66,28 @@ struct LedgerFile: Sendable {
         guard try await read().ledger.nonce == next.nonce else { throw error }
         return next
       }
-      if case .written = outcome { return next }
+      if case .written(let tag) = outcome {
+        memory.remember(next, tag)
+        return next
+      }
+      guard remembered == nil else { continue }
       try await clock.sleep(
         try tries.delay(
           after: DeliveryError(.siteChanged, "other publishers change the ledger all the time", at: place)))
+    }
+  }
+}
+
+/// The ledger as it was read or written last, for one use.
+private final class LedgerMemory: Sendable {
+  private let state = Mutex<(ledger: Ledger, tag: ObjectTag?)?>(nil)
+
+  func remember(_ ledger: Ledger, _ tag: ObjectTag?) { state.withLock { $0 = (ledger, tag) } }
+
+  func take() -> (ledger: Ledger, tag: ObjectTag?)? {
+    state.withLock { state in
+      defer { state = nil }
+      return state
     }
   }
 }

@@ -86,6 +86,15 @@ struct BucketJob: Sendable {
     return object.bytes
   }
 
+  /// Whether a publisher has made the site by now, or is about to. The ledger is read more than once: an answer may be an old one.
+  func ledgerHasSite() async throws -> Bool {
+    for _ in 0..<3 {
+      let (ledger, _) = try await ledgerFile.read()
+      if ledger.committed != nil || ledger.readyJob != nil { return true }
+    }
+    return false
+  }
+
   /// The roots that devices get, of these channels.
   func servedRoots(_ channels: some Sequence<SiteChannel>) async throws -> [SiteChannel: ServedRoot] {
     var roots: [SiteChannel: ServedRoot] = [:]
@@ -121,11 +130,8 @@ struct BucketJob: Sendable {
     do {
       let byteCount = try await upload(next, base, body, lease, progress)
       try checkpoint("ready")
-      let isOurs = try await makeReady(intents)
-      if isOurs {
-        let ledger = try await ledgerFile.read().ledger
-        try await complete(id, in: ledger, base.image) { _ in }
-      }
+      let (ledger, isOurs) = try await makeReady(intents)
+      if isOurs { try await complete(id, in: ledger, base.image, own: (next, body)) { _ in } }
       return byteCount
     } catch {
       try await giveUp(error, base)
@@ -166,11 +172,11 @@ struct BucketJob: Sendable {
     return end
   }
 
-  private func makeReady(_ intents: [SiteChannel: Ledger.Intent]) async throws -> Bool {
+  private func makeReady(_ intents: [SiteChannel: Ledger.Intent]) async throws -> (Ledger, isOurs: Bool) {
     let id = id
     var isOurs = false
-    try await ledgerFile.change { ledger, _ in isOurs = try ledger.makeReady(id, intents) }
-    return isOurs
+    let ledger = try await ledgerFile.change { ledger, _ in isOurs = try ledger.makeReady(id, intents) }
+    return (ledger, isOurs)
   }
 
   /// Takes the claims back of a job that failed before it was ready, so that its files need not wait for the end of its lease. It
@@ -247,30 +253,48 @@ struct BucketJob: Sendable {
 
   /// Writes the roots of a job that is ready, and commits its image: by its own publisher or another.
   ///
-  /// - Parameter base: the committed image, with which the job began.
+  /// - Parameters:
+  ///   - base: the committed image, with which the job began.
+  ///   - own: of a job of this publisher, its image and the files of that: they need not be fetched.
   func complete(
-    _ job: ID128, in ledger: Ledger, _ base: SignedSiteImage?, _ check: (SignedSiteImage) throws -> Void
+    _ job: ID128, in ledger: Ledger, _ base: SignedSiteImage?,
+    own: (image: SignedSiteImage, body: (SiteImage.Path) throws -> ObjectBody)? = nil,
+    _ check: (SignedSiteImage) throws -> Void
   ) async throws {
     guard let found = ledger.jobs[job], let intents = found.intents else { return }
-    let next = try await image(found.proposal.image)
+    let known = own?.image.digest == found.proposal.image ? own : nil
+    let next = try await known.map(\.image).orElse { try await image(found.proposal.image) }
     try check(next)
     if let base {
       try base.requireFollowed(by: next.authority, "the key of a job in the ledger", at: storage.location)
     }
     for (channel, intent) in intents.sorted(by: { $0.key < $1.key }) {
       try checkpoint("root \(channel)")
-      guard try await writeRoot(channel, intent, next, job) else { return }
+      let bytes = try known.flatMap { try Self.bytes($0.body(.site(.root(channel))), of: intent.root) }
+      guard try await writeRoot(channel, intent, bytes, next, job) else { return }
     }
     let dropped = (base?.keys ?? []).subtracting(next.keys), times = times
     try checkpoint("finish")
     try await ledgerFile.change { ledger, now in ledger.finish(job, dropped: dropped, now: now, times: times) }
   }
 
+  /// What a file of this publisher holds; nil where that is not what it should.
+  private static func bytes(_ body: ObjectBody, of digest: Digest256) throws -> [UInt8]? {
+    guard body.digest == digest else { return nil }
+    switch body {
+    case .bytes(let bytes): return bytes
+    case .file(let place, _, _):
+      let bytes = try InputFile(place.path).bytes(upTo: SiteRoot.byteCountLimit)
+      return Digest256(hashing: bytes) == digest ? bytes : nil
+    }
+  }
+
+  /// - Parameter bytes: of the root, where they are at hand.
   /// - Returns: false when the job is no longer in the ledger: another publisher completed it.
   private func writeRoot(
-    _ channel: SiteChannel, _ intent: Ledger.Intent, _ next: SignedSiteImage, _ job: ID128
+    _ channel: SiteChannel, _ intent: Ledger.Intent, _ bytes: [UInt8]?, _ next: SignedSiteImage, _ job: ID128
   ) async throws -> Bool {
-    let bytes = try await blob(intent.root, limit: SiteRoot.byteCountLimit)
+    let bytes = try await bytes.orElse { try await blob(intent.root, limit: SiteRoot.byteCountLimit) }
     let name = "\(storage.location): \(SitePath.root(channel))"
     let root = try SignedSiteRoot(decoding: bytes, file: name)
     guard root.root.channel == channel, root.root.site == next.image.site,
@@ -308,7 +332,7 @@ struct BucketJob: Sendable {
   func deleteLoose() async throws -> Int {
     let id = id, times = times
     try checkpoint("delete")
-    let ledger = try await ledgerFile.change { ledger, now in
+    let ledger = try await ledgerFile.change(acceptsMemory: true) { ledger, now in
       _ = ledger.beginDeletions(by: id, now: now, times: times)
     }
     let deletions = ledger.deletions(by: id)
@@ -322,6 +346,13 @@ struct BucketJob: Sendable {
     try checkpoint("deleted")
     try await ledgerFile.change { ledger, _ in ledger.endDeletions(by: id, keys) }
     return keys.count
+  }
+}
+
+extension Optional {
+  /// The value, or another one that takes time to get.
+  fileprivate func orElse(_ other: () async throws -> Wrapped) async rethrows -> Wrapped {
+    if let self { self } else { try await other() }
   }
 }
 

@@ -4,7 +4,9 @@ import PackStore
 /// A publisher's copy of a site: a site in a folder, on which all that works on sites works, and which is made what an image
 /// says. A file that is there under the name of one that never changes stays; so the next command fetches what changed.
 ///
-/// - `site/` is the site.
+/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, but for those that were
+///   made here, or whose content was asked for.
+/// - `tables/` has the tables of segments that are here with their frames.
 /// - `mirror` says of which image it is a copy. It is not there while that is not known: while it is changed.
 /// - `lock` carries the lock that one publisher of this machine holds at a time.
 struct WorkFolder: Sendable {
@@ -25,6 +27,7 @@ struct WorkFolder: Sendable {
   }
 
   private static let mirrorName = "mirror"
+  private static let tablesName = "tables"
   private let parallelCount: Int
 
   /// - Parameter path: nil: a temporary folder.
@@ -33,6 +36,7 @@ struct WorkFolder: Sendable {
     isTemporary = path == nil
     self.path = try path ?? makeTemporaryFolder(in: temporaryParent)
     try makeFolder(self.path)
+    try makeFolder(self.path.appending(Self.tablesName))
     lock = try FileLock(
       FilePlace("lock", in: self.path), waits: waits, reason: "another process works in the folder '\(self.path)'")
   }
@@ -55,7 +59,7 @@ struct WorkFolder: Sendable {
     } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return nil }
   }
 
-  /// Says that all of the folder is as an image says.
+  /// Says that all of the folder is as an image says, but for frames and deltas that it does without.
   func remember(_ image: SignedSiteImage) throws {
     let mirror = Mirror(number: image.image.number, image: image.digest)
     try replaceFile(Self.mirrorName, in: path, by: Array(mirror.text.utf8), draft: Self.mirrorName + ".new")
@@ -70,28 +74,23 @@ struct WorkFolder: Sendable {
   // MARK: - From an image to the folder
 
   /// Which files a command needs.
-  enum Extent: Sendable {
-    case all
+  enum Extent: Sendable, Equatable {
+    /// What it takes to change the site: all but frames and deltas.
+    ///
+    /// - Parameter content: segments whose frames are needed, too.
+    case publishing(content: Set<SegmentID> = [])
 
     /// What says what the site has, and none of the content.
     case description
-
-    func includes(_ path: SiteImage.Path) -> Bool {
-      guard self == .description, case .site(let path) = path else { return true }
-      switch path {
-      case .segment, .delta: return false
-      default: return true
-      }
-    }
   }
 
-  /// Makes the folder what an image says; nil: an empty one, in which a site can be made.
+  /// Makes the folder what an image says; nil: an empty one, in which a site can be made. Frames that are there stay.
   ///
   /// - Parameter committed: when the image was, in nanoseconds since 1970.
   /// - Returns: how many bytes were fetched.
   @discardableResult
   func take(
-    _ image: SiteImage?, committed: Int64, from storage: any ObjectStorage, _ extent: Extent = .all
+    _ image: SiteImage?, committed: Int64, from storage: any ObjectStorage, _ extent: Extent = .publishing()
   ) async throws -> UInt64 {
     try forget()
     guard let image else {
@@ -100,10 +99,7 @@ struct WorkFolder: Sendable {
     }
     for folder in Self.folders.reversed() { try makeFolder(site.appending(folder)) }
     try removeAll(but: image)
-    let missing = try image.files.filter { path, file in
-      guard path != .control, extent.includes(path) else { return false }
-      return try !has(path, file)
-    }
+    let missing = try missing(of: image, extent)
     let byteCount = try await fetch(missing, from: storage)
     var retired: [SitePath: RetiredFiles.Entry] = [:]
     for case (.site(let path), let file) in image.files {
@@ -121,14 +117,43 @@ struct WorkFolder: Sendable {
   }
 
   private static let folders =
-    SitePath.folders + [SitePath.rootFolder, "segments", "index", "tmp"]
+    SitePath.folders + [SitePath.rootFolder, "segments", tablesName, "index", "tmp"]
+
+  /// What is to be fetched, but for the control file.
+  private func missing(of image: SiteImage, _ extent: Extent) throws -> [SiteImage.Path: SiteImage.File] {
+    let remote: Set<SegmentID> =
+      switch extent {
+      case .publishing(let content): try remoteSegments(of: image).subtracting(content)
+      case .description: Set(image.tabledSegments)
+      }
+    return try image.files.filter { path, file in
+      switch path {
+      case .control: return false
+      case .table(let id): guard remote.contains(id), extent != .description else { return false }
+      case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
+      // What has all frames is no copy without: a delta that is not there counts as lost.
+      case .site(.delta): guard remote.isEmpty, extent != .description else { return false }
+      default: break
+      }
+      return try !has(path, file)
+    }
+  }
+
+  /// Segments of which the tables will do, as their frames are not here.
+  private func remoteSegments(of image: SiteImage) throws -> Set<SegmentID> {
+    try Set(
+      image.tabledSegments.filter { id in
+        guard let file = image.files[.site(.segment(id))] else { return false }
+        return try !has(.site(.segment(id)), file)
+      })
+  }
 
   /// Whether a file is there as it should be. Of one that never changes its length tells; others are read.
   private func has(_ path: SiteImage.Path, _ file: SiteImage.File) throws -> Bool {
     do {
       let present = try InputFile(path.description, in: site)
       guard try present.byteCount == file.byteCount else { return false }
-      if case .site(let path) = path, !path.isRoot { return true }
+      if path.isImmutable { return true }
       return try Self.digest(of: present) == file.digest
     } catch let error as PackStoreError where [.notFound, .wrongKind].contains(error.code) { return false }
   }
@@ -142,6 +167,9 @@ struct WorkFolder: Sendable {
     }
     for name in ["CONTROL", SitePath.root(.live).description] where !wanted.contains(name) {
       try? removeFile(FilePlace(name, in: site))
+    }
+    for name in try namesInFolder(path.appending(Self.tablesName)) {
+      try removeFile(FilePlace("\(Self.tablesName)/\(name)", in: path))
     }
   }
 
@@ -172,29 +200,44 @@ struct WorkFolder: Sendable {
 
   // MARK: - From the folder to an image
 
-  /// What the folder is now, as the image after another one.
+  /// What the site is now, as the image after another one: the files in the folder, and those of the other image that are not
+  /// here and that clients may fetch as before.
   ///
-  /// - Parameter base: of files that never change and are in it, nothing is read.
-  func image(of id: SiteID, after base: SignedSiteImage?) throws -> SiteImage {
-    var image = SiteImage(site: id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
-    let retired = try readRetired()
-    for path in try paths() {
-      let file = try InputFile(path.description, in: site)
-      let byteCount = try file.byteCount
-      var entry = SiteImage.File(byteCount: byteCount, digest: .zero)
-      let before = base?.image.files[path]
-      if case .site(let name) = path, !name.isRoot, let before, before.byteCount == byteCount {
-        entry.digest = before.digest
-      } else {
-        entry.digest = try Self.digest(of: file)
-      }
-      if case .site(let name) = path, let since = retired.entries[name]?.since {
-        entry.retired = before.map { $0.retired == nil ? .withThis : .since(since) } ?? .withThis
-      }
-      image.files[path] = entry
+  /// - Parameters:
+  ///   - site: that of the folder.
+  ///   - base: of files that never change and are in it, nothing is read.
+  func image(of site: Site, after base: SignedSiteImage?) throws -> SiteImage {
+    var image = SiteImage(site: site.store.id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
+    let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
+    for path in try paths() { image.files[path] = try entry(of: place(of: path), before[path], path.isImmutable) }
+    for (path, file) in before {
+      guard case .site(let name) = path, name.isSegment || name.isDelta, image.files[path] == nil else { continue }
+      if inventory.files.contains(name) { image.files[path] = file }
+    }
+    for path in Array(image.files.keys) {
+      guard case .site(let name) = path else { continue }
+      let wasRetired = before[path].map { $0.retired != nil } ?? false
+      image.files[path]?.retired = retired.entries[name].map { wasRetired ? .since($0.since) : .withThis }
+      // Of what is retired, too, for as long as it is there: a root may still lead to it.
+      if case .segment(let id) = name { image.files[.table(id)] = before[.table(id)] }
+    }
+    for id in inventory.dataSegments where image.files[.table(id)] == nil {
+      try site.writeTable(of: id, to: newTable(id))
+      image.files[.table(id)] = try entry(of: newTable(id), nil, true)
     }
     return image
   }
+
+  private func entry(of place: FilePlace, _ before: SiteImage.File?, _ isImmutable: Bool) throws -> SiteImage.File {
+    let file = try InputFile(place.path)
+    let byteCount = try file.byteCount
+    if isImmutable, let before, before.byteCount == byteCount {
+      return SiteImage.File(byteCount: byteCount, digest: before.digest)
+    }
+    return SiteImage.File(byteCount: byteCount, digest: try Self.digest(of: file))
+  }
+
+  private func newTable(_ id: SegmentID) -> FilePlace { FilePlace("\(Self.tablesName)/\(id)", in: path) }
 
   private func readRetired() throws -> RetiredFiles {
     do {
@@ -205,14 +248,16 @@ struct WorkFolder: Sendable {
 
   /// All files of the site that are to be stored.
   private func paths() throws -> [SiteImage.Path] {
-    var names = try Self.folders.filter { $0 != "tmp" }.flatMap { folder in
+    var names = try Self.folders.filter { !["tmp", Self.tablesName].contains($0) }.flatMap { folder in
       try namesInFolder(FilePlace(folder, in: site)).map { "\(folder)/\($0)" }
     }
     names += ["CONTROL", SitePath.root(.live).description].filter { pathExists(site.appending($0)) }
     return names.compactMap(SiteImage.Path.init)
   }
 
-  func place(of path: SiteImage.Path) -> FilePlace { FilePlace(path.description, in: site) }
+  func place(of path: SiteImage.Path) -> FilePlace {
+    if case .table(let id) = path { newTable(id) } else { FilePlace(path.description, in: site) }
+  }
 
   private static func digest(of file: InputFile) throws -> Digest256 {
     var hash = DigestBuilder()

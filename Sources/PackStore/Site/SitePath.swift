@@ -14,6 +14,8 @@ package enum SitePath: Hashable, Sendable {
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
+  package var isDelta: Bool { if case .delta = self { true } else { false } }
+
   package var isRoot: Bool { if case .root = self { true } else { false } }
 
   /// The folders of the files that do not change, beside those of a store.
