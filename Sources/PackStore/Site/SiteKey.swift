@@ -26,7 +26,7 @@ public struct SiteKey: Sendable {
   /// Makes a new root key.
   public init() { key = Curve25519.Signing.PrivateKey() }
 
-  /// Its public half.
+  /// Its public half, which no secret makes all zeros.
   public var publicKey: SitePublicKey { SitePublicKey(key.publicKey.rawRepresentation)! }
 
   /// What clients are told to trust.

@@ -38,7 +38,8 @@ public enum Curve25519 {
         self.rawRepresentation = rawRepresentation
       }
 
-      public var publicKey: PublicKey { try! PublicKey(rawRepresentation: rawRepresentation) }
+      /// Never all zeros, whatever the secret: those of the real curve are not, either.
+      public var publicKey: PublicKey { try! PublicKey(rawRepresentation: [1] + rawRepresentation.dropFirst()) }
 
       public func signature(for message: [UInt8]) throws -> Data { Data([1]) + Data(repeating: 0, count: 63) }
     }
