@@ -66,6 +66,33 @@ import Testing
     #expect(wrong.status == 2 && wrong.errors.contains("BAAppGroupID is missing"))
   }
 
+  /// Where the disk has too little room for an essential pack and what is to stay free, a purgeable one goes.
+  @Test(.enabled(if: canMountPrivately, "needs user namespaces")) func purgeablePacksMakeRoom() throws {
+    try playground.write(noise(10_000_000, seed: 1), to: "packs/Films/film")
+    try playground.write(
+      #"{"placement":"purgeable","downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#,
+      to: "packs/Films.json")
+    try playground.write(noise(20_000_000, seed: 2), to: "packs/Level/level")
+    try playground.write(AgentGroup.attributes("essential", #""subsequentUpdate""#), to: "packs/Level.json")
+    let group = try AgentGroup(playground)
+    func run(megabytes: Int) throws -> [String] {
+      let run = try playground.shell(
+        """
+        mkdir -p group; TMPDIR=/tmp unshare -rm sh -c 'mount -t tmpfs -o size=\(megabytes)m,mode=700 none group
+        packstore agent event Game.plist install >/dev/null; packstore cat group/store film 2>/dev/null | wc -c
+        packstore agent event Game.plist update; echo $?
+        packstore cat group/store level 2>/dev/null | wc -c; packstore cat group/store film 2>/dev/null | wc -c'
+        """)
+      #expect(run.lines.count > 3, "\(run.output) \(run.errors)")
+      return [run.lines.first ?? ""] + run.lines.suffix(3)
+    }
+    #expect(try run(megabytes: 150) == ["10000000", "0", "20000000", "10000000"], "there is room for both")
+    #expect(try run(megabytes: 92) == ["10000000", "0", "20000000", "0"], "there is room for one")
+    let none = try run(megabytes: 82)
+    #expect(none[0] == "10000000" && none[1] != "0" && none[2] == "0", "there is none: \(none)")
+    withExtendedLifetime(group) {}
+  }
+
   /// C15: an app that wants what the agent is fetching goes on where the agent was, and what comes comes once: whether the agent
   /// hands it over, was killed, or is stopped and says nothing.
   @Test(arguments: ["alive", "killed", "stopped"]) func appBesideAnAgent(agentIs state: String) throws {
