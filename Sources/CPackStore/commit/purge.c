@@ -231,11 +231,10 @@ static pks_status prepare(purge *purge, uint64_t bytes) {
 }
 
 static pks_status purge_store(
-  pks_purge_result *out, pks_store *store, const char *spared, uint64_t bytes, pks_error *error
+  pks_purge_result *out, pks_store *store, const char *spared, bool spares_copies, uint64_t bytes, pks_error *error
 ) {
-  // Decoded copies take nothing of the budget of purgeable packs, for which one of them is spared.
   purge purge = {
-    .store = store, .spared = spared, .spares_copies = spared != NULL, .root = PKS_VFS_NO_FILE, .error = error};
+    .store = store, .spared = spared, .spares_copies = spares_copies, .root = PKS_VFS_NO_FILE, .error = error};
   purge.named.indices.key = store->map_key;
   pks_status status = prepare(&purge, bytes);
   // What this process keeps open to itself alone keeps nothing from going.
@@ -255,26 +254,30 @@ static pks_status purge_store(
 pks_status pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t bytes, pks_error *error) {
   *out = (pks_purge_result){0};
   pks_status status = pks__store_check_process(store, error);
-  return status ? status : purge_store(out, store, NULL, bytes, error);
+  return status ? status : purge_store(out, store, NULL, false, bytes, error);
 }
 
 void pks__purge_some(pks_store *store, uint64_t bytes) {
   enum { LEAST = 16 << 20 };
   pks_purge_result result = {0};
-  (void)purge_store(&result, store, NULL, bytes > LEAST ? bytes : LEAST, NULL);
+  (void)purge_store(&result, store, NULL, false, bytes > LEAST ? bytes : LEAST, NULL);
 }
 
 // MARK: - The budget
 
-/// What the files of purgeable packs take, and decoded copies if they lie in the same folder: there one budget is for both.
+/// Whether decoded copies lie in the folder of purgeable packs: there one budget is for both.
+static bool has_copies(const pks_store *store, const char *folder) {
+  uint64_t unused;
+  return store->cache && strcmp(pks__asset_cache_folder(store->cache, &unused), folder) == 0;
+}
+
+/// What the files of purgeable packs take, and decoded copies if they lie in the same folder.
 static pks_status measure_use(
   const pks_store *store, const pks__generation *generation, uint64_t *used, pks_error *error
 ) {
-  uint64_t copies = 0, unused;
-  bool is_shared =
-    store->cache && strcmp(pks__asset_cache_folder(store->cache, &unused), generation->cache_folder) == 0;
+  uint64_t copies = 0;
   pks_status status = pks__cache_folder_use(store, generation->cache_folder, used, error);
-  if (is_shared) { copies = pks__asset_cache_use(store->cache); }
+  if (has_copies(store, generation->cache_folder)) { copies = pks__asset_cache_use(store->cache); }
   if (__builtin_add_overflow(*used, copies, used)) { *used = UINT64_MAX; }
   return status;
 }
@@ -296,7 +299,9 @@ pks_status pks__cache_make_room(
   bool fits = bytes <= budget && used <= budget - bytes;
   if (status || fits) { return status; }
   if (bytes <= budget) {
-    status = purge_store(&result, store, spared, used - (budget - bytes), error);
+    // Copies in another folder take nothing of the budget.
+    bool spares_copies = !has_copies(store, generation->cache_folder);
+    status = purge_store(&result, store, spared, spares_copies, used - (budget - bytes), error);
     if (!status) { status = measure_use(store, generation, &used, error); }
     fits = used <= budget - bytes;
   }

@@ -309,6 +309,28 @@ extension Core {
       #expect(try store.snapshot().readable("q").content == Change.folders["/other"])
     }
 
+    /// In one folder both have one budget: copies go first, which cost no download.
+    @Test func copiesInTheSameFolderMakeRoom() throws {
+      let disk = Self.disk()
+      disk.put(AssetCacheTests.files.mapValues { .file($0) }, at: "/large")
+      let store = try Store(disk, create: true, cache: .init(folder: "/cache", budget: AssetCacheTests.two))
+      try store.commit {
+        try $0.chooseCache("/cache")
+        try $0.add("d", "/large") { $0.frame_size = 1 << 20 }
+        try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+      }
+      #expect(try store.snapshot().contents("a").equals(AssetCacheTests.files["a"]!))
+      func copies() -> [String] { disk.list("/cache").filter { $0.hasSuffix(".sums") } }
+      #expect(copies().count == 1)
+      let used = disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count }
+      try store.commit { try $0.chooseCache("/cache", budget: UInt64(used) + AssetCacheTests.cost) }
+      try store.commit { try $0.add("q", "/other", priority: 1) { $0.placement = PKS_PLACE_PURGEABLE } }
+      #expect(copies().isEmpty)
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.readable("q").content == Change.folders["/other"])
+      #expect(try snapshot.readable("p").content == Change.folders["/one"], "no purgeable pack has to go")
+    }
+
     /// Emptying a segment is no reason to purge another pack; where its copy does not fit, it stays as it is.
     @Test(arguments: [0, 1 << 20]) func aCollectionPurgesNothing(room: Int) throws {
       let disk = Self.disk(), store = try Self.purgeableStore(disk)
