@@ -80,7 +80,9 @@ private struct Group {
   let manager: AssetPackManager
 
   init(_ folder: FilePath, fill: (Store) async throws -> Void) async throws {
-    let origin = try Store(at: folder.appending("origin"))
+    try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
+    let cache = Store.Cache(folder: folder.appending("origin-cache"), byteBudget: 0)
+    let origin = try Store(at: folder.appending("origin"), options: Store.Options(cache: cache))
     try await fill(origin)
     let key = SiteKey(), path = folder.appending("site")
     try await Site(at: path).publish(from: origin, signedBy: key)
