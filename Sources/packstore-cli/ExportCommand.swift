@@ -16,6 +16,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
         packstore export Packs Tutorial -o Tutorial.pack
         packstore export Packs Tutorial@3 -o Tutorial-3.pack --level 19
         packstore export Packs Tutorial -o Tutorial.aar
+        packstore export Packs Tutorial -o - | ssh server 'packstore import Packs -'
       """
   )
 
@@ -26,7 +27,9 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
     transform: parseVersionName)
   var version: VersionName
 
-  @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
+  @Option(
+    name: .shortAndLong, help: .init("The file to write; or -, standard output.", valueName: "file"),
+    completion: .file())
   var output: String
 
   @Flag(help: "Replace the file if it is there.")
@@ -78,28 +81,30 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     let source = try store.openForReading()  // first: a mistyped store must not make a key
     let pack = try version.publishedPack(in: source.makeSnapshot())
-    let file = try outputFile(output, force: force)
+    let file = try ArchiveOutput(output, force: force)
+    defer { file.remove() }
     try await isAppleArchive
-      ? writeAppleArchive(of: pack, of: source, to: file) : writeArchive(of: pack, of: source, to: file)
+      ? writeAppleArchive(of: pack, of: source, to: file.path) : writeArchive(of: pack, of: source, to: file)
   }
 
-  private func writeArchive(of pack: Site.PublishedPack, of source: Store, to file: String) async throws {
+  private func writeArchive(of pack: Site.PublishedPack, of source: Store, to file: ArchiveOutput) async throws {
     let hasKey = try key.exists || !dryRun
     let key = try key.open(for: product.product, quiet: report.quiet, isDryRun: dryRun)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await write(pack, to: file, of: source, key, bar)
+    let result = try await write(pack, to: file.path, of: source, key, bar)
     let duration = clock.now - start
     bar.finish()
+    try file.finish()
 
-    let out = Output()
+    let out = file.reportOutput()
     if report.json {
       try out.json(ArchiveReport(result, duration, isDryRun: dryRun, hasKey: hasKey))
     } else if report.isTalkative {
       try out.lines([
-        "'\(escaped(output))' \(dryRun ? "would be" : "is") \(result.version)",
+        "\(output == "-" ? "what is written" : "'\(escaped(output))'") \(dryRun ? "would be" : "is") \(result.version)",
         "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
       ])
       if hasKey { try out.line("  key    \(result.publicKey)") }

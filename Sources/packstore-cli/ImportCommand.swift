@@ -23,12 +23,13 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
         packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
         packstore import Packs Assets.zip --pack Assets
         packstore import Packs Tutorial.aar --dry-run
+        curl -s https://example.com/Assets.tar.gz | packstore import Packs - --pack Assets
       """
   )
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The archive, or a folder.", completion: .file())
+  @Argument(help: "The archive; a folder; or -, standard input.", completion: .file())
   var file: String
 
   @Option(
@@ -73,21 +74,28 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    try requireSource(file)  // first: a mistyped name must not make a store
-    if PackFileKind(FilePath(file)) == .delta {
-      try PackFileKind.require(.archive, at: file, store: store.store, for: "import")
+    guard file == "-" else { return try await run(file) }
+    let input = try SpooledInput()
+    defer { input.remove() }
+    try await run(input.path)
+  }
+
+  private func run(_ path: String) async throws {
+    try requireSource(path)  // first: a mistyped name must not make a store
+    if PackFileKind(FilePath(path)) == .delta {
+      try PackFileKind.require(.archive, at: path, store: store.store, for: "import")
     }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    if isFolder(FilePath(file)) {
+    if isFolder(FilePath(path)) {
       try refuseOptionsOfArchives()
       try await installFolder(bar)
-    } else if try isPackArchive(FilePath(file)) {
+    } else if try isPackArchive(FilePath(path)) {
       try refuseOptionsOfForeign()
-      try await pull(bar)
+      try await pull(path, bar)
     } else {
       try refuseOptionsOfSigned()
-      try await installForeign(bar)
+      try await installForeign(path, bar)
     }
   }
 }
@@ -124,18 +132,18 @@ extension Import {
 // MARK: - Archives of packs
 
 extension Import {
-  private func pull(_ bar: ProgressBar) async throws {
+  private func pull(_ path: String, _ bar: ProgressBar) async throws {
     let show: @Sendable (Store.PullProgress) -> Void = { bar.update(Progress($0)) }
     let result: Store.PullResult
     if dryRun {
       let place = try DryRunStore(store, options: wait.storeOptions)
       defer { place.end() }
-      result = try await place.store.planPull(from: file, options: place.apply(to: pullOptions), progress: show)
+      result = try await place.store.planPull(from: path, options: place.apply(to: pullOptions), progress: show)
     } else {
       let isNew = isVacant(store.store)
       do {
         result = try await pullIntoStore(
-          store, storeOptions: wait.storeOptions, from: file, options: pullOptions, progress: show)
+          store, storeOptions: wait.storeOptions, from: path, options: pullOptions, progress: show)
       } catch {
         // What came is in the archive still: unlike a pull, an import has nothing to go on with.
         let isMade = isNew && !isVacant(store.store)
@@ -242,9 +250,9 @@ extension Import {
     return result
   }
 
-  private func installForeign(_ bar: ProgressBar) async throws {
+  private func installForeign(_ path: String, _ bar: ProgressBar) async throws {
     let archive = try ForeignArchive(
-      FilePath(file), limits: .init(byteCount: limit.map { UInt64($0) }))
+      FilePath(path), limits: .init(byteCount: limit.map { UInt64($0) }))
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let content = try await unpack(archive, into: FilePath(folder.path), bar)

@@ -62,6 +62,10 @@ private func writeObject(_ object: some Encodable) {
 final class Output: Sendable {
   private let buffer = Mutex<[UInt8]>([])
   private static let bufferSize = 1 << 16
+  private let descriptor: Int32
+
+  /// - Parameter descriptor: standard error, where a command's result is on standard output and its report is not.
+  init(_ descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
 
   /// A line of text.
   func line(_ text: String = "") throws {
@@ -76,14 +80,14 @@ final class Output: Sendable {
   /// Bytes as they are. Many are not copied.
   func write(_ bytes: Slice<UnsafeMutableRawBufferPointer>) throws {
     try flush()
-    try Self.check(PendingWrites.shared.writeAll(UnsafeRawBufferPointer(rebasing: bytes), to: STDOUT_FILENO))
+    try check(PendingWrites.shared.writeAll(UnsafeRawBufferPointer(rebasing: bytes), to: descriptor))
   }
 
   /// Bytes as they are.
   func write(_ bytes: some Collection<UInt8>) throws {
     try buffer.withLock { buffer in
       buffer.append(contentsOf: bytes)
-      if buffer.count >= Self.bufferSize { try Self.empty(&buffer) }
+      if buffer.count >= Self.bufferSize { try empty(&buffer) }
     }
   }
 
@@ -93,22 +97,23 @@ final class Output: Sendable {
     try line()
   }
 
-  func flush() throws { try buffer.withLock { try Self.empty(&$0) } }
+  func flush() throws { try buffer.withLock { try empty(&$0) } }
 
-  private static func empty(_ buffer: inout [UInt8]) throws {
+  private func empty(_ buffer: inout [UInt8]) throws {
     defer { buffer.removeAll(keepingCapacity: true) }
-    try check(buffer.withUnsafeBytes { PendingWrites.shared.writeAll($0, to: STDOUT_FILENO) })
+    try check(buffer.withUnsafeBytes { PendingWrites.shared.writeAll($0, to: descriptor) })
   }
 
-  private static func check(_ errorNumber: Int32) throws {
+  private func check(_ errorNumber: Int32) throws {
+    let name = descriptor == STDERR_FILENO ? "standard error" : "standard output"
     switch errorNumber {
     case 0: return
     case EPIPE: throw BrokenPipe()
     // What the command has done by then stays done: it does not say that nothing was.
-    case ECANCELED: throw Failure(.cancelled, "cancelled in the middle of a write to standard output")
+    case ECANCELED: throw Failure(.cancelled, "cancelled in the middle of a write to \(name)")
     default:
       throw Failure(
-        FailureCode(systemError: errorNumber), "cannot write to standard output: \(systemErrorText(errorNumber))")
+        FailureCode(systemError: errorNumber), "cannot write to \(name): \(systemErrorText(errorNumber))")
     }
   }
 }

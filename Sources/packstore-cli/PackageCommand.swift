@@ -13,6 +13,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
         packstore package Manifest.json -o Tutorial.pack
         packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
         packstore package Manifest.json -o Tutorial-3.pack --previous public/packs --estimate-delta --dry-run
+        packstore package Manifest.json -o - | ssh server 'packstore import Packs -'
 
       '--previous' names the archive of the version before, or a site's folder: what it has is not stored again, and its \
       segments stay as they are. Nothing is replaced without '--force'; an archive of the same version with the same \
@@ -24,7 +25,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   var manifest: String
 
   @Option(
-    name: .shortAndLong, help: .init("The file to write; its name ends in '.pack'.", valueName: "file"),
+    name: .shortAndLong,
+    help: .init("The file to write, whose name ends in '.pack'; or -, standard output.", valueName: "file"),
     completion: .file(extensions: ["pack"]))
   var output: String
 
@@ -61,7 +63,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
     }
     guard !estimateDelta || previous != nil else { throw ValidationError("--estimate-delta needs --previous") }
-    guard output.hasSuffix(".pack") else { throw ValidationError("the name of the file ends in '.pack'") }
+    guard output.hasSuffix(".pack") || output == "-" else {
+      throw ValidationError("the name of the file ends in '.pack'")
+    }
   }
 
   var subject: Failure.Facts { .init() }
@@ -70,7 +74,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     let options = try packageOptions()
     let evaluation = try evaluateManifest(manifest, report)
     if let previous { try requirePrevious(previous) }
-    let file = try outputFile(output, force: true)  // what is there may be this very archive
+    let file = try ArchiveOutput(output, force: true)  // what is there may be this very archive
+    defer { file.remove() }
     let hasKey = try key.exists || !dryRun
     let key = try key.open(
       for: product.product, quiet: report.quiet,
@@ -79,10 +84,11 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
-    let result = try await write(evaluation, to: file, key, options, bar)
+    let result = try await write(evaluation, to: file.path, key, options, bar)
     let duration = clock.now - start
     bar.finish()
-    try say(result, duration, hasKey)
+    try file.finish()
+    try say(result, duration, hasKey, file.reportOutput())
   }
 
   /// Packing reads what came before from a disk: segments are taken as they are, which a pull does not do.
@@ -128,9 +134,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   // MARK: - Report
 
   /// - Parameter hasKey: the key is one that there is, or was made.
-  private func say(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool) throws {
+  private func say(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool, _ out: Output) throws {
     if !report.quiet { warnAll(result) }
-    let out = Output()
     if report.json {
       try out.json(PackageReport(result, duration, hasKey: hasKey))
     } else if report.isTalkative {
@@ -150,7 +155,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   }
 
   private func summary(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool) -> [String] {
-    let name = "'\(escaped(output))'", chosen = version == nil ? standardNumber(result) : ""
+    let name = output == "-" ? "what is written" : "'\(escaped(output))'",
+      chosen = version == nil ? standardNumber(result) : ""
     switch result.outcome {
     case .unchanged: return ["nothing changed since \(result.version): no archive is written"]
     case .alreadyHere: return ["\(name) is \(result.version) already, with the same content"]
