@@ -58,7 +58,7 @@ public struct BucketCheck: Sendable {
       add("what was written is read", without: conditions, try await readBack())
       add(
         "answers are dated", without: conditions,
-        try await storage.now() > 0 ? nil : "answers have no Date")
+        (try? await storage.now()) == nil ? "answers have no Date" : nil)
       add(
         "the SHA-256 of an object is told", needed: false, without: "what is there already is fetched to be compared",
         try await checksum())
@@ -77,7 +77,9 @@ public struct BucketCheck: Sendable {
   }
 
   private func clean(_ names: [String]) async {
-    for name in names { _ = try? await storage.delete(key(name), latest: .max) }
+    let storage = storage, keys = names.map(key)
+    // Also when this task was cancelled.
+    await Task { for key in keys { _ = try? await storage.delete(key, latest: .max) } }.value
   }
 
   private func absent() async throws -> String? {

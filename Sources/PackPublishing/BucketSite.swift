@@ -145,6 +145,7 @@ public struct BucketSite: SiteHost {
   ) async throws -> Result {
     let folder = try openWorkFolder()
     defer { folder.end() }
+    var lost = LostObject(location: location, clock: clock)
     for _ in 0..<Self.overtakenLimit {
       let base = try await job().begin(tidies: false) { _ in }
       guard let image = base.image else { throw noSite() }
@@ -155,7 +156,7 @@ public struct BucketSite: SiteHost {
             image.image, committed: nanoseconds(base.committed), from: storage, .description)
         }
         return try await body(try Site(existingAt: folder.site))
-      } catch is MissingObject {}  // another publisher went on
+      } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost
     }
     throw DeliveryError(.siteChanged, "the site changes all the time", at: location)
   }
@@ -192,11 +193,13 @@ public struct BucketSite: SiteHost {
     try await BlockingExecutor.runAsync {
       let folder = try openWorkFolder()
       defer { folder.end() }
+      var lost = LostObject(location: location, clock: clock)
       for _ in 0..<Self.overtakenLimit {
         do {
           return try await changeOnce(
             folder, key, makesSite: makesSite, isDryRun: isDryRun, events, reading, body)
-        } catch is MissingObject {
+        } catch let missing as MissingObject {
+          try await lost.note(missing)
           events(.overtaken)
         } catch Ledger.Refusal.otherImage {
           guard waitsForOthers else { throw overtaken() }
@@ -314,6 +317,8 @@ public struct BucketSite: SiteHost {
     if let image = base.image {
       try requireNotBefore(mirror, image)
       if mirror?.image == image.digest { return }
+    } else if let mirror {
+      throw noLedger(mirror)
     }
     let byteCount = try await folder.take(
       base.image?.image, committed: nanoseconds(base.committed), from: storage)
@@ -338,6 +343,15 @@ public struct BucketSite: SiteHost {
     error.specificRemedy =
       "see who put an older ledger back; to go on from it all the same, use another work folder"
     throw error
+  }
+
+  /// A folder that is a copy of a site may be the last one: no new site takes its place.
+  private func noLedger(_ mirror: WorkFolder.Mirror) -> PackStoreError {
+    var error = PackStoreError(
+      .stale, "there is no ledger, but the work folder has seen image \(mirror.number)", file: location)
+    error.specificRemedy =
+      "see whether prefix and ledger are right, and what became of it; to make a new site there, use another work folder"
+    return error
   }
 
   private func requireRightClock() async throws {
@@ -367,5 +381,34 @@ public struct BucketSite: SiteHost {
   private func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflows ? .max : product
+  }
+}
+
+/// Tells an object that another publisher deleted from one that is lost: the latter is missing again and again.
+private struct LostObject {
+  let location: String
+  let clock: TransferClock
+  private var key: ObjectKey?
+  private var count = 0
+  private static let countLimit = 4
+
+  init(location: String, clock: TransferClock) {
+    self.location = location
+    self.clock = clock
+  }
+
+  /// - Throws: `corrupt` when it is lost.
+  mutating func note(_ missing: MissingObject) async throws {
+    count = missing.key == key ? count + 1 : 1
+    key = missing.key
+    guard count < Self.countLimit else {
+      var error = PackStoreError(
+        .corrupt, "an object that the site needs is gone from the storage", file: "\(location): \(missing.key)")
+      error.specificRemedy =
+        "put it back from a backup or an older version of the object, or publish to another prefix; see that no rule of the"
+        + " bucket deletes objects"
+      throw error
+    }
+    try await clock.sleep(.seconds(1))
   }
 }

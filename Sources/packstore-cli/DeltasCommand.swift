@@ -8,7 +8,8 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
     abstract: "Make the deltas that a site lacks.",
     discussion: """
       'publish' makes deltas to what it publishes; this makes those to versions that were promoted, or that a publication \
-      left out. Those that most clients can use come first. Interrupted, what was done stays.
+      left out. Those that most clients can use come first. Interrupted, what was done stays; of a site in object storage, what earlier \
+      commands did.
 
         packstore deltas public/packs
         packstore deltas public/packs --channel beta --deltas 3 --delta-level best

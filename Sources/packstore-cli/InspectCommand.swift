@@ -102,7 +102,8 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
     do {
       // It is read here, and installed nowhere: so it does not matter by which key it is signed.
       let store = try Store(at: FilePath(folder.path))
-      try await store.pull(from: source, options: .init(allowsUnsigned: true))
+      // For whatever platform it is.
+      try await store.pull(from: source, options: .init(platform: nil, allowsUnsigned: true))
     } catch {
       folder.remove()
       throw error

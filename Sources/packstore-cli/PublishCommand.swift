@@ -141,7 +141,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
       ) { bar.update(Progress($0)) }
     }
-    if isBucket, !dryRun { try await makeDeltas(for: &result, signedBy: key, traffic) }
+    let deltaFailure = isBucket && !dryRun ? await makeDeltas(for: &result, signedBy: key, traffic) : nil
     let duration = clock.now - start
     if !report.quiet { warnAll(result) }
 
@@ -153,12 +153,29 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       try output.lines((dryRun ? plan(result) : summary(result, duration)) + (traffic.line.map { [$0] } ?? []))
     }
     try output.flush()
+    if let deltaFailure {
+      if !report.quiet {
+        warn("the versions are published, but not all of their deltas: 'packstore deltas' makes these")
+      }
+      throw deltaFailure
+    }
   }
 
   /// Makes deltas on a site in object storage, which offers the versions already: for that, their content is fetched.
-  private func makeDeltas(for result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic)
-    async throws
-  {
+  ///
+  /// - Returns: what went wrong. The publication is told of all the same.
+  private func makeDeltas(
+    for result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic
+  ) async -> (any Error)? {
+    do {
+      try await addDeltas(to: &result, signedBy: key, traffic)
+      return nil
+    } catch { return error }
+  }
+
+  private func addDeltas(
+    to result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic
+  ) async throws {
     guard let deltas, deltas > 0, !noOffer else { return }
     var options = options
     options.deltaCount = deltas

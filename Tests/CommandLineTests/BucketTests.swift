@@ -112,7 +112,7 @@ struct BucketTests {
   @Test func damagedTablesAreRefused() throws {
     let server = try StorageServer()
     try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "-q")
-    try server.damage("tables/", prefix: "packs")
+    try server.change("tables/", prefix: "packs", to: "damaged")
     let before = try server.verify("packs")
     let refused = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", status: 7)
     #expect(refused.errors.contains("the object is not what the publisher of the site stored"), "\(refused.errors)")
@@ -141,6 +141,42 @@ struct BucketTests {
     #expect(wrong.errors.contains("does not know these credentials"), "\(wrong.errors)")
     let folder = try packstore(server, "channels", "folder", "--region", "x", status: 2)
     #expect(folder.errors.contains("is a folder, and needs no options of object storage"))
+  }
+
+  /// An object that is lost is named, and not taken for the work of another publisher.
+  @Test func aLostObjectIsNamed() throws {
+    let server = try StorageServer()
+    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
+    try server.change("index/", prefix: "packs", to: "lost")
+    let run = try packstore(server, "refresh", Self.site, "--key", "site.key", "-q", status: 7)
+    #expect(run.errors.contains("is gone from the storage") && run.errors.contains("blobs/"), "\(run.errors)")
+    let read = try packstore(server, "channels", Self.site, status: 7)
+    #expect(read.errors.contains("is gone from the storage"), "\(read.errors)")
+  }
+
+  /// Where the ledger is gone, a work folder's copy of the site is not replaced by a new site.
+  @Test func aWorkFolderKnowsThatThereWasALedger() throws {
+    let server = try StorageServer()
+    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--work", "work", "-q")
+    let before = playground.tree("work")
+    let other = try packstore(
+      server, "publish", "Packs", "s3://assets/other", "--key", "site.key", "--work", "work", status: 4)
+    #expect(other.errors.contains("there is no ledger, but the work folder has seen image"), "\(other.errors)")
+    #expect(playground.tree("work") == before)
+    try packstore(server, "refresh", Self.site, "--key", "site.key", "--work", "work", "-q")
+  }
+
+  /// A root that was copied there, and is newer than what the ledger knows, is not overwritten.
+  @Test func aRootThatIsNotInTheLedgerStays() throws {
+    let server = try StorageServer()
+    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "-q")
+    try playground.succeed("publish", "Packs", "folder-site", "P@2", "--key", "site.key", "-q")
+    try server.put(playground.read("folder-site/root"), at: "packs/root")
+    for _ in 0..<2 {
+      let run = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "-q", status: 6)
+      #expect(run.errors.contains("replaced by a newer one that is not in the ledger"), "\(run.errors)")
+    }
+    #expect(try server.get("packs/root") == playground.read("folder-site/root"))
   }
 
   /// Three publishers race through faults and kills; devices see a whole site whenever they look. `PACKSTORE_SEED` repeats a

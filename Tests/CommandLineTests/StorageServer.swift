@@ -69,21 +69,44 @@ final class StorageServer {
     print(urllib.request.urlopen(request).read().decode())
     """
 
-  /// Changes a byte of a file of the image that lies in a private object, as its name begins.
-  func damage(_ name: String, prefix: String) throws { _ = try run(["-c", Self.damage, url, "assets", prefix, name]) }
+  /// Damages or deletes the private object of a file of the image, as the file's name begins.
+  func change(_ name: String, prefix: String, to fault: String) throws {
+    _ = try run(["-c", Self.client + Self.change, url, "assets", prefix, name, fault])
+  }
 
-  private static let damage = """
+  func put(_ bytes: [UInt8], at key: String) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("put-\(UUID())")
+    try Data(bytes).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let script = "client.put_object(Bucket=sys.argv[2], Key=sys.argv[3], Body=open(sys.argv[4], 'rb').read())"
+    _ = try run(["-c", Self.client + script, url, "assets", key, file.path])
+  }
+
+  func get(_ key: String) throws -> [UInt8] {
+    let script = "sys.stdout.buffer.write(client.get_object(Bucket=sys.argv[2], Key=sys.argv[3])['Body'].read())"
+    return Array(try run(["-c", Self.client + script, url, "assets", key]))
+  }
+
+  private static let client = """
     import boto3, sys
-    url, bucket, prefix, name = sys.argv[1:]
-    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="AKIDEXAMPLE",
+    client = boto3.client("s3", endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="AKIDEXAMPLE",
                           aws_secret_access_key="not-a-secret")
+
+    """
+
+  private static let change = """
+    url, bucket, prefix, name, fault = sys.argv[1:]
     def body(key):
         return client.get_object(Bucket=bucket, Key=f"{prefix}.publisher/{key}")["Body"].read()
     image = next(l.split(b" ")[1].decode() for l in body("ledger").split(b"\\n") if l.startswith(b"image "))
     words = next(w for w in (l.split() for l in body("blobs/" + image).decode().split("\\n")) if w and w[-1].startswith(name))
-    data = bytearray(body("blobs/" + words[-2]))
-    data[len(data) // 2] ^= 1
-    client.put_object(Bucket=bucket, Key=f"{prefix}.publisher/blobs/{words[-2]}", Body=bytes(data))
+    key = f"{prefix}.publisher/blobs/{words[-2]}"
+    if fault == "lost":
+        client.delete_object(Bucket=bucket, Key=key)
+    else:
+        data = bytearray(body("blobs/" + words[-2]))
+        data[len(data) // 2] ^= 1
+        client.put_object(Bucket=bucket, Key=key, Body=bytes(data))
     """
 
   /// What an independent client finds: nothing that a root names is missing, and nothing private is below the public prefix.

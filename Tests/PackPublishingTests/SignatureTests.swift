@@ -92,6 +92,14 @@ import Testing
     let variables = try profile(
       ["AWS_ACCESS_KEY_ID": "V", "AWS_SECRET_ACCESS_KEY": "S", "AWS_REGION": "r", "AWS_ENDPOINT_URL": "http://x"])
     #expect(variables.credentials?.accessKeyID == "V" && variables.region == "r" && variables.endpoint == "http://x")
+    // What a secret was pasted with does not count; what is within it is no secret's, and is not shown.
+    let pasted = try profile([
+      "AWS_ACCESS_KEY_ID": " V\r\n", "AWS_SECRET_ACCESS_KEY": "S\n", "AWS_SESSION_TOKEN": "T\n",
+    ])
+    #expect(try pasted.requireCredentials().accessKeyID == "V" && pasted.credentials?.sessionToken == "T")
+    let joined = try profile(["AWS_ACCESS_KEY_ID": "V", "AWS_SECRET_ACCESS_KEY": "S", "AWS_SESSION_TOKEN": "hunter\n2"])
+    let error = try #require(throws: DeliveryError.self) { try joined.requireCredentials() }
+    #expect(error.code == .denied && !"\(error)".contains("hunter"))
     // Half of the variables is none.
     #expect(try profile(["AWS_ACCESS_KEY_ID": "V"]).credentials?.accessKeyID == "A1")
     #expect(throws: (any Error).self) { try profile(["AWS_PROFILE": "none"]) }

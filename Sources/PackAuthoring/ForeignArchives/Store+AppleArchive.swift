@@ -21,7 +21,7 @@ extension Store {
   ///   - coding: how blocks are compressed.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
   ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
-  ///   - isDryRun: everything is encoded, and nothing is written.
+  ///   - isDryRun: everything is encoded, and nothing stays; an older version is copied beside `file` meanwhile all the same.
   ///   - progress: bytes of assets that are done, and of all; called on a thread that may block.
   /// - Throws: `notFound` when there is no such pack or version; `exists`; `refused` for a path that no Apple Archive of
   ///   ours has; `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`, `purged`.
@@ -112,7 +112,7 @@ private struct AppleArchiveContents {
   private func addFolders(above path: String, after folder: inout String) throws {
     guard let end = path.lastIndex(of: "/") else { return }
     let parent = path[..<end]
-    guard !parent.elementsEqual(folder) else { return }
+    guard !parent.utf8.elementsEqual(folder.utf8) else { return }
     var position = parent.startIndex
     while position < parent.endIndex {
       let next = parent[position...].firstIndex(of: "/") ?? parent.endIndex

@@ -14,6 +14,11 @@ package struct Credentials: Sendable {
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
   }
+
+  /// Whether they can stand in a header: visible characters of ASCII alone.
+  var areText: Bool {
+    [accessKeyID, secretAccessKey, sessionToken ?? ""].allSatisfy { $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
+  }
 }
 
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -38,7 +43,13 @@ package struct StorageProfile: Sendable {
   package init(
     environment: [String: String], read: (FilePath) throws -> String? = StorageProfile.textOfFile
   ) throws {
-    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    // Secrets that are pasted, and files with lines of other systems, bring spaces and line ends along.
+    func variable(_ name: String) -> String? {
+      environment[name].flatMap { text in
+        let value = INIFile.trimmed(text[...])
+        return value.isEmpty ? nil : String(value)
+      }
+    }
     let chosen = variable("AWS_PROFILE") ?? variable("AWS_DEFAULT_PROFILE")
     name = chosen ?? "default"
     let home = variable("HOME").map { FilePath($0) }
@@ -84,7 +95,14 @@ package struct StorageProfile: Sendable {
 
   /// - Throws: `denied` when there are none.
   package func requireCredentials() throws -> Credentials {
-    if let credentials { return credentials }
+    if let credentials {
+      guard credentials.areText else {
+        var error = DeliveryError(.denied, "the credentials for object storage have characters that none have")
+        error.specificRemedy = "see whether the variables or the file that have them were cut or joined"
+        throw error
+      }
+      return credentials
+    }
     var error = DeliveryError(.denied, "there are no credentials for object storage")
     error.specificRemedy =
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to the profile '\(name)' of ~/.aws/credentials; what"
@@ -114,7 +132,7 @@ struct INIFile {
     }
   }
 
-  private static func trimmed(_ text: Substring) -> Substring {
+  fileprivate static func trimmed(_ text: Substring) -> Substring {
     let front = text.drop { $0.isWhitespace }
     return front.lastIndex { !$0.isWhitespace }.map { front[...$0] } ?? ""
   }

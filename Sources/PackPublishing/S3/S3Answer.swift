@@ -50,7 +50,8 @@ enum S3Answer {
       self = .failed(
         error(
           .denied, "the credentials do not allow it (\(shown))",
-          "allow them to get, put and delete objects below the site's prefix and the ledger's"))
+          "allow them to get, put and delete objects below the site's prefix and the ledger's, and to list the bucket:"
+            + " to others Amazon does not say that an object is not there"))
     case (300..<400, _):
       self = .failed(
         error(

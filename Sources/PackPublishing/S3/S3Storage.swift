@@ -77,6 +77,11 @@
 
     package func now() async throws -> Int64 {
       if !clock.isKnown { _ = try await examine(.ledger) }
+      guard clock.isKnown else {
+        var error = DeliveryError(.badResponse, "the storage's answers have no date", at: location)
+        error.specificRemedy = "see what it can do with 'packstore check-bucket'"
+        throw error
+      }
       return clock.now
     }
 
@@ -180,7 +185,11 @@
     }
 
     private static func broken(_ error: any Error, at location: String) -> DeliveryError {
-      var failure = DeliveryError(.unreachable, "the connection to the storage broke (\(error))", at: location)
+      // What an error of the library says at length may be what was sent: headers, and so credentials.
+      let reason =
+        (error as? HTTPClientError)?.shortDescription ?? (error as? IOError).map { "\(Errno(rawValue: $0.errnoCode))" }
+        ?? "\(type(of: error))"
+      var failure = DeliveryError(.unreachable, "the connection to the storage broke (\(reason))", at: location)
       failure.specificRemedy = "try again later; what was done so far stays"
       return failure
     }
@@ -292,9 +301,17 @@
         response in
         try await Self.drain(response)
         return .written(try Self.tag(response, at: location))
-      } otherwise: { _ in
-        .refused
+      } otherwise: { answer in
+        if case .missing = answer, !condition.needsObject { throw Final(error: noPlace(key)) }
+        return .refused
       }
+    }
+
+    /// A new object finds nothing in its place, and a server that says so has no such bucket.
+    private func noPlace(_ key: ObjectKey) -> DeliveryError {
+      var error = DeliveryError(.badResponse, "there is no place for objects (404)", at: "\(location): \(key)")
+      error.specificRemedy = "see whether bucket, --endpoint and --virtual-host are right"
+      return error
     }
 
     package func delete(_ key: ObjectKey, latest: Int64) async throws -> Bool {
@@ -319,10 +336,14 @@
       let checksum = ("x-amz-checksum-sha256", Data(said.digest.bytes).base64EncodedString())
       let signed = signer.sign(
         .init(method: "PUT", path: path, headers: [("host", host), checksum], payload: said.digest.hex), at: clock.now)
-      let response = try await clients.send(
-        .PUT, url, HTTPHeaders(signed.headers), body: .bytes(Array("sent\n".utf8)), mayBePrivate: true)
-      try await Self.drain(response)
-      return response.status.code
+      do {
+        let response = try await clients.send(
+          .PUT, url, HTTPHeaders(signed.headers), body: .bytes(Array("sent\n".utf8)), mayBePrivate: true)
+        try await Self.drain(response)
+        return response.status.code
+      } catch let error where !(error is CancellationError) {
+        return 400  // some servers end the connection in the middle of such an upload
+      }
     }
 
     /// Reads the rest of an answer that has nothing to say, so that its connection can be used again.

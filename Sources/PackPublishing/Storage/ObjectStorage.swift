@@ -138,6 +138,9 @@ package enum WriteCondition: Hashable, Sendable {
   case always
   case absent
   case matching(ObjectTag)
+
+  /// Whether it holds only where an object is there.
+  package var needsObject: Bool { if case .matching = self { true } else { false } }
 }
 
 package enum WriteOutcome: Hashable, Sendable {

@@ -50,9 +50,10 @@ struct BucketJob: Sendable {
         if !lapsed.isEmpty {
           let needed = base.image?.keys ?? []
           try checkpoint("free")
-          try await ledgerFile.change { ledger, _ in
+          try await ledgerFile.change { ledger, now in
             guard ledger.committed?.image == base.image?.digest else { return }
-            for job in lapsed { ledger.free(job, needed: needed, from: 0) }
+            // One that was renewed meanwhile is not.
+            for job in ledger.lapsedJobs(now: now) { ledger.free(job, needed: needed, from: 0) }
           }
         }
         return base
@@ -122,6 +123,7 @@ struct BucketJob: Sendable {
     progress: @escaping @Sendable (UInt64, UInt64) -> Void
   ) async throws -> UInt64 {
     let served = try await servedRoots(next.image.roots.keys)
+    try await requireKnown(served, next, base)
     let intents = try intents(next, served)
     try checkpoint("claim")
     let lease = LeaseKeeper(job: self)
@@ -137,6 +139,45 @@ struct BucketJob: Sendable {
       try await giveUp(error, base)
       throw error
     }
+  }
+
+  /// Sees that no root is served that is newer than what the ledger knows: who copied it there did without the ledger, and what it
+  /// offers would be lost.
+  private func requireKnown(_ served: [SiteChannel: ServedRoot], _ next: SignedSiteImage, _ base: Base) async throws {
+    for (channel, root) in served {
+      let known = [base.image, next].compactMap { $0?.image.roots[channel]?.digest }
+      guard !known.contains(root.digest), try await isNewer(root, channel, than: base, next) else { continue }
+      // Or it is that of another publisher, who was faster.
+      for _ in 0..<3 {
+        let ledger = try await ledgerFile.read().ledger
+        guard ledger.committed?.image == base.image?.digest, ledger.readyJob == nil else {
+          throw Ledger.Refusal.otherImage
+        }
+      }
+      guard try await servedRoot(channel)?.digest == root.digest else { throw Ledger.Refusal.otherImage }
+      throw conflict(channel)
+    }
+  }
+
+  /// Whether a root follows the one that the ledger knows; a damaged one does not, nor one of another key.
+  private func isNewer(
+    _ root: ServedRoot, _ channel: SiteChannel, than base: Base, _ next: SignedSiteImage
+  ) async throws -> Bool {
+    let name = "\(storage.location): \(SitePath.root(channel))"
+    guard let other = try? SignedSiteRoot(decoding: root.bytes, file: name),
+      other.authority?.firstKey == next.authority.firstKey
+    else { return false }
+    guard let known = base.image?.image.roots[channel] else { return true }
+    let bytes = try await blob(known.digest, limit: SiteRoot.byteCountLimit)
+    return other.root.sequence > (try SignedSiteRoot(decoding: bytes, file: name)).root.sequence
+  }
+
+  private func conflict(_ channel: SiteChannel) -> PackStoreError {
+    var error = PackStoreError(
+      .conflict, "the root of '\(channel)' was replaced by a newer one that is not in the ledger",
+      file: "\(storage.location): \(SitePath.root(channel))")
+    error.specificRemedy = "put the root of the ledger back, or publish only by commands that use the ledger"
+    return error
   }
 
   private func intents(
@@ -183,12 +224,15 @@ struct BucketJob: Sendable {
   /// is no failure if that fails.
   private func giveUp(_ error: any Error, _ base: Base) async throws {
     guard !(error is JobWasKilled) else { return }
-    let id = id, needed = base.image?.keys ?? [], times = times, image = base.image?.digest
-    _ = try? await ledgerFile.change { ledger, now in
-      // Which objects are needed is known of this image alone.
-      guard ledger.committed?.image == image else { return }
-      ledger.free(id, needed: needed, from: now + times.requestLife)
-    }
+    let id = id, needed = base.image?.keys ?? [], times = times, image = base.image?.digest, ledgerFile = ledgerFile
+    // Also when this task was cancelled.
+    _ = await Task {
+      try await ledgerFile.change { ledger, now in
+        // Which objects are needed is known of this image alone.
+        guard ledger.committed?.image == image else { return }
+        ledger.free(id, needed: needed, from: now + times.requestLife)
+      }
+    }.result
   }
 
   // MARK: - Upload
@@ -313,10 +357,7 @@ struct BucketJob: Sendable {
       if let served, let other = try? SignedSiteRoot(decoding: served.bytes, file: name),
         other.authority?.firstKey == root.authority?.firstKey, other.root.sequence > root.root.sequence
       {
-        var error = PackStoreError(
-          .conflict, "the root of '\(channel)' was replaced by a newer one that is not in the ledger", file: name)
-        error.specificRemedy = "put the root of the ledger back, or publish only by commands that use the ledger"
-        throw error
+        throw conflict(channel)
       }
       tag = served?.tag
     }
