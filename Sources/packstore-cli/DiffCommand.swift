@@ -10,11 +10,12 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       """,
     discussion: """
       A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. B may \
-      leave out the pack: '@3'. With a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
+      leave out the pack: '@3'. A folder that was renamed takes one line. With a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
       room as they do compressed. Differences are no error.
 
         packstore diff Packs Tutorial@previous Tutorial
         packstore diff Packs Tutorial@3 @5
+        packstore diff Packs Tutorial@3 @5 --path 'levels/**' --min-size 1M
         packstore diff Assets.old Assets
       """
   )
@@ -25,9 +26,15 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("The store of the pack versions.", valueName: "store"), completion: .directory)
   var store: String?
 
+  @OptionGroup var selection: DiffSelection
+
+  @Flag(help: "Print a line of JSON for each difference, and one with the totals.")
+  var jsonLines = false
+
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
+    guard !jsonLines || !report.json else { throw ValidationError("--json and --json-lines exclude each other") }
     guard operands.count >= 2 else {
       throw ValidationError(
         "what is '\(escaped(operands.first ?? ""))' to be compared with? Name two versions of a store, or two folders")
@@ -99,11 +106,26 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     let output = Output()
     if report.json {
       try printJSON(old, new, snapshot, to: output)
+    } else if jsonLines {
+      try printJSONLines(old, new, snapshot, to: output)
     } else {
-      let totals = try snapshot.compare(old, with: new) { try output.line(text($0)) }
-      if !report.quiet { try output.line(summary(totals)) }
+      var lines = DiffLines()
+      let totals = try snapshot.compare(old, with: new) { difference in
+        if selection.shows(difference) { try output.lines(lines.add(difference)) }
+      }
+      try output.lines(lines.end())
+      if !report.quiet || selection.summary { try output.line(summary(totals)) }
     }
     try output.flush()
+  }
+
+  private func printJSONLines(
+    _ old: PackVersion, _ new: PackVersion, _ snapshot: Snapshot, to output: Output
+  ) throws {
+    let totals = try snapshot.compare(old, with: new) { difference in
+      if selection.shows(difference) { try output.json(DifferenceReport(difference)) }
+    }
+    try output.json(["totals": TotalsReport(totals)])
   }
 
   /// One document, written as the differences come.
@@ -112,6 +134,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   ) throws {
     var separator = #"{"differences":["#
     let totals = try snapshot.compare(old, with: new) { difference in
+      guard selection.shows(difference) else { return }
       try output.write(separator.utf8)
       try output.write(jsonBytes(DifferenceReport(difference)))
       separator = ","
@@ -120,19 +143,6 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     try output.write(#"],"totals":"#.utf8)
     try output.write(jsonBytes(TotalsReport(totals)))
     try output.line("}")
-  }
-
-  private func text(_ difference: Snapshot.Difference) -> String {
-    let path = escaped(difference.path) + (difference.kind == .folder ? "/" : "")
-    let isFile = difference.kind == .file
-    switch difference.change {
-    case .added: return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)))" : "")
-    case .removed: return "removed  \(path)" + (isFile ? " (\(formatBytes(difference.oldByteCount)))" : "")
-    case .changed:
-      return "changed  \(path)"
-        + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
-    case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
-    }
   }
 
   private func summary(_ totals: Snapshot.DifferenceTotals) -> String {

@@ -273,6 +273,39 @@ import Testing
     #expect((same["differences"] as? [Any])?.isEmpty == true)
   }
 
+  @Test func diffShowsWhatIsAskedFor() throws {
+    for (options, lines) in [
+      (["--summary"], []), (["--summary", "-q"], []), (["--path", "*ed"], ["added", "changed", "removed"]),
+      (["--path", "from"], ["moved"]), (["--min-size", "6"], ["removed", "moved"]), (["--min-size", "1M"], []),
+    ] as [([String], [String])] {
+      let run = try playground.packstore(["diff", "store", "Tutorial@1", "Tutorial@2"] + options)
+      #expect(run.lines.dropLast().map { String($0.prefix { $0 != " " }) } == lines, "\(options)")
+      #expect(run.lines.last?.hasPrefix("1 added, 1 removed") == true, "\(options)")
+      let json = try playground.packstore(["diff", "store", "Tutorial@1", "Tutorial@2", "--json"] + options).json
+      #expect((json["differences"] as? [NSDictionary])?.map { $0["change"] as? String } == lines)
+    }
+    let stream = try playground.packstore("diff", "store", "Tutorial@1", "Tutorial@2", "--json-lines").jsonLines
+    #expect(stream.dropLast().map { $0["change"] as? String } == ["added", "changed", "removed", "moved"])
+    #expect((stream.last?["totals"] as? NSDictionary)?["new_bytes"] as? Int == 10)
+    #expect(try playground.packstore("diff", "store", "Tutorial@1", "@2", "--path", "a[").status == 2)
+    #expect(try playground.packstore("diff", "store", "Tutorial@1", "@2", "--json", "--json-lines").status == 2)
+  }
+
+  /// A folder that got another name takes one line, and a file one of its own.
+  @Test func renamedFoldersTakeOneLine() throws {
+    for number in 0..<5 { try playground.write("file \(number)", to: "before/art/old/deep/\(number)") }
+    try playground.write("single", to: "before/one")
+    try playground.write("other", to: "before/top")
+    for number in 0..<5 { try playground.write("file \(number)", to: "after/art/new/deep/\(number)") }
+    try playground.write("single", to: "after/two")
+    try playground.write("other", to: "after/sub/top")
+    let run = try playground.packstore("diff", "before", "after")
+    let moved = run.lines.filter { $0.hasPrefix("moved") }
+    #expect(
+      moved == ["moved    art/new/ (5 files, was art/old/)", "moved    sub/top (was top)", "moved    two (was one)"])
+    #expect(run.lines.last?.contains("7 moved") == true)
+  }
+
   @Test func diffOfWhatIsNotKept() throws {
     let version = try playground.packstore("diff", "store", "Tutorial@9", "Tutorial")
     #expect(version.status == 1)

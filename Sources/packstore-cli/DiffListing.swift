@@ -1,0 +1,103 @@
+import ArgumentParser
+import PackStore
+
+/// Which differences a listing shows. Totals are of all of them.
+struct DiffSelection: ParsableArguments {
+  @Flag(help: "Say how many there are, and list none.")
+  var summary = false
+
+  @Option(
+    help: .init("List what a pattern means, as '--map' has them: 'levels/**', '*.png'.", valueName: "pattern"),
+    transform: parsePathPattern)
+  var path: PathPattern?
+
+  @Option(
+    help: .init(
+      "List files alone, of at least so many bytes in one of the two; also as 500k or 2M.", valueName: "bytes"),
+    transform: parseByteCount)
+  var minSize: Int?
+
+  func shows(_ difference: Snapshot.Difference) -> Bool {
+    guard !summary else { return false }
+    if let path, !path.matches(difference.path), !(difference.oldPath.map(path.matches) ?? false) { return false }
+    guard let minSize else { return true }
+    return difference.kind == .file && max(difference.oldByteCount, difference.newByteCount) >= minSize
+  }
+}
+
+@Sendable private func parsePathPattern(_ text: String) throws -> PathPattern {
+  do {
+    return try PathPattern(text)
+  } catch let error as PackStoreError {
+    throw ValidationError("'\(escaped(text))' is no pattern: \(error.reason)")
+  }
+}
+
+/// Differences as lines of text, of which a folder that was renamed takes one.
+///
+/// Files that moved come in a row. Those whose paths differ by the same folder at the front are told of together.
+struct DiffLines {
+  /// The folders that differ, without slashes at their ends; a file's own paths where it got another name.
+  private struct Move: Equatable {
+    let old, new: Substring
+
+    init?(_ difference: Snapshot.Difference) {
+      guard difference.change == .moved, let oldPath = difference.oldPath else { return nil }
+      var old = oldPath[...], new = difference.path[...]
+      while let name = new.split(separator: "/").last, old.split(separator: "/").last == name {
+        old = Self.parent(old)
+        new = Self.parent(new)
+      }
+      self.old = old
+      self.new = new
+    }
+
+    private static func parent(_ path: Substring) -> Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "" }
+
+    private static func folder(_ path: Substring) -> String { path.isEmpty ? "./" : escaped(String(path)) + "/" }
+
+    func line(count: Int) -> String { "moved    \(Self.folder(new)) (\(count) files, was \(Self.folder(old)))" }
+  }
+
+  private var move: Move?
+  private var count = 0
+
+  /// Of the first of them.
+  private var single = ""
+
+  /// The lines that are complete once another difference is there.
+  mutating func add(_ difference: Snapshot.Difference) -> [String] {
+    let next = Move(difference)
+    if let next, next == move {
+      count += 1
+      return []
+    }
+    var lines = end()
+    if next != nil {
+      (move, count, single) = (next, 1, text(difference))
+    } else {
+      lines.append(text(difference))
+    }
+    return lines
+  }
+
+  /// What is left at the end.
+  mutating func end() -> [String] {
+    defer { move = nil }
+    guard let move else { return [] }
+    return [count == 1 ? single : move.line(count: count)]
+  }
+
+  private func text(_ difference: Snapshot.Difference) -> String {
+    let path = escaped(difference.path) + (difference.kind == .folder ? "/" : "")
+    let isFile = difference.kind == .file
+    switch difference.change {
+    case .added: return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)))" : "")
+    case .removed: return "removed  \(path)" + (isFile ? " (\(formatBytes(difference.oldByteCount)))" : "")
+    case .changed:
+      return "changed  \(path)"
+        + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
+    case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
+    }
+  }
+}
