@@ -336,7 +336,13 @@ public struct BucketSite: SiteHost {
 
   /// Who can write to the bucket may put an older ledger back: a folder that has seen a later image knows.
   private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
-    guard let mirror, image.image.number < mirror.number else { return }
+    guard let mirror else { return }
+    guard mirror.site == image.image.site else {
+      var error = PackStoreError(.invalidArgument, "the work folder is a copy of another site", file: location)
+      error.specificRemedy = "use another work folder for this one"
+      throw error
+    }
+    guard image.image.number < mirror.number else { return }
     var error = PackStoreError(
       .stale, "the ledger names image \(image.image.number), but image \(mirror.number) was there before",
       file: location)

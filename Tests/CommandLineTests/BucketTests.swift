@@ -164,6 +164,11 @@ struct BucketTests {
     #expect(other.errors.contains("there is no ledger, but the work folder has seen image"), "\(other.errors)")
     #expect(playground.tree("work") == before)
     try packstore(server, "refresh", Self.site, "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "publish", "Packs", "s3://assets/other", "--key", "site.key", "-q")
+    let kept = playground.tree("work")
+    let third = try packstore(server, "refresh", "s3://assets/other", "--key", "site.key", "--work", "work", status: 2)
+    #expect(third.errors.contains("the work folder is a copy of another site"), "\(third.errors)")
+    #expect(playground.tree("work") == kept)
   }
 
   /// A root that was copied there, and is newer than what the ledger knows, is not overwritten.

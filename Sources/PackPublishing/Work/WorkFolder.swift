@@ -19,11 +19,11 @@ struct WorkFolder: Sendable {
 
   /// What is known of the folder.
   struct Mirror: Hashable {
+    var site: SiteID
     var number: UInt64
     var image: Digest256
 
-    /// Whether all files are there, or those alone that need no fetching for reading.
-    var text: String { "packstore mirror\nnumber \(number)\nimage \(image.hex)\n" }
+    var text: String { "packstore mirror\nsite \(site)\nnumber \(number)\nimage \(image.hex)\n" }
   }
 
   private static let mirrorName = "mirror"
@@ -52,16 +52,17 @@ struct WorkFolder: Sendable {
     do {
       let file = try InputFile(Self.mirrorName, in: path)
       var lines = TextLines(try file.contents(limit: 1024), file: file.place.text)
-      guard lines.next(["packstore"]) == ["packstore", "mirror"], let number = UInt64(try lines.value("number")),
+      guard lines.next(["packstore"]) == ["packstore", "mirror"], let site = ID128(hex: try lines.value("site")),
+        let number = UInt64(try lines.value("number")),
         let image = Digest256(hex: try lines.value("image"))
       else { return nil }
-      return Mirror(number: number, image: image)
+      return Mirror(site: SiteID(site), number: number, image: image)
     } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return nil }
   }
 
   /// Says that all of the folder is as an image says, but for frames and deltas that it does without.
   func remember(_ image: SignedSiteImage) throws {
-    let mirror = Mirror(number: image.image.number, image: image.digest)
+    let mirror = Mirror(site: image.image.site, number: image.image.number, image: image.digest)
     try replaceFile(Self.mirrorName, in: path, by: Array(mirror.text.utf8), draft: Self.mirrorName + ".new")
   }
 
