@@ -211,6 +211,7 @@ struct SiteChange {
   /// - Parameter checksFiles: reads all that the roots name, and makes what is damaged again.
   mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try findMissing()
+    try folder.makeSegmentsReadable()  // a publisher may have died before it did
     guard channels.values.contains(where: { $0.root != nil }) || !snapshot.packs.isEmpty else { return }
     try describe(snapshot, renews: false, checksFiles: checksFiles)
   }
@@ -455,6 +456,7 @@ struct SiteChange {
     progress?(.commit)
     try folder.checkpoint("commit")
     try transaction.commit()
+    try folder.makeSegmentsReadable()
     try folder.checkpoint("committed")
   }
 

@@ -43,9 +43,19 @@ struct SiteFolder: Sendable {
     var isNew = false
     for folder in [SitePath.rootFolder] + SitePath.folders.reversed() {  // the one that is asked for comes last
       if try makeFolder(path.appending(folder)) { isNew = true }
+      makeReadable(folder: path.appending(folder))
     }
     if isNew { try syncFolder(path) }
   }
+
+  /// Lets web servers read what the store has written, which knows nothing of them. Files of the site's own are readable from the
+  /// beginning.
+  func makeSegmentsReadable() throws {
+    makeReadable(folder: path.appending(Self.segmentFolder))
+    for segment in try segments() { makeReadable(place(of: segment)) }
+  }
+
+  private static let segmentFolder = "segments"
 
   // MARK: - Roots
 
@@ -127,6 +137,7 @@ struct SiteFolder: Sendable {
   ) throws {
     try checkpoint("write \(file)")
     let draft = try NewFile(draftPlace(of: file))
+    draft.makeReadable()
     try body(draft)
     try draft.sync()
     try checkpoint("rename \(file)")
@@ -138,7 +149,9 @@ struct SiteFolder: Sendable {
   /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
   func openDelta() throws -> NewFile {
     try checkpoint("write a delta")
-    return try NewFile(deltaDraft)
+    let draft = try NewFile(deltaDraft)
+    draft.makeReadable()
+    return draft
   }
 
   /// Removes a delta that came to nothing.
@@ -162,7 +175,7 @@ struct SiteFolder: Sendable {
 
   /// The segments that are there.
   func segments() throws -> [SitePath] {
-    try namesInFolder(place("segments")).compactMap { SitePath("segments/\($0)") }
+    try namesInFolder(place(Self.segmentFolder)).compactMap { SitePath("\(Self.segmentFolder)/\($0)") }
   }
 
   /// Removes all files of the site's own folders but those of `needed`. Folders in them stay: they are others', such as the
