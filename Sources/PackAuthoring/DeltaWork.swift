@@ -32,9 +32,12 @@ struct DeltaWork {
   ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
     var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
     var isCancelled = false
-    for (from, to) in pairs(wanted, change.deltas) where !isCancelled {
+    let pairs = pairs(wanted, change.deltas)
+    var extent = Extent(doneByteCount: 0, totalByteCount: pairs.map { UInt64(clamping: $0.to.byteCount) }.clampedSum())
+    for (from, to) in pairs where !isCancelled {
+      defer { extent.doneByteCount = extent.doneByteCount.addingClamped(UInt64(clamping: to.byteCount)) }
       do {
-        made.append(try make(from: from, to: to))
+        made.append(try make(from: from, to: to, extent))
       } catch {
         folder.discardDelta()
         isCancelled = error is CancellationError
@@ -82,12 +85,26 @@ struct DeltaWork {
     return sources.prefix(deltaCount)
   }
 
-  private func make(from: PackVersion, to: PackVersion) throws -> DeltaFile.Info {
+  /// How far the work on all deltas is: by the bytes of the versions to which they lead, for how long a delta will be shows late.
+  private struct Extent {
+    var doneByteCount: UInt64
+    let totalByteCount: UInt64
+
+    /// In the middle of one.
+    func progress(_ version: PackVersion, _ done: Int, of total: Int) -> Site.PublishProgress {
+      let part = Double(version.byteCount) * min(Double(done) / Double(max(total, 1)), 1)
+      return .delta(
+        version.pack, byteCount: Int(clamping: doneByteCount.addingClamped(UInt64(max(part, 0)))),
+        totalByteCount: Int(clamping: totalByteCount))
+    }
+  }
+
+  private func make(from: PackVersion, to: PackVersion, _ extent: Extent) throws -> DeltaFile.Info {
     let file = try folder.openDelta()
     let delta = try snapshot.buildDelta(
       of: to.pack, from: from.number, to: to.number, level: level,
       write: { offset, bytes in try file.write(bytes, at: offset) },
-      progress: { [progress] in progress?(.delta(to.pack, byteCount: $0, totalByteCount: $1)) })
+      progress: { [progress] in progress?(extent.progress(to, $0, of: $1)) })
     try folder.finish(file, delta)
     return delta
   }

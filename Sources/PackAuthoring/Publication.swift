@@ -6,6 +6,7 @@ import PackStore
 /// 1. The roots are brought up to date with the store, if need be, and what is due goes from the list of what is retired.
 /// 2. Versions are brought to the site's store: one durable commit.
 /// 3. Frame tables and manifests that are missing are made, then the root of the channel that offers them.
+///    Packs that the source does not have are withdrawn from that channel, if that is wanted.
 /// 4. Versions that no channel offers, beyond the number to keep, are dropped, and what is due goes: files of the site at
 ///    once, segments with commits that change nothing else.
 /// 5. Of segments that are mostly dead, what is needed is stored once more, within a share of what was new; manifests and roots
@@ -52,10 +53,10 @@ struct Publication {
     try checkOptions()
     let source = try source.open(wanted, for: self)
     defer { source.close() }
-    guard !isDryRun else { return try plan(source) }
+    guard !isDryRun else { return try plan(source, isOfAll: wanted == nil) }
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
-    return try publish(source)
+    return try publish(source, isOfAll: wanted == nil)
   }
 
   private func checkOptions() throws {
@@ -74,6 +75,10 @@ struct Publication {
       throw PackStoreError(
         .invalidArgument, "collectionPercent is \(options.collectionPercent), but goes from 0 to 100")
     }
+    guard (0...100).contains(options.prunedPercentLimit) else {
+      throw PackStoreError(
+        .invalidArgument, "prunedPercentLimit is \(options.prunedPercentLimit), but goes from 0 to 100")
+    }
     guard (1...22).contains(options.deltaOptions.level) else {
       throw PackStoreError(
         .invalidArgument, "deltaOptions.level is \(options.deltaOptions.level), but goes from 1 to 22")
@@ -82,9 +87,13 @@ struct Publication {
 
   // MARK: - Steps
 
-  private func publish(_ source: any PublicationSource) throws -> Site.PublishResult {
+  /// - Parameter isOfAll: what the source has, rather than of packs that are named.
+  private func publish(_ source: any PublicationSource, isOfAll: Bool) throws -> Site.PublishResult {
     var change = try makeChange(for: source)
     let before = change.roots, offered = offers(in: change), previous = shownVersions(before)
+    let extra = extraPacks(beside: source, in: change)
+    let pruned = try packsToPrune(among: extra, in: change)
+    if !pruned.isEmpty { progress?(.prune(pruned)) }
     try change.settle()
     let filesBefore = change.files
     let staged = try stage(source, in: &change)
@@ -92,9 +101,11 @@ struct Publication {
     try offer(staged.published.map(\.version), among: kept, in: &change)
     let surplus = surplus(of: staged.packs, among: kept, in: change)
     change.leaving = Set(surplus)
+    let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
     try change.finish()
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
     try drop(surplus, in: &change)
+    try change.remove(gone.map(\.pack))
     try change.collect()
     let compactedByteCount = try compact(newSegments.values.clampedSum(), in: &change)
     let results = results(of: staged, previous, before, change)
@@ -102,16 +113,38 @@ struct Publication {
     let work = DeltaWork(
       snapshot, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount, level: options.deltaOptions.level,
       progress: progress)
-    let (deltas, missingDeltas) = try work.run(
-      staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }, in: &change)
+    let wanted = staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }
+    if !work.pairs(wanted, change.deltas).isEmpty { progress?(.signed) }
+    let (deltas, missingDeltas) = try work.run(wanted, in: &change)
     let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
       .addingClamped(compactedByteCount)
     let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
     return Site.PublishResult(
       change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
       changedChannels: changed, packs: results,
-      droppedVersions: surplus, restoredVersions: staged.restored,
+      droppedVersions: surplus + gone.flatMap(\.versions), prunedPacks: pruned,
+      extraPacks: isOfAll && !options.prunes ? extra : [], restoredVersions: staged.restored,
       deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
+  }
+
+  /// The packs that the channel offers and the source does not have; none where the source speaks of its own pack alone.
+  private func extraPacks(beside source: any PublicationSource, in change: SiteChange) -> [PackID] {
+    guard let present = source.packs, let channel, let plan = change[channel]?.plan else { return [] }
+    return plan.packs.keys.filter { !present.contains($0) }.sorted()
+  }
+
+  /// - Throws: `refused` when more packs would go than is likely to be meant.
+  private func packsToPrune(among extra: [PackID], in change: SiteChange) throws -> [PackID] {
+    guard options.prunes, !extra.isEmpty, let channel else { return [] }
+    let count = change[channel]?.plan.packs.count ?? 0
+    guard extra.count * 100 > count * options.prunedPercentLimit else { return extra }
+    let packs = extra.count == 1 ? "1 pack" : "\(extra.count) packs"
+    var error = PackStoreError(
+      .refused,
+      "the source lacks \(packs) of \(count) that the channel '\(channel)' offers: \(listed(extra.map(\.name)))",
+      file: site.path.string)
+    error.specificRemedy = "set the option prunedPercentLimit to 100 if that is meant"
+    throw error
   }
 
   /// Less than this is not worth looking for.
@@ -140,22 +173,27 @@ struct Publication {
   }
 
   /// What ``publish(_:)`` would do, but for deltas and compaction.
-  private func plan(_ source: any PublicationSource) throws -> Site.PublishResult {
+  private func plan(_ source: any PublicationSource, isOfAll: Bool) throws -> Site.PublishResult {
     var change = try makeChange(for: source)
     try change.findMissing()
     let previous = shownVersions(change.roots)
+    let extra = extraPacks(beside: source, in: change)
+    let pruned = try packsToPrune(among: extra, in: change)
     var transaction = try change.makeTransaction()
     let staged = try source.stage(restoring: change.missing, in: &transaction)
     let kept = try KeptVersions(of: staged.packs, in: transaction)
     try offer(staged.published.map(\.version), among: kept, in: &change)
     let surplus = surplus(of: staged.packs, among: kept, in: change)
     change.leaving = Set(surplus)
+    let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
     let changed = change.channelsToReplace(after: transaction)
     let newByteCount = staged.published.map { UInt64(clamping: $0.newStoredByteCount) }.clampedSum()
     return Site.PublishResult(
       change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
-      changedChannels: changed, packs: results(of: staged, previous, change.roots, change), droppedVersions: surplus,
-      restoredVersions: staged.restored, newByteCount: newByteCount)
+      changedChannels: changed, packs: results(of: staged, previous, change.roots, change),
+      droppedVersions: surplus + gone.flatMap(\.versions), prunedPacks: pruned,
+      extraPacks: isOfAll && !options.prunes ? extra : [], restoredVersions: staged.restored, newByteCount: newByteCount
+    )
   }
 
   private func makeChange(for source: any PublicationSource) throws -> SiteChange {

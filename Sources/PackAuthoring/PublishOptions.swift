@@ -58,6 +58,13 @@ extension Site {
     /// makes, 0 to 100. It is new data for mirrors, too; what it frees goes after the grace period.
     public var collectionPercent = 25
 
+    /// Withdraws from the channel the packs that it offers and that the source does not have. Other channels go on offering them; a
+    /// pack that none does leaves the site.
+    public var prunes = false
+
+    /// With ``prunes``: the largest share of the channel's packs that may go, in percent; more is `refused`.
+    public var prunedPercentLimit = 50
+
     /// Waits while another process publishes to the site; otherwise that is `busy`.
     public var waitsForOthers = true
 
@@ -106,10 +113,15 @@ extension Site {
     case take(PackID, byteCount: Int, totalByteCount: Int)
     /// Describing the frames of new segments: bytes of segments that were read, and of all.
     case describe(byteCount: Int, totalByteCount: Int)
-    /// Making a delta; the site shows the version already. Bytes that were worked on, and of how many.
+    /// Making a delta to a version of this pack, which the site shows already. Of all deltas that are to be made, the bytes of the
+    /// versions to which they lead: those that were worked on, and how many there are.
     case delta(PackID, byteCount: Int, totalByteCount: Int)
     /// Making it visible.
     case commit
+    /// Packs that the source does not have are about to be withdrawn from the channel.
+    case prune([PackID])
+    /// The site shows what was published, and all of it is there: only deltas follow, and may be interrupted.
+    case signed
 
     /// Of the step.
     public var fraction: Double {
@@ -117,7 +129,7 @@ extension Site {
       case .store(_, let progress): progress.fraction
       case .describe(let done, let total), .take(_, let done, let total), .delta(_, let done, let total):
         PackStore.fraction(done, of: total)
-      case .commit: 1
+      case .commit, .prune, .signed: 1
       }
     }
   }

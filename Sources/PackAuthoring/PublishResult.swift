@@ -27,6 +27,13 @@ extension Site {
     /// Versions that the site had and has no longer.
     public let droppedVersions: [PackVersion]
 
+    /// Packs that were withdrawn from the channel, or would be, because the source does not have them.
+    public let prunedPacks: [PackID]
+
+    /// Packs that the channel offers and the source does not have, and that were left there. None where the source is a manifest,
+    /// which speaks of its own pack alone, or where packs were named.
+    public let extraPacks: [PackID]
+
     /// Versions that the site's store had lost, and that were copied once more.
     public let restoredVersions: [PackVersion]
 
@@ -102,7 +109,7 @@ extension Site {
 extension Site.PublishResult {
   init(
     _ change: SiteChange, isUnchanged: Bool, changedChannels: [SiteChannel], packs: [Pack],
-    droppedVersions: [PackVersion],
+    droppedVersions: [PackVersion], prunedPacks: [PackID] = [], extraPacks: [PackID] = [],
     restoredVersions: [PackVersion] = [], deltas: [DeltaFile.Info] = [], missingDeltas: [MissingDelta] = [],
     newByteCount: UInt64
   ) {
@@ -111,7 +118,8 @@ extension Site.PublishResult {
       channel: change.target, sequence: change.root?.sequence ?? 0, isUnchanged: isUnchanged,
       changedChannels: changedChannels, publicKey: change.key.rootKey,
       expiresAt: change.root?.expiresAt.map(Date.init(nanosecondsSince1970:)), packs: packs,
-      droppedVersions: droppedVersions, restoredVersions: restoredVersions,
+      droppedVersions: droppedVersions, prunedPacks: prunedPacks, extraPacks: extraPacks,
+      restoredVersions: restoredVersions,
       lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.number) }
         .filter { !restored.contains($0) },
       retiredByteCount: Int(clamping: change.retired.byteCount),

@@ -25,7 +25,9 @@ public final class Site: Sendable {
   /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what
   ///   `Store(at:)` throws.
   public init(at path: FilePath) throws {
+    let isNew = !pathExists(path)
     store = try Store(at: path)
+    if isNew { makeReadable(folder: path) }
     folder = SiteFolder(path: path)
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
@@ -76,7 +78,8 @@ public final class Site: Sendable {
   ///     temporary files of the site's store, and dropped. What is said of deltas is nothing.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` when the source has no such pack or version; `untrusted` when the site is signed by another
-  ///   key, or an archive by one that was replaced; `refused` for a manifest with errors; `exists` when the site has another
+  ///   key, or an archive by one that was replaced; `refused` for a manifest with errors, or when more would be pruned than is
+  ///   allowed; `exists` when the site has another
   ///   version of the same number; `held`; `busy`; `CancellationError`; `invalidArgument`; `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`. The site then shows what it showed before; but when `CancellationError` came while deltas
   ///   were made, it shows what was published. A delta that cannot be made is no error.

@@ -39,11 +39,11 @@ struct Unpublication {
     for state in change.channelStates where isOfAll || state.channel == options.channel {
       for pack in packs { change.edit(state.channel) { $0.withdraw(pack) } }
     }
-    let leaving = try withoutOffers(packs, change)
+    let leaving = try change.withoutOffers(packs)
     change.leaving = Set(leaving.flatMap(\.versions))
     guard !isDryRun else { return try plan(change, leaving.flatMap(\.versions)) }
     try change.finish()
-    try remove(leaving.map(\.pack), in: &change)
+    try change.remove(leaving.map(\.pack))
     try change.collect()
     let dropped = leaving.flatMap(\.versions)
     let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
@@ -88,25 +88,6 @@ struct Unpublication {
         "the channel '\(channel)' does not offer '\(pack)'; channels that do: \(listed(channels.map(\.name)))",
         file: pack.name)
     }
-  }
-
-  /// Those of the packs that no channel offers any more, and what the site keeps of them.
-  private func withoutOffers(
-    _ packs: [PackID], _ change: SiteChange
-  ) throws -> [(pack: PackID, versions: [PackVersion])] {
-    let snapshot = try site.store.makeSnapshot()
-    return Set(packs).sorted().compactMap { pack in
-      let versions = snapshot.versions(of: pack)
-      let isOffered = versions.contains { change.offers($0.number, of: pack) }
-      return versions.isEmpty || isOffered ? nil : (pack, versions)
-    }
-  }
-
-  private func remove(_ packs: [PackID], in change: inout SiteChange) throws {
-    guard !packs.isEmpty else { return }
-    var transaction = try change.makeTransaction()
-    for pack in packs { try transaction.remove(pack) }
-    try change.commit(transaction)
   }
 }
 

@@ -258,9 +258,9 @@ extension Progress {
       self.init(activity: "copying \(pack)", bytesDone: byteCount, bytesTotal: total)
     case .describe(let byteCount, let total):
       self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
-    case .delta(let pack, let byteCount, let total):
-      self.init(activity: "comparing \(pack)", bytesDone: byteCount, bytesTotal: total)
-    case .commit: self.init(activity: "committing")
+    case .delta(_, let byteCount, let total):
+      self.init(activity: "making deltas", bytesDone: byteCount, bytesTotal: total)
+    case .commit, .prune, .signed: self.init(activity: "committing")
     }
   }
 }

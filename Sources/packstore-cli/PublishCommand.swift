@@ -11,11 +11,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       encodes what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
       that is current in the store becomes current on the site: clients go back to it. A version that the \
       channel offers already keeps its share of devices and its app versions: 'promote' changes these. When there is nothing \
-      new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted.
+      new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted, \
+      and the site can be uploaded before: "root signed: safe to upload" says when.
 
         packstore publish Packs public/packs
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
         packstore publish Packs public/packs Tutorial --channel beta
+        packstore publish Packs public/packs --prune --dry-run
         packstore publish Manifest.json public/packs --dry-run
         packstore publish Tutorial.pack public/packs
         packstore publish Packs s3://assets/packs --region eu-central-1
@@ -26,6 +28,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       that '--version' says. An archive that 'package' or 'export' made is taken as it is, without compressing it again, if \
       clients of the key would take it; of a folder of archives (*.pack), the highest version of each pack is, or the one that \
       is named. What the site has already stays; a version that it has with other content is refused.
+
+      Packs that the channel offers and the source does not have stay, and are named. '--prune' takes them off that channel; one \
+      that no other channel offers leaves the site. When they are more than half of what the channel offers, that is refused: \
+      '--max-removed' allows more or less.
 
       Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
       prints it. The first publication makes a root key and the release key that signs, for 400 days: move the root \
@@ -91,6 +97,16 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   var gc = 25
 
   @Flag(
+    help: "Take packs off the channel that it offers and that the source does not have; others go on offering them.")
+  var prune = false
+
+  @Option(
+    help: .init(
+      "With --prune: refuse when more than this share of the channel's packs would go (default: 50%).",
+      valueName: "percent"), transform: parsePercent)
+  var maxRemoved: Int?
+
+  @Flag(
     help: "Say what would be new, and which roots would change, and leave the site as it is; deltas are not counted.")
   var dryRun = false
 
@@ -110,6 +126,11 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     }
     guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
     guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
+    guard !prune || packs.isEmpty else {
+      throw ValidationError("--prune compares with all that the source has: name no packs")
+    }
+    guard !prune || !noOffer else { throw ValidationError("--prune and --no-offer exclude each other") }
+    guard prune || maxRemoved == nil else { throw ValidationError("--max-removed needs '--prune'") }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
 
@@ -137,9 +158,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       with: key, makesSite: !dryRun || isMade || isBucket, report, isDryRun: dryRun, traffic: traffic
     ) {
       site, bar in
-      try await site.publish(
-        packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
-      ) { bar.update(Progress($0)) }
+      do {
+        return try await site.publish(
+          packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
+        ) { show($0, bar) }
+      } catch let error as PackStoreError where error.code == .refused && error.reason.hasPrefix("the source lacks ") {
+        throw Failure(.refused, escaped(error.reason), remedy: "say --max-removed 100% if that is meant")
+      }
     }
     let deltaFailure = isBucket && !dryRun ? await makeDeltas(for: &result, signedBy: key, traffic) : nil
     let duration = clock.now - start
@@ -159,6 +184,25 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       }
       throw deltaFailure
     }
+  }
+
+  /// Shows how far the publication is, and says what a person acts on meanwhile.
+  private func show(_ progress: Site.PublishProgress, _ bar: ProgressBar) {
+    bar.update(Progress(progress))
+    guard report.isTalkative else { return }
+    switch progress {
+    case .prune(let packs): sayMeanwhile(packs.map { "\($0) goes: the source does not have it" }, bar)
+    case .signed: sayMeanwhile(["root signed: safe to upload; deltas follow"], bar)
+    default: break
+    }
+  }
+
+  /// A reader that went away ends the command when it says the rest.
+  private func sayMeanwhile(_ lines: [String], _ bar: ProgressBar) {
+    bar.finish()
+    let output = Output()
+    try? output.lines(lines)
+    try? output.flush()
   }
 
   /// Makes deltas on a site in object storage, which offers the versions already: for that, their content is fetched.
@@ -202,6 +246,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
     options.collectionPercent = gc
+    options.prunes = prune
+    if let maxRemoved { options.prunedPercentLimit = maxRemoved }
     return options
   }
 
@@ -216,15 +262,30 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   /// What a dry run found.
   private func plan(_ result: Site.PublishResult) -> [String] {
-    result.packs.map(line) + result.droppedVersions.map { "\($0) would leave the site" }
+    result.prunedPacks.map { "\($0) would go from \(offeredPlace(result)): the source does not have it" }
+      + result.packs.map(line) + extraLines(result)
+      + result.droppedVersions.map { "\($0) would leave the site" }
       + result.restoredVersions.map { "the site had lost \($0): it would be copied once more" } + [
         replacedRoots(result),
         "  new    \(formatBytes(result.newByteCount)), without deltas",
       ]
   }
 
+  private func offeredPlace(_ result: Site.PublishResult) -> String { "the channel \(result.channel ?? .live)" }
+
+  /// What the source does not have, and stays.
+  private func extraLines(_ result: Site.PublishResult) -> [String] {
+    guard !result.extraPacks.isEmpty else { return [] }
+    return [
+      "not in the source, and still offered by \(offeredPlace(result)): \(listed(result.extraPacks.map(\.name)));"
+        + " '--prune' takes such packs off"
+    ]
+  }
+
   private func summary(_ result: Site.PublishResult, _ duration: Duration) -> [String] {
-    let packs = result.packs.map(line)
+    let packs =
+      result.packs.map(line) + extraLines(result)
+      + result.prunedPacks.map { "\($0) is no longer offered by \(offeredPlace(result))" }
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
     guard !result.isUnchanged else {
@@ -282,6 +343,7 @@ private struct PublishReport: Encodable {
   let publicKey: String?
   let expires: String?
   let packs: [Version]
+  let pruned, extra: [String]
   let dropped: [Dropped]
   let deltas: [Delta]
   let restored, lost: [Dropped]
@@ -316,6 +378,8 @@ private struct PublishReport: Encodable {
         withdrawal: $0.isWithdrawal, catalog: $0.version.catalog.description, newBytes: $0.newByteCount,
         newStoredBytes: $0.newStoredByteCount)
     }
+    pruned = result.prunedPacks.map(\.name)
+    extra = result.extraPacks.map(\.name)
     dropped = result.droppedVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
     deltas = result.deltas.map {
       Delta(pack: $0.pack.name, from: $0.fromVersion, to: $0.toVersion, bytes: $0.byteCount)

@@ -53,10 +53,15 @@ enum PublishSource {
       (command.encoding.level != nil, "--level"), (command.encoding.layout != nil, "--layout"),
     ]
     let numbering: [(isGiven: Bool, name: String)] = [(command.version != nil, "--version")]
+    let pruning: [(isGiven: Bool, name: String)] = [(command.prune, "--prune")]
     switch self {
-    case .manifest: return
+    case .manifest: try refuse(pruning, of: command, "a manifest: it is of one pack among others")
     case .store: try refuse(numbering, of: command, "a store: its versions have numbers")
-    case .archives: try refuse(encoding + numbering, of: command, "archives, which are taken as they are")
+    case .archives:
+      try refuse(encoding + numbering, of: command, "archives, which are taken as they are")
+      guard isFolder(FilePath(command.source)) else {
+        return try refuse(pruning, of: command, "one archive: it is of one pack among others")
+      }
     }
   }
 

@@ -116,7 +116,7 @@ struct SkippedReport: Encodable {
 }
 
 /// Reads `50%` or `50`.
-@Sendable private func parsePercent(_ text: String) throws -> Int {
+@Sendable func parsePercent(_ text: String) throws -> Int {
   let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
   guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let percent = Int(digits), 0...100 ~= percent else {
     throw ValidationError("'\(escaped(text))' is no share from 0% to 100%")

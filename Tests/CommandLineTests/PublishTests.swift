@@ -64,8 +64,8 @@ import Testing
     #expect(packs[0]["version"] as? Int == 2 && packs[0]["from"] as? Int == 1)
     try playground.packstore("rollback", "store", "P")
     let run = try publish()
-    #expect(run.lines.first?.hasPrefix("P@1, back from 2: ") == true)
-    #expect(run.lines[1].hasPrefix("a delta leads from P@2 to 1: "))
+    #expect(run.lines.first == "root signed: safe to upload; deltas follow")
+    #expect(run.lines[1].hasPrefix("P@1, back from 2: ") && run.lines[2].hasPrefix("a delta leads from P@2 to 1: "))
     #expect(try publish("P@2", "--deltas", "0").lines.first?.hasPrefix("P@2 from 1: ") == true)
     let last = try publish("P@2", "--keep", "1", "--expires", "30")
     #expect(

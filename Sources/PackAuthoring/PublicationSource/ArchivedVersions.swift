@@ -3,6 +3,7 @@ import PackStore
 /// Versions of archives: their frames go to the site as they are, each checked against what was signed.
 struct ArchivedVersions: PublicationSource {
   let product: Store.Product?
+  let packs: Set<PackID>?
 
   private let entries: [ArchivedPacks.Entry]
   private let site: Store
@@ -20,8 +21,9 @@ struct ArchivedVersions: PublicationSource {
     progress = publication.progress
     product = archives.entries.first?.product
     let all = archives.entries
-    let packs = all.map(\.pack).reduce(into: [PackID]()) { if $0.last != $1 { $0.append($1) } }
-    entries = try (wanted ?? packs.map { Site.PublishedPack($0) }).map { try Self.find($0, among: all) }
+    let packs = Set(all.map(\.pack))
+    self.packs = packs
+    entries = try (wanted ?? packs.sorted().map { Site.PublishedPack($0) }).map { try Self.find($0, among: all) }
     let authorities = try Self.authorities(of: publication.folder)
     for entry in entries { try SignedArchive(at: entry.path).requireNotReplaced(by: authorities) }
   }

@@ -3,6 +3,7 @@ import PackStore
 /// What a manifest selects, as the next version of its pack: installed right into the site's store.
 struct ManifestVersion: PublicationSource {
   let product: Store.Product? = nil
+  let packs: Set<PackID>? = nil
 
   private let evaluation: ManifestEvaluation
   private let pack: PackID

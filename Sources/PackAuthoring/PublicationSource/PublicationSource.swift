@@ -20,6 +20,9 @@ protocol PublicationSource {
   /// What the versions belong to; nil: the source does not say.
   var product: Store.Product? { get }
 
+  /// All packs that the source has; nil: it speaks of its own pack alone.
+  var packs: Set<PackID>? { get }
+
   /// Stages the versions that are to be published, in the order in which the result names them, and before them those of
   /// `missing` that the source has.
   ///

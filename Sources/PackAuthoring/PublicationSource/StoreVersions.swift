@@ -3,6 +3,7 @@ import PackStore
 /// Versions that a store keeps: they are copied, and what the site lacks is encoded for it.
 struct StoreVersions: PublicationSource {
   let product: Store.Product? = nil
+  let packs: Set<PackID>?
 
   private let snapshot: Snapshot
   private let wanted: [Site.PublishedPack]
@@ -19,6 +20,7 @@ struct StoreVersions: PublicationSource {
       throw PackStoreError(.invalidArgument, "the store cannot be published to itself", file: source.path.string)
     }
     snapshot = try source.makeSnapshot()
+    packs = Set(snapshot.packs.map(\.id))
     self.wanted = wanted ?? snapshot.packs.map { Site.PublishedPack($0.id) }
     try check()
   }

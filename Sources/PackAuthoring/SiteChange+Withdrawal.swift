@@ -1,0 +1,37 @@
+import PackStore
+
+/// Packs leave a site when no channel offers them any more: see ``Unpublication`` and ``Publication``.
+extension SiteChange {
+  /// Those of the packs that no channel is to offer any more, and what the site keeps of them.
+  func withoutOffers(_ packs: [PackID]) throws -> [(pack: PackID, versions: [PackVersion])] {
+    let snapshot = try store.makeSnapshot()
+    return Set(packs).sorted().compactMap { pack in
+      let versions = snapshot.versions(of: pack)
+      let isOffered = versions.contains { offers($0.number, of: pack) }
+      return versions.isEmpty || isOffered ? nil : (pack, versions)
+    }
+  }
+
+  /// Removes packs with all their versions, once no root names them.
+  mutating func remove(_ packs: [PackID]) throws {
+    guard !packs.isEmpty else { return }
+    var transaction = try makeTransaction()
+    for pack in packs { try transaction.remove(pack) }
+    try commit(transaction)
+  }
+
+  /// Withdraws packs from a channel, all of whose versions of packs that no channel offers then are ``leaving``.
+  ///
+  /// - Returns: the packs that no channel offers any more, and their versions.
+  mutating func withdraw(_ packs: [PackID], from channel: SiteChannel) throws -> [(
+    pack: PackID, versions: [PackVersion]
+  )] {
+    guard !packs.isEmpty else { return [] }
+    edit(channel) { plan in
+      for pack in packs { plan.withdraw(pack) }
+    }
+    let gone = try withoutOffers(packs)
+    leaving.formUnion(gone.flatMap(\.versions))
+    return gone
+  }
+}
