@@ -95,6 +95,16 @@ import Testing
     #expect(setup.log.lines == ["app app", "began app A", "finished app A"])
   }
 
+  /// An app that its program set up is unknown to the agent, and may have a site that lists what no other does.
+  @Test func requestsOfOtherAppsStay() async throws {
+    let setup = try Setup([try entry("A")])
+    try JournalFile(in: setup.group).update { $0.registrations["other"] = .init() }
+    try setup.request("A")
+    try setup.request("Unknown")
+    #expect(try await setup.agent().runOnce().finished == ["A"])
+    #expect(try setup.requests == ["Unknown"])
+  }
+
   /// A pack that cannot come is told of, and keeps none of the others away.
   @Test func failures() async throws {
     let setup = try Setup([try entry("A"), try entry("B")])

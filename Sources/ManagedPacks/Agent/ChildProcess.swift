@@ -81,7 +81,10 @@ final class ChildProcess: Sendable {
   func kill() {
     exit.withLock { exit in
       // The number is the program's until it is reaped.
-      if exit == nil { _ = systemKill(-number, SIGKILL) }
+      guard exit == nil else { return }
+      _ = systemKill(-number, SIGKILL)
+      // It may have left its group.
+      _ = systemKill(number, SIGKILL)
     }
   }
 

@@ -224,14 +224,21 @@ package actor GroupAgent {
         .agent, "the app '\(id)' is not registered in the group, or is of no use to its agent",
         remedy: "see the log of the agent, or name the app's property list")
     }
-    var packs: [PackID] = []
+    var packs: [PackID] = [], failure: (any Error)?
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
-      let registered = try await app.manager.handle(event).sorted()
-      packs += registered.compactMap { try? PackID(validating: $0) }
-      let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
-      tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
+      do {
+        let registered = try await app.manager.handle(event).sorted()
+        packs += registered.compactMap { try? PackID(validating: $0) }
+        let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
+        tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
+      } catch {
+        // The other apps are told of the event all the same.
+        tell(AgentNotice(.problem, app: name, "\(event.word): \(error)"))
+        failure = failure ?? error
+      }
     }
     bell.ring()
+    if let failure { throw failure }
     return packs
   }
 
@@ -272,7 +279,9 @@ package actor GroupAgent {
       }
       // Apps went on meanwhile.
       let now = try missingRequests()
-      let taken = try app.core.takeUp(now.filter { missing[$0.key] != nil }, catalog, forgetsUnlisted: apps.count == 1)
+      // An app that the agent knows nothing of may have sites of its own.
+      let isAlone = try journal.read().registrations.count <= 1
+      let taken = try app.core.takeUp(now.filter { missing[$0.key] != nil }, catalog, forgetsUnlisted: isAlone)
       missing = now.filter { missing[$0.key] != nil && !taken.contains($0.key) }
     }
   }
@@ -281,19 +290,22 @@ package actor GroupAgent {
   /// or resumed waits or goes on.
   private func missingRequests() throws -> [PackID: Journal.Request] {
     let now = options.manager.clock.now()
-    var requests = try journal.read().requests.filter { handedOver[$0.key] == nil }
-    requests = requests.filter { resting[$0.key].map { $0 <= now } ?? true }
+    let wanted = try journal.read().requests.filter { handedOver[$0.key] == nil }
+    let requests = wanted.filter { resting[$0.key].map { $0 <= now } ?? true }
+    // Several apps may have opened one download for one request: the first brings the pack for all.
+    var met: Set<PackID> = []
     for app in apps.values {
       for (name, isPaused) in app.core.scheduler.openDownloads {
         guard let id = try? PackID(validating: name) else { continue }
-        guard let request = requests.removeValue(forKey: id) else {
-          if handedOver[id] == nil, resting[id] == nil { app.core.scheduler.control(name, .cancel) }
+        guard let request = wanted[id] else {
+          if handedOver[id] == nil { app.core.scheduler.control(name, .cancel) }
           continue
         }
+        met.insert(id)
         if request.isPaused != isPaused { app.core.scheduler.control(name, request.isPaused ? .pause : .resume) }
       }
     }
-    return requests
+    return requests.filter { !met.contains($0.key) }
   }
 
   // MARK: - Apps
@@ -371,7 +383,7 @@ package actor GroupAgent {
       summary.finished.insert(id.name)
       summary.failures[id.name] = nil
       resting[id] = nil
-    case .failed(_, let error) where error is PackHandedOver: break
+    case .failed(_, let error) where error is PackHandedOver || error is CancellationError: break
     case .failed(_, let error):
       summary.failures[id.name] = "\(error)"
       resting[id] = options.manager.clock.now() + options.rest

@@ -33,7 +33,9 @@ extension AssetPackManager {
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when it is not here.
   public func remove(assetPackWithID id: String) async throws {
     let core = try core
-    let wasOpen = core.scheduler.control(id, .cancel)
+    let wasOpen = core.scheduler.openDownloads[id] != nil
+    // A commit that was under way counts: what it brought is removed.
+    await core.scheduler.stop(id, CancellationError())
     guard let pack = try core.packs.current().packs[id]?.pack else {
       if wasOpen { return }
       throw ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
@@ -42,6 +44,8 @@ extension AssetPackManager {
     try core.journalQueue.sync {
       try core.journal.update { journal in
         journal.packs[pack.id] = nil
+        // Nor does another process go on with it.
+        journal.requests[pack.id] = nil
         journal.seen.insert(pack.id)
       }
     }
