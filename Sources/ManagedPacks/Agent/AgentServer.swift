@@ -122,6 +122,12 @@ package final class AgentServer: Sendable {
     var connections: [Int: Connection] = [:]
     var nextNumber = 0
 
+    /// Connections that ended while their requests were being answered: what an answer begins ends after it.
+    var endedEarly: Set<Int> = []
+
+    /// No connection is taken before: the last one could not be, for want of descriptors or memory.
+    var acceptsFrom: Duration = .zero
+
     init(_ server: AgentServer) { self.server = server }
 
     mutating func run() {
@@ -144,7 +150,7 @@ package final class AgentServer: Sendable {
       let numbers = Array(connections.keys)
       var entries = [entry(server.bell.heard, POLLIN)]
       // Others wait to be accepted.
-      let accepts = connections.count < server.limits.connectionCount
+      let accepts = connections.count < server.limits.connectionCount && acceptsFrom <= server.now()
       entries.append(entry(server.listener, accepts ? POLLIN : 0))
       entries += numbers.map { number in
         guard let connection = connections[number] else { return pollfd(fd: -1, events: 0, revents: 0) }
@@ -165,9 +171,10 @@ package final class AgentServer: Sendable {
 
     /// Until the first deadline, in milliseconds; a minute at most.
     private var timeout: Int32 {
-      let first = connections.values.filter { !$0.isAnswering && !$0.isHolding }.map(\.deadline).min()
-      guard let first else { return 60_000 }
-      let left = (first - server.now()) / .milliseconds(1)
+      let now = server.now()
+      let deadlines = connections.values.filter { !$0.isAnswering && !$0.isHolding }.map(\.deadline)
+      guard let first = (deadlines + [acceptsFrom].filter { $0 > now }).min() else { return 60_000 }
+      let left = (first - now) / .milliseconds(1)
       return Int32(min(max(left.rounded(.up), 0), 60_000))
     }
 
@@ -183,7 +190,14 @@ package final class AgentServer: Sendable {
 
     private mutating func accept() {
       while connections.count < server.limits.connectionCount {
-        guard let socket = try? server.listener.accept() else { return }
+        let socket: LocalSocket
+        do {
+          guard let next = try server.listener.accept() else { return }
+          socket = next
+        } catch {
+          acceptsFrom = server.now() + .seconds(1)
+          return server.handler.refuse("\(error)")
+        }
         guard let peer = server.credentials(socket.number), peer.user == geteuid() else {
           server.handler.refuse("a process of another user was turned away")
           continue
@@ -236,7 +250,10 @@ package final class AgentServer: Sendable {
     }
 
     private mutating func take(_ reply: AgentReply, _ number: Int) {
-      guard connections[number] != nil else { return }
+      guard connections[number] != nil else {
+        if endedEarly.remove(number) != nil { server.handler.end(number) }
+        return
+      }
       connections[number]?.isAnswering = false
       send(reply, number)
     }
@@ -279,7 +296,11 @@ package final class AgentServer: Sendable {
     private mutating func close(_ number: Int, _ reason: String? = nil) {
       guard let connection = connections.removeValue(forKey: number) else { return }
       connection.socket.shutDown()
-      if connection.hasAsked { server.handler.end(number) }
+      if connection.isAnswering {
+        endedEarly.insert(number)
+      } else if connection.hasAsked {
+        server.handler.end(number)
+      }
       if let reason { server.handler.refuse("a connection was closed: \(reason)") }
     }
   }
