@@ -10,8 +10,8 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       """,
     discussion: """
       A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. B may \
-      leave out the pack: '@3'. A folder that was renamed takes one line. With a store, a folder is written with a '/' in it. Folders are compared through a temporary store that takes as much \
-      room as they do compressed. Differences are no error.
+      leave out the pack: '@3'. A folder that was renamed takes one line. With a store, a folder is written with a '/' in it. \
+      Folders are compared through a temporary store that takes as much room as they do compressed. Differences are no error.
 
         packstore diff Packs Tutorial@previous Tutorial
         packstore diff Packs Tutorial@3 @5
