@@ -2,7 +2,7 @@ import PackStore
 import Testing
 
 /// A process that watches a store sees what other processes commit.
-@Suite(.timeLimit(.minutes(15))) struct WatchTests {
+@Suite(.timeLimit(.minutes(40))) struct WatchTests {
   let playground = try! Playground()
 
   @Test func commitsOfOtherProcesses() async throws {

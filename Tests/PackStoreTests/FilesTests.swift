@@ -13,7 +13,7 @@ import Testing
 
 /// The one place where Swift opens files: what an intruder may plant where a file is expected is refused, at once, and what
 /// it leads to is not touched.
-@Suite(.timeLimit(.minutes(15))) final class FilesTests {
+@Suite(.timeLimit(.minutes(40))) final class FilesTests {
   let folder = TemporaryFolder()
   var root: FilePath { FilePath(folder.path) }
 

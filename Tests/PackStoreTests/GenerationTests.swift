@@ -4,7 +4,7 @@ import Testing
 
 /// Noticing that a store moved on. Where a test waits for an element that only one way can bring, the other ways are
 /// switched off: an hour between looks, or commits that this process' Swift does not make.
-@Suite(.timeLimit(.minutes(15))) struct GenerationTests {
+@Suite(.timeLimit(.minutes(40))) struct GenerationTests {
   private static let never = Duration.seconds(3600)
 
   private static func commit(_ store: Store, _ folder: borrowing TemporaryFolder, _ text: String) throws {

@@ -5,7 +5,7 @@ import Testing
 
 extension Core {
   /// A crew: idle threads that lend a hand, or not.
-  @Suite(.timeLimit(.minutes(15))) struct ThreadsTests {
+  @Suite(.timeLimit(.minutes(40))) struct ThreadsTests {
     private final class Crew: @unchecked Sendable {
       let raw: OpaquePointer
       init(_ threads: UInt32) { raw = pks__crew_create(threads)! }

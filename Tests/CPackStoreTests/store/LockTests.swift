@@ -13,7 +13,7 @@ import Testing
 
 extension Core {
   /// What others can do with locks: those that may write, and those that may only read.
-  @Suite(.timeLimit(.minutes(15))) struct LockTests {
+  @Suite(.timeLimit(.minutes(40))) struct LockTests {
     private static func disk() -> Disk {
       let disk = Disk(seed: 8)
       for (path, folder) in Change.folders { disk.put(folder, at: path) }

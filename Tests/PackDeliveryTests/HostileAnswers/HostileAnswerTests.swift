@@ -26,7 +26,7 @@
       #expect(count >= 200)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: HostileAnswers.all)
+    @Test(.timeLimit(.minutes(40)), arguments: HostileAnswers.all)
     func pullsEnd(_ group: RowGroup) async throws {
       let device = try await HostileDevice(try await HostileSite.shared.value)
       for asked in Asked.allCases {
