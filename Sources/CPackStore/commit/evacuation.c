@@ -153,6 +153,9 @@ static bool report(void *context, const pks_progress *progress) {
   return evacuation->progress(evacuation->context, progress);
 }
 
+/// All but one processor: what frees space can wait, and a reader beside it then seldom waits for a processor.
+static uint32_t thread_count(const pks_store *store) { return store->thread_count > 1 ? store->thread_count - 1 : 1; }
+
 /// Lays a version out again, which the transaction's snapshot shows as it is in the plan's.
 static pks_status move_version(
   evacuation *evacuation, const char *pack, const pks__version *version, bool is_current, uint64_t *copied_bytes,
@@ -171,7 +174,7 @@ static pks_status move_version(
   pks__ingest ingest;
   pks_add_result result;
   pks_status status =
-    pks__ingest_version_open(&ingest, &txn->staging, snapshot, &request, txn->store->thread_count, sync, error);
+    pks__ingest_version_open(&ingest, &txn->staging, snapshot, &request, thread_count(txn->store), sync, error);
   evacuation->ingest = &ingest;
   if (!status && is_first) { status = copy_segments(evacuation, error); }
   if (!status) { status = pks__ingest_version_walk(&ingest, &request, error); }
