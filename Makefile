@@ -116,10 +116,11 @@ bench-publish: release  ## Measure publishing to a bucket beside rclone, also ov
 	Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
 	Benchmarks/summarize $(RAW)/publish.json
 
-bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 15 minutes.
+bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 25 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
 	@mkdir -p $(RAW)
-	Benchmarks/compare-space --retries 1 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/compare-space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/compare-space --parts gc --gigabytes 10 --json $(RAW)/space.json >/dev/null
 	Benchmarks/summarize $(RAW)/space.json
 	Scripts/readme-figures
 

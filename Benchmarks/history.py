@@ -173,21 +173,26 @@ class History:
 
 
 def write_pieces(folder, byte_count, seed, sources=SOURCES):
-    """Fill `folder` with files of 64 KiB to 1 MiB, cut from files of the machine, and return their names in order of paths."""
+    """Fill `folder` with files of 64 KiB to 1 MiB, cut from files of the machine, and return their names in order of paths.
+
+    When these are used up they come once more with other byte values in the same order: as compressible, and nothing alike.
+    """
     draw = random.Random(f"{seed} pieces")
     names, total = [], 0
     os.makedirs(folder)
-    for path, _ in drawn_files(seed, sources):
-        with open(path, "rb") as file:
-            while total < byte_count:
-                content = file.read(draw.randint(64 << 10, COPY_BYTES))
-                if not content:
-                    break
-                name = f"{len(names):06}"
-                with open(os.path.join(folder, name), "wb") as piece:
-                    piece.write(content)
-                names.append(name)
-                total += len(content)
-        if total >= byte_count:
-            return names
+    files = drawn_files(seed, sources)
+    for values in [bytes(value ^ turn for value in range(256)) for turn in range(256)]:
+        for path, _ in files:
+            with open(path, "rb") as file:
+                while total < byte_count:
+                    content = file.read(draw.randint(64 << 10, COPY_BYTES))
+                    if not content:
+                        break
+                    name = f"{len(names):06}"
+                    with open(os.path.join(folder, name), "wb") as piece:
+                        piece.write(content.translate(values))
+                    names.append(name)
+                    total += len(content)
+            if total >= byte_count:
+                return names
     raise UserError(f"the files below {', '.join(sources)} are not enough: ask for fewer gigabytes")

@@ -6,14 +6,14 @@ import ArgumentParser
 /// describe the machine; they hold no paths and no names of hosts. Ratios inside one run mean something, figures of two
 /// machines beside each other do not. Other stores are measured by the package `Benchmarks`, which runs this program.
 @main
-struct Main: ParsableCommand {
+struct Main: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-bench",
     abstract: "Measure PackStore.",
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
       ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, UpdateCommand.self,
-      PausesCommand.self,
+      PausesCommand.self, PurgeCommand.self,
     ],
     defaultSubcommand: AllCommand.self
   )
