@@ -171,6 +171,36 @@
       await server.close()
     }
 
+    /// What came before the cut comes from `incoming/`, and is not asked for again.
+    @Test func aHealThatWasCutGoesOn() async throws {
+      let (server, store) = try await preparePurgeable()
+      try await store.purge(bytes: Int.max)
+      var options = options
+      options.fetchLimits.requestCount = 1
+      options.fetchLimits.requestByteCount = 1 << 18
+      let given = Mutex(0)
+      server.replaceFault { request, reply in
+        guard request.path.hasPrefix("site/segments/") else { return }
+        guard given.withLock({ $0 }) < 800_000 else {
+          reply = FaultServer.Reply(status: 404)
+          return
+        }
+        given.withLock { $0 += reply.body.count }
+      }
+      await #expect(throws: DeliveryError.self) {
+        try await store.pull(from: server.url, packs: ["Game"], options: options)
+      }
+      let before = given.withLock { $0 }
+      #expect(before >= 800_000 && before < 1_500_000)
+      server.replaceFault(nil)
+      let rest = try await store.pull(from: server.url, packs: ["Game"], options: options)
+      #expect(rest.packs[0].outcome == .healed && rest.packs[0].resumedByteCount > 700_000)
+      #expect(rest.packs[0].frameByteCount + rest.packs[0].resumedByteCount < 1_800_000)
+      try expect(store, Self.first)
+      #expect(leftovers(store) == [])
+      await server.close()
+    }
+
     /// A version that comes next is whole, whatever was gone of the one before.
     @Test func anUpdateIsWhole() async throws {
       let (server, store) = try await preparePurgeable()
