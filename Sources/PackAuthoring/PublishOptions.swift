@@ -10,6 +10,9 @@ extension Site {
     /// How apps will read the assets; nil: as a manifest says that is published, or at random.
     public var layout: Store.InstallOptions.Layout?
 
+    /// The label of a manifest's version; nil: what the manifest says. Versions of stores and archives have theirs.
+    public var label: VersionLabel?
+
     /// Where nothing says another one.
     public static let standardLevel: Int32 = 12
 

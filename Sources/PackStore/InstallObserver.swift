@@ -40,22 +40,25 @@ func observeProgress(_ context: UnsafeMutableRawPointer?, _ progress: UnsafePoin
 ///
 /// - Parameters:
 ///   - entries: what is selected of the folder; nil: all of it.
-///   - mappedPaths: patterns of the options, and of the attributes that the version is to have.
-///   - placement: what these attributes say of it.
+///   - statement: what the version is to say besides its content.
+///   - placement: what that says of it.
 func withRequest<Result>(
   _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
-  mapping mappedPaths: [String], _ placement: pks_placement,
+  _ statement: VersionStatement, _ placement: pks_placement,
   _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_add_request>) -> Result
 ) -> Result {
+  let mappedPaths = options.mappedPaths + statement.mappedPaths
   var request = pks_add_request()
   request.version = options.version ?? 0
   request.downgrade = options.allowsDowngrade
   // Attributes that say no priority leave the pack its own.
-  let stated = options.attributes.flatMap { $0.priority == 0 ? nil : $0.priority }
+  let stated = statement.attributes.flatMap { $0.priority == 0 ? nil : $0.priority }
   let priority = options.priority ?? stated
   request.set_priority = priority != nil
   request.priority = priority ?? 0
-  request.set_attributes = options.attributes != nil
+  request.set_attributes = statement.attributes != nil
+  request.set_changed_attributes = statement.changedAttributes != nil
+  request.only_unchanged = statement.isOfCurrentVersion
   request.placement = placement
   request.adopt = options.adopts
   request.level = options.level ?? 0
@@ -80,7 +83,7 @@ func withRequest<Result>(
     folder.withPlatformString { folder in
       pack.name.withCString { pack in
         withCStrings(mappedPaths) { globs in
-          withStoredBytes(of: options.attributes) { attributes in
+          withStoredBytes(of: statement) { attributes, changed in
             request.folder = folder
             request.pack = pack
             request.context = context
@@ -88,6 +91,8 @@ func withRequest<Result>(
             request.map_glob_count = UInt32(clamping: globs.count)
             request.attributes = attributes.baseAddress.map(UnsafeRawPointer.init)
             request.attribute_byte_count = attributes.count
+            request.changed_attributes = changed.baseAddress.map(UnsafeRawPointer.init)
+            request.changed_attribute_byte_count = changed.count
             guard let entries else { return body(&request) }
             return withEntries(entries) { entries in
               request.entries = entries.baseAddress
@@ -108,6 +113,14 @@ private func withEntries<Result>(
   withCStrings(entries.flatMap { [$0.path, $0.source] }) { texts in
     let core = entries.indices.map { pks_add_entry(path: texts[2 * $0], source: texts[2 * $0 + 1]) }
     return core.withUnsafeBufferPointer { body($0) }
+  }
+}
+
+private func withStoredBytes<Result>(
+  of statement: VersionStatement, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Result
+) -> Result {
+  withStoredBytes(of: statement.attributes) { attributes in
+    withStoredBytes(of: statement.changedAttributes) { body(attributes, $0) }
   }
 }
 

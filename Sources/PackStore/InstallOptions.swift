@@ -16,10 +16,14 @@ extension Store {
     /// a new pack gets 0.
     public var priority: Int32?
 
-    /// What the version is to say besides its content. By default an update keeps what the pack's current version says. A
-    /// priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``, also those of
+    /// What the version is to say besides its content. By default an update keeps what the pack's current version says, but for
+    /// the label. A priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``, also those of
     /// attributes that are kept.
     public var attributes: Attributes?
+
+    /// The version's label, which the ``attributes`` get. `exists` if it is that of a version with other content. Other labels
+    /// make other versions, also of equal content.
+    public var label: VersionLabel?
 
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
     public var adopts = false
@@ -66,8 +70,8 @@ extension Store {
 
     public init(
       version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, attributes: Attributes? = nil,
-      adopts: Bool = false,
-      level: Int32? = nil, layout: Layout = .random, links: Links = .store, followsUnsafeLinks: Bool = false,
+      label: VersionLabel? = nil, adopts: Bool = false, level: Int32? = nil, layout: Layout = .random,
+      links: Links = .store, followsUnsafeLinks: Bool = false,
       isPortable: Bool = false, mappedPaths: [String] = [], ignoring: IgnoreRules? = nil, frameByteCount: Int? = nil,
       sharedFrameByteCount: Int? = nil
     ) {
@@ -75,6 +79,7 @@ extension Store {
       self.allowsDowngrade = allowsDowngrade
       self.priority = priority
       self.attributes = attributes
+      self.label = label
       self.adopts = adopts
       self.level = level
       self.layout = layout

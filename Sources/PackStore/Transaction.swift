@@ -55,15 +55,14 @@ public struct Transaction: ~Copyable {
     _ progress: ((Store.InstallProgress) -> Void)?
   ) throws -> Store.InstallResult {
     try Task.checkCancellation()
-    let attributes = try options.attributes ?? self.attributes(of: pack)
-    let mappedPaths = options.mappedPaths + (attributes?.mappedPaths ?? [])
-    let placement = try hold.corePlacement(attributes?.placement, of: pack)
+    let statement = try statement(options, of: pack)
+    let placement = try hold.corePlacement(statement.placement, of: pack)
     let ignoring = entries == nil ? options.ignoring.map { IgnoreWalk(folder, $0) } : nil
     var observer = InstallObserver(progress: progress, ignoring: ignoring)
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(folder, entries, pack, options, mapping: mappedPaths, placement, &observer) {
+        withRequest(folder, entries, pack, options, statement, placement, &observer) {
           pks_txn_add_folder(&result, pointer, $0, error)
         }
       }
@@ -71,6 +70,9 @@ public struct Transaction: ~Copyable {
       throw explain(observer.explain(error), of: pack)
     }
     if let failure = ignoring?.failure { throw failure }
+    if result.declined, let label = statement.attributes?.label, let current = versions(of: pack).first {
+      throw PackStoreError.labelTaken(label, by: current)
+    }
     hold.noteWhole(pack)
     return Store.InstallResult(result, of: pack, notices: observer.notices, ignoring: ignoring)
   }
@@ -96,6 +98,11 @@ public struct Transaction: ~Copyable {
     progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
     try Task.checkCancellation()
+    if let label = attributes.label, try self.attributes(of: pack) != attributes,
+      let taken = try statedVersions(of: pack).first(where: { $0.attributes.label == label })
+    {
+      throw PackStoreError.labelTaken(label, by: taken.version)
+    }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do {
@@ -277,12 +284,35 @@ public struct Transaction: ~Copyable {
     versions(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer))
   }
 
+  private func statement(_ options: Store.InstallOptions, of pack: PackID) throws -> VersionStatement {
+    let isTakenOver = options.adopts && packs.contains { $0.id == pack && $0.origin != .local }
+    // Of a pack that is taken over, the history goes: no label of it is taken.
+    let current = try attributes(of: pack)
+    return try VersionStatement(options, current: isTakenOver ? current?.labeled(nil) : current) {
+      isTakenOver ? [] : try statedVersions(of: pack).filter { $0.version.number != versions(of: pack).first?.number }
+    }
+  }
+
+  /// The kept versions of a pack, with what they say.
+  private func statedVersions(of id: PackID) throws -> [(version: PackVersion, attributes: Attributes)] {
+    guard let index = index(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer)) else {
+      return []
+    }
+    return try keptVersions(of: id).enumerated().map { place, version in
+      (version, try attributes(of: version, index, UInt32(clamping: place)))
+    }
+  }
+
+  private func attributes(of version: PackVersion, _ pack: UInt32, _ place: UInt32) throws -> Attributes {
+    try Attributes(of: version) { out, capacity, length, error in
+      pks_txn_attributes(out, capacity, &length, pointer, pack, place, error)
+    }
+  }
+
   /// What the version of a pack says that is current so far; nil when there is no such pack.
   private func attributes(of id: PackID) throws -> Attributes? {
     guard let index = index(of: id, amongFirst: pks_txn_pack_count(pointer)) else { return nil }
-    return try Attributes(of: PackVersion(pks_txn_version(pointer, index, 0), of: id)) { out, capacity, length, error in
-      pks_txn_attributes(out, capacity, &length, pointer, index, 0, error)
-    }
+    return try attributes(of: PackVersion(pks_txn_version(pointer, index, 0), of: id), index, 0)
   }
 
   /// What a version says that is kept so far.
@@ -293,9 +323,7 @@ public struct Transaction: ~Copyable {
     guard let pack = index(of: version.pack, amongFirst: pks_txn_pack_count(pointer)),
       let place = kept.firstIndex(where: { $0.number == version.number })
     else { throw PackStoreError.notKept(version.number, of: version.pack, among: kept) }
-    return try Attributes(of: version) { out, capacity, length, error in
-      pks_txn_attributes(out, capacity, &length, pointer, pack, UInt32(clamping: place), error)
-    }
+    return try attributes(of: version, pack, UInt32(clamping: place))
   }
 
   private func index(of id: PackID, amongFirst packCount: UInt32) -> UInt32? {

@@ -77,6 +77,12 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
       valueName: "n"))
   var version: UInt64?
 
+  @Option(
+    help: .init(
+      "The publisher's name for the version, such as 1.4.2, by which PACK@1.4.2 means it.", valueName: "name"),
+    transform: parseLabel)
+  var label: VersionLabel?
+
   @Flag(help: "With '--version': also take a number that is lower than the pack's highest.")
   var downgrade = false
 
@@ -197,14 +203,17 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 
   private func installOptions() throws -> Store.InstallOptions {
     .init(
-      version: version, allowsDowngrade: downgrade, priority: priority, adopts: adopt, level: level, layout: layout,
+      version: version, allowsDowngrade: downgrade, priority: priority, label: label, adopts: adopt, level: level,
+      layout: layout,
       links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths,
       ignoring: try source.rules())
   }
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError, _ store: Store) -> any Error {
-    if error.code == .exists, let version { return explainNumber(version, in: store) ?? error }
+    if error.code == .exists, let version, error.specificRemedy == nil {
+      return explainNumber(version, in: store) ?? error
+    }
     if error.code == .conflict {
       return Failure(
         .conflict, "another process changed \(pack) meanwhile", remedy: "run the command again", pack: pack)

@@ -124,7 +124,9 @@ struct Table {
   private let alignments: [Alignment]
   private var rows: [[String]]
 
-  init(_ columns: (title: String, alignment: Alignment)...) {
+  init(_ columns: (title: String, alignment: Alignment)...) { self.init(columns) }
+
+  init(_ columns: [(title: String, alignment: Alignment)]) {
     alignments = columns.map(\.alignment)
     rows = [columns.map(\.title)]
   }

@@ -236,6 +236,12 @@ struct ManifestEncodingOptions: ParsableArguments {
     help: "How apps will read the assets: at random, or from front to back (default: a manifest's, or random).")
   var layout: Store.InstallOptions.Layout?
 
+  @Option(
+    help: .init(
+      "The publisher's name for a manifest's version, such as 1.4.2 (default: the manifest's).", valueName: "name"),
+    transform: parseLabel)
+  var label: VersionLabel?
+
   func validate() throws {
     guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
   }

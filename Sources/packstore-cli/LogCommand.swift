@@ -8,7 +8,8 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     abstract: "Show the versions that are kept.",
     discussion: """
       The first of each pack is the current one, the others were current before it, the last first. STATE says which \
-      are pinned, which pack is held since a rollback, and which pack was removed. CATALOG names the content: equal \
+      are pinned, which pack is held since a rollback, and which pack was removed. LABEL is the publisher's name for a \
+      version, shown where one has any. CATALOG names the content: equal \
       folders have equal catalogs.
 
         packstore log Packs Tutorial
@@ -48,7 +49,12 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     let packs = all.filter { pack == nil || $0.id == pack }
     if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
 
-    let histories = packs.map { ($0, snapshot.versions(of: $0.id)) }
+    let histories = try packs.map { pack in
+      (
+        pack,
+        try snapshot.versions(of: pack.id).map { LogEntry(version: $0, label: try snapshot.attributes(of: $0).label) }
+      )
+    }
     let output = Output()
     if report.json {
       try output.json(LogReport(packs: histories.map(PackReport.init)))
@@ -58,19 +64,23 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  private static func text(_ histories: [(Store.Pack, [PackVersion])]) -> [String] {
+  private static func text(_ histories: [(Store.Pack, [LogEntry])]) -> [String] {
+    let hasLabels = histories.contains { $0.1.contains { $0.label != nil } }
     var table = Table(
-      ("VERSION", .left), ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right),
-      ("SIZE", .right))
-    for (pack, versions) in histories {
-      for (index, version) in versions.enumerated() {
-        table.add([
-          "\(version)", state(of: version, isFirst: index == 0, of: pack),
-          String(version.catalog.description.prefix(12)),
-          formatDate(version.committedAt),
-          formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()),
-          formatBytes(version.byteCount),
-        ])
+      [("VERSION", .left)] + (hasLabels ? [("LABEL", .left)] : []) + [
+        ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right),
+      ])
+    for (pack, entries) in histories {
+      for (index, entry) in entries.enumerated() {
+        let version = entry.version
+        table.add(
+          ["\(version)"] + (hasLabels ? [entry.label?.text ?? ""] : []) + [
+            state(of: version, isFirst: index == 0, of: pack),
+            String(version.catalog.description.prefix(12)),
+            formatDate(version.committedAt),
+            formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()),
+            formatBytes(version.byteCount),
+          ])
       }
     }
     return table.lines
@@ -84,6 +94,12 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
+/// A version that is kept, with its publisher's name for it.
+private struct LogEntry {
+  let version: PackVersion
+  let label: VersionLabel?
+}
+
 private struct LogReport: Encodable {
   let packs: [PackReport]
 }
@@ -92,6 +108,8 @@ private struct PackReport: Encodable {
   struct Version: Encodable {
     let version: UInt64
     let current, pinned: Bool
+    /// Left out where the version has none.
+    let label: String?
     let catalog, committedAt: String
     let files, links, folders, bytes: Int
   }
@@ -101,18 +119,18 @@ private struct PackReport: Encodable {
   let held, removed: Bool
   let versions: [Version]
 
-  init(_ pack: Store.Pack, _ versions: [PackVersion]) {
+  init(_ pack: Store.Pack, _ entries: [LogEntry]) {
     self.pack = pack.id.name
     origin = pack.origin.id
     priority = pack.priority
     held = pack.isHeld
     removed = pack.isRemoved
-    self.versions = versions.map {
-      Version(
-        version: $0.number, current: $0 == pack.version && !pack.isRemoved, pinned: $0.isPinned,
-        catalog: $0.catalog.description, committedAt: formatDate($0.committedAt),
-        files: $0.fileCount,
-        links: $0.linkCount, folders: $0.folderCount, bytes: $0.byteCount)
+    versions = entries.map { entry in
+      let version = entry.version
+      return Version(
+        version: version.number, current: version == pack.version && !pack.isRemoved, pinned: version.isPinned,
+        label: entry.label?.text, catalog: version.catalog.description, committedAt: formatDate(version.committedAt),
+        files: version.fileCount, links: version.linkCount, folders: version.folderCount, bytes: version.byteCount)
     }
   }
 }

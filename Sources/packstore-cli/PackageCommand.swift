@@ -108,6 +108,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     options.product = product.product
     options.level = encoding.level
     options.layout = encoding.layout
+    options.label = encoding.label
     options.date = try sourceDate(ProcessInfo.processInfo.environment)
     options.replaces = force
     options.isDryRun = dryRun

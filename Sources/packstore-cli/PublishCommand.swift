@@ -245,6 +245,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
+    options.label = encoding.label
     options.collectionPercent = gc
     options.prunes = prune
     if let maxRemoved { options.prunedPercentLimit = maxRemoved }

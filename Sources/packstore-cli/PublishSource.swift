@@ -52,11 +52,13 @@ enum PublishSource {
     let encoding: [(isGiven: Bool, name: String)] = [
       (command.encoding.level != nil, "--level"), (command.encoding.layout != nil, "--layout"),
     ]
-    let numbering: [(isGiven: Bool, name: String)] = [(command.version != nil, "--version")]
+    let numbering: [(isGiven: Bool, name: String)] = [
+      (command.version != nil, "--version"), (command.encoding.label != nil, "--label"),
+    ]
     let pruning: [(isGiven: Bool, name: String)] = [(command.prune, "--prune")]
     switch self {
     case .manifest: try refuse(pruning, of: command, "a manifest: it is of one pack among others")
-    case .store: try refuse(numbering, of: command, "a store: its versions have numbers")
+    case .store: try refuse(numbering, of: command, "a store: its versions have their numbers and labels")
     case .archives:
       try refuse(encoding + numbering, of: command, "archives, which are taken as they are")
       guard isFolder(FilePath(command.source)) else {
@@ -80,6 +82,9 @@ enum PublishSource {
     switch name.which {
     case .number(let number): return Site.PublishedPack(name.pack, version: number)
     case nil, .current: return Site.PublishedPack(name.pack)
+    case .label(let label):
+      throw Failure(
+        .usage, "'\(name.pack)@\(label)' is a version of a store", remedy: "say its number", pack: name.pack)
     case .previous:
       throw Failure(
         .usage, "'\(name.pack)@previous' is a version of a store", remedy: "say its number", pack: name.pack)

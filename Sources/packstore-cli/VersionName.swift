@@ -2,14 +2,15 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-/// A version of a pack, as every command takes it: `Tutorial@3`, `Tutorial@previous`, `Tutorial@current`; `Tutorial` is the
-/// version that the command says. Where the pack is clear, `@3` will do.
+/// A version of a pack, as every command takes it: `Tutorial@3`, `Tutorial@1.4.2` by its label, `Tutorial@previous`,
+/// `Tutorial@current`; `Tutorial` is the version that the command says. Where the pack is clear, `@3` will do.
 struct VersionName: Sendable {
   enum Which: Equatable, Sendable {
     case current
     /// The one that was current before.
     case previous
     case number(UInt64)
+    case label(VersionLabel)
   }
 
   let pack: PackID
@@ -34,15 +35,20 @@ struct VersionName: Sendable {
     case "current": which = .current
     case "previous": which = .previous
     default:
-      // Digits only: no sign.
-      guard parts[1].utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(parts[1]),
-        1...PackVersion.lastNumber ~= number
-      else {
+      guard let named = Self.numbered(parts[1]) ?? (try? VersionLabel(parts[1])).map(Which.label) else {
         throw ValidationError(
-          "'\(escaped(text))' names no version: write \(pack)@3, \(pack)@previous or \(pack)@current")
+          "'\(escaped(text))' names no version: write \(pack)@3, \(pack)@LABEL, \(pack)@previous or \(pack)@current")
       }
-      which = .number(number)
+      which = named
     }
+  }
+
+  /// Digits only: no sign.
+  private static func numbered(_ text: Substring) -> Which? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text),
+      1...PackVersion.lastNumber ~= number
+    else { return nil }
+    return .number(number)
   }
 
   /// The version, among those that are kept.
@@ -63,7 +69,20 @@ struct VersionName: Sendable {
         throw PackStoreError.notKept(number, of: pack, among: versions)
       }
       return version
+    case .label(let label): return try find(label, in: snapshot)
     }
+  }
+
+  private func find(_ label: VersionLabel, in snapshot: Snapshot) throws -> PackVersion {
+    let labeled = try snapshot.versions(of: pack, labeled: label)
+    guard let version = labeled.first else { throw try Failure.noLabel(label, of: pack, in: snapshot) }
+    guard labeled.count == 1 else {
+      let numbers = labeled.map { "\($0)" }
+      throw Failure(
+        .conflict, "'\(pack)@\(label)' is the label of \(numbers.joined(separator: " and "))",
+        remedy: "say which number", pack: pack)
+    }
+    return version
   }
 
   /// For a publisher. The current version stays what it is when the publication reads it.
@@ -76,6 +95,20 @@ struct VersionName: Sendable {
     return Site.PublishedPack(pack, version: which == nil || which == .current ? nil : version.number)
   }
 }
+
+extension Failure {
+  /// No kept version has the label: those that there are.
+  fileprivate static func noLabel(_ label: VersionLabel, of pack: PackID, in snapshot: Snapshot) throws -> Failure {
+    let labels = try snapshot.versions(of: pack).compactMap { try snapshot.attributes(of: $0).label?.text }
+    let known = labels.isEmpty ? "none of its versions has a label" : "labels: \(labels.joined(separator: ", "))"
+    return Failure(
+      .notFound, "no kept version of \(pack) has the label '\(label)'; \(known)",
+      remedy: "'packstore log' lists versions and labels", pack: pack)
+  }
+}
+
+/// Reads a label that a version is to get.
+@Sendable func parseLabel(_ text: String) throws -> VersionLabel { try parse { try VersionLabel(text) } }
 
 /// Reads `PACK` or `PACK@VERSION`.
 @Sendable func parseVersionName(_ text: String) throws -> VersionName { try VersionName(text) }

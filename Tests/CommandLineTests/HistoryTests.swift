@@ -85,9 +85,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ["pin", "store", "P@0"], ["pin", "store", "P@"], ["pin", "store", "P@+1"], ["pin", "store", "P@9007199254740992"],
+    ["pin", "store", "P@0"], ["pin", "store", "P@"], ["pin", "store", "P@1/2"], ["pin", "store", "P@9007199254740992"],
     ["pin", "store", "P", "2"], ["pin", "store", "@2"], ["rollback", "store", "P", "--to", "2"],
-    ["rollback", "store", "P@old"], ["delta", "store", "P", "2", "3", "-o", "f"], ["remove", "store", "P@2"],
+    ["rollback", "store", "P@v 1"], ["delta", "store", "P", "2", "3", "-o", "f"], ["remove", "store", "P@2"],
     ["log", "store", "P@2"], ["cat", "store", "file", "--pack", "P@2"], ["unpin", "store", "P@2"],
   ])
   func whatIsNoVersion(arguments: [String]) throws {

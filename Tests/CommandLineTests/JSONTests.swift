@@ -109,7 +109,8 @@ import Testing
     try run("unpin", "store", "P")
     try playground.write(
       #"{"language":"en","userInfo":{"a": 1},"appVersions":"2.0..<3","map":["text"],"platforms":["iOS"],"#
-        + #""downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#, to: "attributes.json")
+        + #""label":"1.0-rc.1","downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#,
+      to: "attributes.json")
     try run("attributes", "store", "Q", "--set", "attributes.json", "--dry-run")
     try run("attributes", "store", "Q", "--set", "attributes.json")
     try run("attributes", "store", "Q")

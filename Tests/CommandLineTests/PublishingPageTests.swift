@@ -20,7 +20,7 @@ struct PublishingPageTests {
     try playground.makeFolder("job/home")
     let setting = """
       set -e; cd '\(playground.path)/job'; cp -R ../Build ../Manifest.json . 2>/dev/null || true
-      export HOME="$PWD/home" SITE=s3://assets/packs BUILD=\(build) PREVIOUS=\(previous) KEY="$(cat ../release.key)"
+      export HOME="$PWD/home" SITE=s3://assets/packs BUILD=\(build) LABEL=1.\(build) PREVIOUS=\(previous) KEY="$(cat ../release.key)"
       export PATH='\(packstoreURL.deletingLastPathComponent().path)':"$PATH"
       \(server.environment.map { "export \($0)='\($1)'" }.joined(separator: "; "))
 

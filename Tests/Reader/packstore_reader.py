@@ -1492,6 +1492,7 @@ ATTRIBUTES_MAX = 65536
 ATTRIBUTES_DEPTH = 64
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]{0,31}\Z")
 APP_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,7}\Z")
+LABEL = re.compile(r"(?!(?:current|previous|[0-9]+)\Z)[A-Za-z0-9._+-]{1,64}")
 LANGUAGE = re.compile(
     r"(?:(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})"
     r"(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
@@ -1635,6 +1636,8 @@ def check_attributes(data, place="attributes"):
             check_app_versions(value, place)
         elif name == "downloadPolicy":
             check_policy(value, place)
+        elif name == "label":
+            demand(type(value) is str and LABEL.fullmatch(value), place, "no label")
         elif name == "language":
             demand(type(value) is str and len(value) <= 64 and LANGUAGE.match(value), place, "no language tag")
         elif name == "map":

@@ -31,9 +31,11 @@ pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_ad
   status = pks__ingest_folder(&ingest, &txn->staging, snapshot, request, txn->options.durability == PKS_DURABLE, error);
   if (!status && ingest.result.unchanged) {
     status = pks__txn_stage_unchanged(txn, &ingest, &by, result, error);
+  } else if (!status && request->only_unchanged) {
+    *result = (pks_add_result){.declined = true};
   } else if (!status) {
     status = pks__txn_stage_next(txn, &ingest, &by, adopts, result, error);
   }
   pks__ingest_close(&ingest);
-  return status ? status : pks__txn_follow_placement(txn, request->pack, request->placement, error);
+  return status || result->declined ? status : pks__txn_follow_placement(txn, request->pack, request->placement, error);
 }

@@ -116,6 +116,12 @@ typedef struct pks_add_request {
   bool set_attributes;
   const void *PKS_NULLABLE attributes;
   size_t attribute_byte_count;
+  /// With `set_changed_attributes`, what the version gets instead where the content is another than the current version's, in the
+  /// same way: for what is said of one version and not of the next, such as a label
+  bool set_changed_attributes;
+  const void *PKS_NULLABLE changed_attributes;
+  size_t changed_attribute_byte_count;
+  bool only_unchanged;  ///< stages nothing if the content is another than the current version's: `declined`
   /// What the version says of its placement, which counts unless a user placed the pack (`pks_txn_set_placement`). The core does
   /// not read it from the attributes.
   pks_placement placement;
@@ -159,6 +165,7 @@ const char *PKS_NULLABLE pks_glob_fault(const char *pattern);
 bool pks_glob_matches(const char *pattern, const char *path, size_t path_length);
 
 typedef struct pks_add_result {
+  bool declined;  ///< with `only_unchanged`: the content is another, and all else is zero
   /// the pack's current version has this very content, and these attributes: no version was made. With `relaid_count` or
   /// `restored_count` above 0 there is something to commit all the same: where these assets lie now.
   bool unchanged;

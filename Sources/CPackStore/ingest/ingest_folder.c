@@ -142,6 +142,13 @@ static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error 
   return status;
 }
 
+/// What is said of one version is not said of the next.
+static pks_status change_attributes(pks__ingest *ingest, pks_error *error) {
+  const pks_add_request *request = &ingest->request;
+  if (ingest->result.unchanged || !request->set_changed_attributes) { return PKS_OK; }
+  return pks__ingest_set_attributes(ingest, request->changed_attributes, request->changed_attribute_byte_count, error);
+}
+
 static pks_status store_source(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
   rereader rereader = {.ingest = ingest, .source = source, .file = PKS_VFS_NO_FILE};
   pks__chunk_fetch fetch = {.context = &rereader, .fetch = read_again};
@@ -149,6 +156,7 @@ static pks_status store_source(pks__ingest *ingest, const pks__folder_scan *sour
   pks_status status = pks__dedup_pass_open(&pass, ingest, &fetch, error);
   if (!status) { status = consume_source(&pass, source, error); }
   if (!status) { status = pks__dedup_pass_finish(&pass, error); }
+  if (!status) { status = change_attributes(ingest, error); }
   pks__dedup_pass_close(&pass);
   close_reread(&rereader);
   return status;

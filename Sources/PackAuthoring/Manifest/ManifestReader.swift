@@ -18,6 +18,7 @@ struct ManifestReader {
     var level: Int32?
     var layout: Store.InstallOptions.Layout?
     var appVersions: AppVersionRange?
+    var label: VersionLabel?
   }
 
   private static let keys = [
@@ -25,7 +26,7 @@ struct ManifestReader {
   ]
   /// Apple's archives hold it; it says nothing to us.
   private static let ignoredKeys = ["toolsVersion"]
-  private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions"]
+  private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions", "label"]
 
   static func read(_ text: [UInt8]) -> ManifestReading {
     var reader = Self(document: JSONReader.read(text, options: .init(allowsComments: true)))
@@ -94,7 +95,7 @@ struct ManifestReader {
       let attributes = try Attributes(
         downloadPolicy: downloadPolicy, platforms: reading.platforms, language: language, userInfo: userInfo,
         placement: extras.placement, priority: extras.priority, mappedPaths: reading.mappedPaths.map(\.pattern.text),
-        appVersions: extras.appVersions)
+        appVersions: extras.appVersions, label: extras.label)
       reading.manifest = Manifest(
         assetPackID: assetPackID, attributes: attributes, fileSelectors: reading.selectors,
         sourceRoot: reading.sourceRoot, level: extras.level, layout: extras.layout)
@@ -294,6 +295,9 @@ struct ManifestReader {
         }
         extras.level = level
       case "map": readMap(value)
+      case "label":
+        guard let label = text(value, "label") else { continue }
+        do { extras.label = try VersionLabel(label) } catch { report(error, value) }
       case "appVersions":
         guard let range = text(value, "appVersions") else { continue }
         do { extras.appVersions = try AppVersionRange(range) } catch { report(error, value) }

@@ -67,6 +67,11 @@ extension Manifest {
               "type": "string",
               "pattern": "^([0-9.]+\\.\\.\\.|[0-9.]*\\.\\.<[0-9.]+)$",
               "description": "2.0..<3, 2.0... or ..<3"
+            },
+            "label": {
+              "type": "string",
+              "pattern": "^(?!current$|previous$|[0-9]+$)[A-Za-z0-9._+-]{1,64}$",
+              "description": "the publisher's name for the version"
             }
           }
         }

@@ -6,6 +6,9 @@ extension Manifest {
     /// The version's number; nil: one more than that of ``previous``, or 1.
     public var version: UInt64?
 
+    /// The version's label; nil: what the manifest says.
+    public var label: VersionLabel?
+
     /// The archive, or the site in a folder, of the version before: what it has is not stored again, and its segments stay
     /// as they are, so that an upload moves new ones only.
     public var previous: FilePath?

@@ -157,6 +157,7 @@ struct Packaging {
   private func install(in store: Store) throws -> Store.InstallResult {
     var installOptions = manifest.installOptions
     installOptions.version = number
+    installOptions.label = options.label
     installOptions.level = level
     installOptions.layout = layout
     var transaction = try makeTransaction(of: store)

@@ -28,6 +28,7 @@ struct ManifestVersion: PublicationSource {
     site = publication.site.store
     progress = publication.progress
     var options = manifest.installOptions
+    options.label = publication.options.label
     options.level = publication.options.level ?? manifest.level ?? Site.PublishOptions.standardLevel
     if let layout = publication.options.layout { options.layout = layout }
     self.options = options

@@ -67,7 +67,7 @@ extension Attributes {
 /// written again.
 private struct AttributesDecoder {
   static let names = [
-    "appVersions", "downloadPolicy", "language", "map", "placement", "platforms", "priority", "userInfo",
+    "appVersions", "downloadPolicy", "label", "language", "map", "placement", "platforms", "priority", "userInfo",
   ]
 
   let document: JSONDocument
@@ -80,6 +80,7 @@ private struct AttributesDecoder {
   private var priority: Int32 = 0
   private var mappedPaths: [String] = []
   private var appVersions: AppVersionRange?
+  private var label: VersionLabel?
   private var unknownMembers: [Attributes.UnknownMember] = []
 
   init(document: JSONDocument) { self.document = document }
@@ -97,6 +98,7 @@ private struct AttributesDecoder {
       placement = try required(Placement(rawValue: try string(value)), value, "the placement is not known")
     case "priority": priority = try required(value.integer(), value, "a priority is an integer of 32 bits")
     case "map": mappedPaths = try strings(value)
+    case "label": label = try checked(value) { try VersionLabel(try string(value)) }
     case "appVersions": appVersions = try checked(value) { try AppVersionRange(try string(value)) }
     default:
       var json: [UInt8] = []
@@ -109,7 +111,7 @@ private struct AttributesDecoder {
     try checked(root) {
       try Attributes(
         downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
-        placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions,
+        placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
         unknownMembers: unknownMembers)
     }
   }

@@ -10,6 +10,10 @@ public struct Attributes: Sendable {
   /// The platforms that the version is for; empty: all.
   public let platforms: Set<Platform>
 
+  /// The publisher's name for the version; nil: it has none but its number. What keeps attributes for the next version leaves it
+  /// out, and a pack's versions do not have it twice.
+  public let label: VersionLabel?
+
   /// The language of what is in the pack, where it has one.
   public let language: LanguageTag?
 
@@ -50,17 +54,28 @@ public struct Attributes: Sendable {
   public init(
     downloadPolicy: DownloadPolicy = .onDemand, platforms: Set<Platform> = [], language: LanguageTag? = nil,
     userInfo: UserInfo? = nil, placement: Placement = .durable, priority: Int32 = 0, mappedPaths: [String] = [],
-    appVersions: AppVersionRange? = nil
+    appVersions: AppVersionRange? = nil, label: VersionLabel? = nil
   ) throws {
     try self.init(
       downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
-      placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, unknownMembers: [])
+      placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
+      unknownMembers: [])
+  }
+
+  /// These with another label, or none.
+  ///
+  /// - Throws: `invalidArgument` when they get too long.
+  public func labeled(_ label: VersionLabel?) throws -> Attributes {
+    try Attributes(
+      downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
+      placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
+      unknownMembers: unknownMembers)
   }
 
   init(
     downloadPolicy: DownloadPolicy, platforms: Set<Platform>, language: LanguageTag?, userInfo: UserInfo?,
     placement: Placement, priority: Int32, mappedPaths: [String], appVersions: AppVersionRange?,
-    unknownMembers: [UnknownMember]
+    label: VersionLabel?, unknownMembers: [UnknownMember]
   ) throws {
     self.downloadPolicy = downloadPolicy
     self.platforms = platforms
@@ -70,6 +85,7 @@ public struct Attributes: Sendable {
     self.priority = priority
     self.mappedPaths = Set(mappedPaths.map(ExactText.init)).sorted().map(\.text)
     self.appVersions = appVersions
+    self.label = label
     self.unknownMembers = unknownMembers
     if downloadPolicy != .onDemand, downloadPolicy.events.isEmpty {
       var error = PackStoreError(.invalidArgument, "the policy '\(downloadPolicy.name)' names no installation event")
@@ -79,7 +95,8 @@ public struct Attributes: Sendable {
     for pattern in self.mappedPaths { _ = try PathPattern(pattern) }
     canonicalBytes = canonicalJSONObject(
       Self.members(
-        downloadPolicy, platforms, language, userInfo, placement, priority, self.mappedPaths, appVersions)
+        downloadPolicy, platforms, language, userInfo, placement, priority, self.mappedPaths, appVersions,
+        label)
         + unknownMembers.map { ($0.name, Array($0.json.utf8)) })
     digest = Digest256(hashing: canonicalBytes)
     guard canonicalBytes.count <= Self.byteCountLimit else {
@@ -92,7 +109,8 @@ public struct Attributes: Sendable {
   /// What is not the default.
   private static func members(
     _ downloadPolicy: DownloadPolicy, _ platforms: Set<Platform>, _ language: LanguageTag?, _ userInfo: UserInfo?,
-    _ placement: Placement, _ priority: Int32, _ mappedPaths: [String], _ appVersions: AppVersionRange?
+    _ placement: Placement, _ priority: Int32, _ mappedPaths: [String], _ appVersions: AppVersionRange?,
+    _ label: VersionLabel?
   ) -> [(name: String, value: [UInt8])] {
     var members: [(name: String, value: [UInt8])] = []
     func add(_ name: String, _ value: [UInt8]) { members.append((name, value)) }
@@ -112,6 +130,7 @@ public struct Attributes: Sendable {
     if priority != 0 { add("priority", Array(String(priority).utf8)) }
     if !mappedPaths.isEmpty { add("map", list(mappedPaths)) }
     if let appVersions { add("appVersions", canonicalJSON(appVersions.description)) }
+    if let label { add("label", canonicalJSON(label.text)) }
     return members
   }
 

@@ -1,0 +1,71 @@
+/// A publisher's name for a version of a pack, such as `1.4.2`, by which commands and people mean it.
+///
+/// 1 to 64 letters and digits of ASCII, `.`, `_`, `+` and `-`; not all of them digits, which would be the version's number, and neither
+/// `current` nor `previous`.
+public struct VersionLabel: Hashable, Sendable {
+  public let text: String
+
+  public static let byteCountLimit = 64
+
+  /// What stands for a version wherever a label could.
+  private static let reservedWords = ["current", "previous"]
+
+  /// - Throws: `invalidArgument` for what is no label.
+  public init(_ text: some StringProtocol) throws {
+    guard let fault = Self.fault(of: text) else {
+      self.text = String(text)
+      return
+    }
+    var error = PackStoreError(.invalidArgument, "'\(text.prefix(Self.byteCountLimit))' is no label: \(fault)")
+    error.specificRemedy = "write 1 to 64 letters, digits, '.', '_', '+' and '-', such as 1.4.2 or build-2071"
+    throw error
+  }
+
+  private static func fault(of text: some StringProtocol) -> String? {
+    let bytes = text.utf8
+    guard 1...byteCountLimit ~= bytes.count else {
+      return bytes.isEmpty ? "it is empty" : "it has \(bytes.count) bytes"
+    }
+    guard bytes.allSatisfy(isAllowed) else { return "it has other characters" }
+    if bytes.allSatisfy({ 0x30...0x39 ~= $0 }) { return "it would be the number of a version" }
+    return reservedWords.contains(String(text)) ? "the word stands for a version already" : nil
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39: true
+    default: "._+-".utf8.contains(byte)
+    }
+  }
+}
+
+extension VersionLabel: CustomStringConvertible {
+  public var description: String { text }
+}
+
+extension VersionLabel: Codable {
+  /// Coded as a text.
+  public init(from decoder: any Decoder) throws { self = try decoder.value { try VersionLabel($0) } }
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: text) }
+}
+
+extension Snapshot {
+  /// Those of a pack's kept versions that have a label, the current version first.
+  ///
+  /// More than one has it where a publisher gave it twice: a store does not.
+  ///
+  /// - Throws: `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  public func versions(of pack: PackID, labeled label: VersionLabel) throws -> [PackVersion] {
+    try versions(of: pack).filter { try attributes(of: $0).label == label }
+  }
+}
+
+extension PackStoreError {
+  /// A label is that of another version of the pack.
+  static func labelTaken(_ label: VersionLabel, by version: PackVersion) -> Self {
+    var error = Self(.exists, "the label '\(label)' is that of \(version) already")
+    error.specificRemedy = "give this version another label"
+    error.pack = version.pack
+    return error
+  }
+}
