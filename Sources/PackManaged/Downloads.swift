@@ -16,8 +16,11 @@ public func ensure(
         return try await manager.ensureLocalAvailability(
           of: manifest.assetPack(withID: id), requireLatestVersion: requiresLatest)
       }
-      let found = try Set(missing.map { try manifest.assetPack(withID: $0) })
-      try await manager.ensureLocalAvailability(of: found, requireLatestVersions: requiresLatest)
+      let found = missing.map { id in Result { try manifest.assetPack(withID: id) } }
+      // Those that there are come, whatever is wrong with the others.
+      try await manager.ensureLocalAvailability(
+        of: Set(found.compactMap { try? $0.get() }), requireLatestVersions: requiresLatest)
+      for pack in found { _ = try pack.get() }
     }
   }
 }

@@ -98,7 +98,7 @@ struct Agent: AsyncParsableCommand {
     _ event: BAContentRequest, _ folder: GroupFolder, _ app: String?, _ options: GroupAgent.Options
   ) async throws {
     if let connection = try AgentClient(in: folder).connect(),
-      try await connection.ask(.status, within: AgentClient.patience) != nil,
+      (try? await connection.ask(.status, within: AgentClient.patience)) != nil,
       let reply = try await connection.ask(.event(event, app: app), within: nil)
     {
       guard case .done(let packs) = reply else {

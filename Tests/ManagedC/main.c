@@ -90,13 +90,15 @@ static void fetch(pkm_manager *manager) {
   pkm_delegate delegate = {
     .context = &heard, .began = began, .has_progress = has_progress, .finished = finished, .failed = failed};
   pkm_manager_set_delegate(manager, &delegate);
-  const char *one[] = {"One"}, *both[] = {"One", "Two"}, *none[] = {"One", "None"};
+  const char *one[] = {"One"}, *both[] = {"One", "Two"}, *none[] = {"None", "One"};
   DEMAND(pkm_manager_ensure(manager, one, 1, false, &error) == PKM_OK);
   wait_for(&heard, 'f');
   DEMAND(heard.kinds[0] == 'b' && !strpbrk(heard.kinds, "?!e") && heard.completed == heard.total);
   pkm_manager_set_delegate(manager, NULL);
-  DEMAND(pkm_manager_ensure(manager, both, 2, true, &error) == PKM_OK);
+  DEMAND(pkm_manager_remove(manager, "One", &error) == PKM_OK);
   DEMAND(pkm_manager_ensure(manager, none, 2, false, &error) == PKM_ASSET_PACK_NOT_FOUND);
+  DEMAND(pkm_manager_is_available_locally(manager, "One"));  // it came all the same
+  DEMAND(pkm_manager_ensure(manager, both, 2, true, &error) == PKM_OK);
   uint32_t bits = 0;
   DEMAND(pkm_manager_status(&bits, manager, "One", &error) == PKM_OK);
   DEMAND(bits == (PKM_DOWNLOAD_AVAILABLE | PKM_UP_TO_DATE | PKM_DOWNLOADED));

@@ -260,6 +260,41 @@ import Testing
     #expect(setup.log.lines == ["problem app"])
   }
 
+  /// A property list that was mended or edited counts from the agent's next look at the journal on.
+  @Test func listsThatChange() async throws {
+    let setup = try Setup([try entry("A"), try entry("B")])
+    let list = "\(setup.folder.path)/app.json", client = AgentClient(in: setup.group)
+    chmod(list, 0o666)
+    try setup.request("A")
+    try await setup.withAgent(setup.agent()) {
+      await setup.log.wait("problem app")
+      client.refresh()
+      chmod(list, 0o600)
+      client.refresh()
+      await setup.log.wait("finished app A")
+      try setup.folder.write(String(contentsOfFile: list, encoding: .utf8) + "\n", to: "app.json")
+      try setup.request("B")
+      client.refresh()
+      await setup.log.wait("finished app B")
+    }
+    #expect(setup.log.lines.filter { $0 == "problem app" }.count == 1, "each reason is told once")
+    #expect(setup.log.lines.filter { $0 == "app app" }.count == 2, "it is another app then")
+  }
+
+  /// An agent that hangs, and may be killed, is told apart from one that ends.
+  @Test func silenceIsNoEnd() async throws {
+    let setup = try Setup([try entry("A")])
+    let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+    let client = AgentClient(in: setup.group)
+    let silent = try #require(try client.connect())
+    await #expect(throws: AgentSilence.self) { try await silent.ask(.status, within: .milliseconds(1)) }
+    let ended = try #require(try client.connect())
+    listener.shutDown()
+    _ = try listener.accept()
+    _ = try listener.accept()
+    #expect(try await ended.ask(.status, within: nil) == nil)
+  }
+
   /// C15: an app whose agent is dead, or says nothing, goes on: the socket is asked only when a pull waits, and never longer than
   /// its patience.
   @Test(arguments: [true, false]) func appWithoutAnAgent(hasSocket: Bool) async throws {

@@ -19,6 +19,8 @@ import Testing
 
   /// Which file the bytes are mapped from; nil: none.
   private func mappedFile(_ data: Data) throws -> String? {
+    // Once it is freed, something else may be mapped there.
+    defer { withExtendedLifetime(data) {} }
     let address = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     // The list comes in parts, and other tests change it meanwhile: a mapping may be left out of it.
     for _ in 0..<100 {

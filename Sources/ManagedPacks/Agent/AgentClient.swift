@@ -39,6 +39,9 @@ package struct AgentClient: Sendable {
   }
 }
 
+/// An agent did not answer in time, and is still connected.
+package struct AgentSilence: Error {}
+
 /// A connection to an agent. What was handed over by it is the app's until it is let go.
 package final class AgentConnection: Sendable {
   let socket: LocalSocket
@@ -53,16 +56,20 @@ package final class AgentConnection: Sendable {
   /// Asks, and waits for the reply on a thread that may block.
   ///
   /// - Parameter limit: how long; nil: until the agent answers, or is gone.
-  /// - Returns: nil: it does not answer.
-  /// - Throws: `CancellationError`.
+  /// - Returns: nil: the connection has ended, or what came over it is no reply.
+  /// - Throws: ``AgentSilence``, `CancellationError`.
   package func ask(_ request: AgentRequest, within limit: Duration?) async throws -> AgentReply? {
-    let reply = try? await withTaskCancellationHandler {
-      try await BlockingExecutor.run { try self.exchange(request, within: limit) }
-    } onCancel: {
-      socket.shutDown()
+    do {
+      return try await withTaskCancellationHandler {
+        try await BlockingExecutor.run { try self.exchange(request, within: limit) }
+      } onCancel: {
+        socket.shutDown()
+      }
+    } catch {
+      try Task.checkCancellation()
+      if error is AgentSilence { throw error }
+      return nil
     }
-    try Task.checkCancellation()
-    return reply
   }
 
   private func exchange(_ request: AgentRequest, within limit: Duration?) throws -> AgentReply? {
@@ -74,7 +81,7 @@ package final class AgentConnection: Sendable {
       var left: Int32 = -1
       if let end {
         left = Int32(min(max(((end - clock.now) / .milliseconds(1)).rounded(.up), 0), 60_000))
-        guard left > 0 else { return nil }
+        guard left > 0 else { throw AgentSilence() }
       }
       var entries = [
         pollfd(fd: socket.number, events: Int16(POLLIN | (output.isEmpty ? 0 : POLLOUT)), revents: 0)

@@ -39,6 +39,8 @@ package actor GroupAgent {
 
   private struct App {
     let registration: Journal.Registration
+    /// Of its property list as it was read: one that was edited makes another app of it.
+    let list: Digest256?
     let manager: AssetPackManager
     let core: ManagedCore
     /// What happens to its downloads, and who tells of it.
@@ -51,8 +53,8 @@ package actor GroupAgent {
   private let options: Options
   private let bell = Bell()
   private var apps: [String: App] = [:]
-  /// Registrations that are of no use, so that each is told of once.
-  private var refused: [String: Journal.Registration] = [:]
+  /// Why apps are of no use, so that each reason is told once.
+  private var refused: [String: String] = [:]
   /// Packs that apps fetch themselves, and over which connections.
   private var handedOver: [PackID: Set<Int>] = [:]
   /// Packs that failed, and when to try again.
@@ -313,31 +315,38 @@ package actor GroupAgent {
   /// Has a manager for each app that registered.
   private func refreshApps() throws {
     let registrations = try journal.read().registrations
-    for (id, app) in apps where registrations[id] != app.registration || !isThere(app.registration) {
+    for (id, app) in apps where registrations[id] != app.registration || app.list != listDigest(app.registration) {
       apps[id] = nil
       Task { [scheduler = app.core.scheduler] in
         for pack in scheduler.openDownloads.keys { await scheduler.stop(pack, PackHandedOver()) }
         app.updates.finish()
       }
     }
-    for (id, registration) in registrations where apps[id] == nil && refused[id] != registration {
-      guard let list = registration.propertyList, isThere(registration) else { continue }
+    refused = refused.filter { registrations[$0.key] != nil }
+    for (id, registration) in registrations where apps[id] == nil {
+      guard let list = registration.propertyList, pathExists(FilePath(list)) else { continue }
       do {
         apps[id] = try makeApp(id, registration, FilePath(list))
         refused[id] = nil
         tell(AgentNotice(.app, app: id, "this app shares the group, by '\(list)'"))
       } catch {
-        refused[id] = registration
+        // What is wrong may be mended at any time.
+        guard refused.updateValue("\(error)", forKey: id) != "\(error)" else { continue }
         tell(AgentNotice(.problem, app: id, "this app is left out: \(error)"))
       }
     }
   }
 
-  private func isThere(_ registration: Journal.Registration) -> Bool {
-    registration.propertyList.map { pathExists(FilePath($0)) } ?? false
+  /// Nil: there is no list that can be read.
+  private func listDigest(_ registration: Journal.Registration) -> Digest256? {
+    let bytes = registration.propertyList.flatMap { list in
+      try? InputFile(FilePath(list)).contents(limit: ManagedConfiguration.byteCountLimit)
+    }
+    return bytes.map { Digest256(hashing: $0) }
   }
 
   private func makeApp(_ id: String, _ registration: Journal.Registration, _ list: FilePath) throws -> App {
+    let digest = listDigest(registration)
     var configuration = try ManagedConfiguration(contentsOf: OwnedFile(list).path)
     configuration.appID = id
     let own = try GroupFolder(of: configuration, environment: options.manager.environment)
@@ -348,6 +357,7 @@ package actor GroupAgent {
     }
     var managerOptions = options.manager
     managerOptions.registersApp = false
+    managerOptions.followsJournal = true
     // No one waits: little memory is worth more than the last of the speed.
     managerOptions.pullOptions.fetchLimits = Self.fetchLimits
     managerOptions.rules.concurrentDownloadCount = 1
@@ -361,7 +371,7 @@ package actor GroupAgent {
     let manager = try AssetPackManager(configuration: configuration, options: managerOptions)
     let core = try manager.core, updates = manager.hub.subscribe(to: nil)
     return App(
-      registration: registration, manager: manager, core: core, updates: updates,
+      registration: registration, list: digest, manager: manager, core: core, updates: updates,
       listener: listen(to: updates, app: id))
   }
 

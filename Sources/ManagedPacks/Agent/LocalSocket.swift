@@ -32,7 +32,10 @@ package final class LocalSocket: Sendable {
   }
 
   /// Listens at a name that nothing has. Only the user may connect.
-  package static func listen(at place: SocketPlace, backlog: CInt = 16) throws -> LocalSocket {
+  ///
+  /// - Parameter backlog: how many may connect before one is accepted, as far as the system allows: more than apps do while one
+  ///   waits that has stopped.
+  package static func listen(at place: SocketPlace, backlog: CInt = 4096) throws -> LocalSocket {
     let socket = try LocalSocket()
     // The name is made with these rights, less what the umask takes.
     fchmod(socket.number, 0o600)

@@ -73,11 +73,16 @@ final class PackHandover: Sendable {
   private func watch(_ agent: AgentClient) async {
     while !Task.isCancelled, isWaiting {
       guard let probe = try? agent.connect(), let process = probe.process else { return }
-      guard let reply = try? await probe.ask(.status, within: patience) else {
+      do {
+        // An agent that ends by itself, or has no room for one more, is none that hangs.
+        guard case .status = try await probe.ask(.status, within: patience) else { return }
+        try await ContinuousClock().sleep(for: patience)
+      } catch is AgentSilence {
         if !Task.isCancelled, isWaiting { kill(process, SIGKILL) }
         return
+      } catch {
+        return
       }
-      guard case .status = reply, (try? await ContinuousClock().sleep(for: patience)) != nil else { return }
     }
   }
 }

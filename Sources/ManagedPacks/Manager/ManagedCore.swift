@@ -52,7 +52,7 @@ final class ManagedCore: Sendable {
     reader = NamespaceReader(store: store, packs: packs)
     let materializer = Materializer(store)
     self.materializer = materializer
-    let queue = journalQueue, rules = options.rules
+    let queue = journalQueue, rules = options.rules, followsJournal = options.followsJournal
     let agent = options.speaksToAgent ? AgentClient(in: folder) : nil
     self.agent = agent
     scheduler = DownloadScheduler(
@@ -66,6 +66,7 @@ final class ManagedCore: Sendable {
         }
       },
       onPause: { pack, isPaused in
+        guard !followsJournal else { return }
         queue.async {
           note(pack, isPaused: isPaused, in: journal)
           agent?.refresh()

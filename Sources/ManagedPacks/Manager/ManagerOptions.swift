@@ -34,6 +34,10 @@ extension AssetPackManager {
     /// Notes the app in the group's journal: an extension that runs by itself is none.
     package var registersApp = true
 
+    /// The journal says which downloads are paused, and what happens to them is not written there: an agent's, which would undo
+    /// what an app has written meanwhile.
+    package var followsJournal = false
+
     /// Asks the agent for a pack that it is fetching, and tells it of requests.
     package var speaksToAgent = true
 
