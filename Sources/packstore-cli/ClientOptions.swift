@@ -13,6 +13,22 @@ struct ClientOptions: ParsableArguments {
     transform: parseChannel)
   var channel: SiteChannel?
 
+  @OptionGroup var device: DeviceOptions
+
+  @Flag(help: "Take a folder that is not signed.")
+  var allowUnsigned = false
+
+  var options: Store.PullOptions {
+    var options = device.options
+    options.trustedKey = trust
+    options.channel = channel
+    options.allowsUnsigned = allowUnsigned
+    return options
+  }
+}
+
+/// What a client says of the device and the app, and how old a site's word may be.
+struct DeviceOptions: ParsableArguments {
   @Option(
     help: .init("The version of the app that will read the packs (default: any).", valueName: "version"),
     transform: parseAppVersion)
@@ -34,13 +50,8 @@ struct ClientOptions: ParsableArguments {
     help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
   var maxAge: Duration?
 
-  @Flag(help: "Take a folder that is not signed.")
-  var allowUnsigned = false
-
   var options: Store.PullOptions {
-    .init(
-      trustedKey: trust, channel: channel, appVersion: appVersion, platform: platform ?? .current, device: device,
-      maximumAge: maxAge, allowsUnsigned: allowUnsigned)
+    .init(appVersion: appVersion, platform: platform ?? .current, device: device, maximumAge: maxAge)
   }
 }
 

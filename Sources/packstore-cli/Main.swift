@@ -33,7 +33,8 @@ struct Packstore: ParsableCommand {
       bytes are damaged or lost, 130 cancelled. With --json, a failure is one JSON object on standard error.
       """,
     subcommands: [
-      Add.self, Offers.self, Pull.self, Import.self, Remove.self, CollectGarbage.self, Place.self, Purge.self,
+      Add.self, Offers.self, Pull.self, Update.self, Import.self, Remove.self, CollectGarbage.self, Place.self,
+      Purge.self,
       Rollback.self, Pin.self,
       Unpin.self, List.self, Cat.self,
       Extract.self, Stat.self, Inspect.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self,

@@ -11,6 +11,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
       shorter, as a delta that the site has for a version that is here; and commits all as one switch. \
       Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
 
+      Without names it takes the packs that are here; into a store that has none of the site, all. '--all' takes those, too, \
+      that are new on the site, or were removed here.
+
       At first contact the key that signed the site is remembered; another one is refused later. '--trust' names the key \
       that the publisher gave you. A pack of another publisher or product, or one that was added here, is left alone: \
       '--adopt' takes over those that are named. What a mirror shows that lags behind is left alone, too, and said.
@@ -35,8 +38,13 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: "The site: an http:, https: or file: URL, or a folder.", completion: .directory)
   var site: String
 
-  @Argument(help: .init("The packs (default: all that the site has).", valueName: "pack"), transform: parsePackID)
+  @Argument(
+    help: .init("The packs (default: those that are here; all, if none of the site is).", valueName: "pack"),
+    transform: parsePackID)
   var packs: [PackID] = []
+
+  @Flag(help: "Take all packs of the site, also those that are not here.")
+  var all = false
 
   @Flag(help: "Take over packs that are named and of another origin; their history goes.")
   var adopt = false
@@ -73,6 +81,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   func validate() throws {
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
+    guard packs.isEmpty || !all else { throw ValidationError("name packs, or say --all") }
     guard !packs.isEmpty || !(adopt || downgrade) else {
       throw ValidationError("--adopt and --downgrade are for packs that are named")
     }
@@ -129,6 +138,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   private var options: Store.PullOptions {
     var options = collection.apply(to: client.options)
+    options.unnamedPacks = all ? .all : .installedUnlessNone
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     options.usesDeltas = !noDelta
@@ -144,28 +154,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
 
   private func say(_ result: Store.PullResult, _ duration: Duration) throws {
     if !report.quiet {
-      if result.isStale {
-        warn("the site's root is older than one that was seen there: nothing was changed; the mirror may lag behind")
-      } else if result.age > .seconds(30 * 86_400) {
-        warn("the site's root was made \(Int(result.age / .seconds(86_400))) days ago; '--max-age' refuses old ones")
-      }
-      for pack in result.packs where pack.outcome == .stale && !result.isStale {
-        warn("what the site says of \(pack.pack) is older than what was taken before; it was left as it is")
-      }
-      for pack in result.packs where pack.outcome == .notOffered {
-        warn("no version of \(pack.pack) is for this app, platform and device; it was left as it is")
-      }
-      for pack in result.packs where pack.outcome == .held {
-        warn("\(pack.pack) is held at version \(pack.from ?? 0) and was left there: see 'packstore unpin'")
-      }
-      for pack in result.packs where pack.outcome == .absent {
-        warn("the site has no pack \(pack.pack) any more; it was left as it is")
-      }
-      for pack in result.packs where pack.outcome == .purged {
-        warn(
-          "\(pack.pack) was purged and lacks \(formatBytes(pack.missingByteCount)); it was left as it is: name it, or say"
-            + " '--refetch'")
-      }
+      for text in result.warnings { warn(text) }
       if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
       if result.isFirstContact, let key = result.key {
         let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"
@@ -176,7 +165,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
     if report.json {
       try output.json(PullReport(result, duration, isDryRun: dryRun))
     } else if report.isTalkative {
-      try output.lines(result.packs.flatMap(lines) + [summary(result, duration)])
+      try output.lines(result.lines(duration, isDryRun: dryRun))
     }
     try output.flush()
     let strangers = result.packs.filter { $0.outcome == .otherOrigin }.map(\.pack)
@@ -188,45 +177,6 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
           ? "\(names) is of another origin and was left alone" : "\(names) are of other origins and were left alone",
         remedy: "name what is to be taken over, with '--adopt'", pack: first)
     }
-  }
-
-  private func lines(_ pack: Store.PullResult.Pack) -> [String] {
-    switch pack.outcome {
-    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged: return []
-    case .unchanged: return ["\(pack.pack) is at version \(pack.from ?? 0) already"]
-    case .updated, .healed: break
-    }
-    let version = pack.to ?? 0
-    let isHealed = pack.outcome == .healed
-    let whence =
-      isHealed
-      ? ", whole again: \(formatBytes(pack.missingByteCount)) had vanished" : pack.from.map { ", from \($0)" } ?? ""
-    let resumed = pack.resumedByteCount > 0 ? ", \(formatBytes(pack.resumedByteCount)) were there from before" : ""
-    guard !dryRun else {
-      let new =
-        pack.deltaFrom.map { "\(formatBytes(pack.totalByteCount)), a delta from version \($0)" }
-        ?? "\(formatBytes(pack.totalByteCount)) in \(formatCount(pack.newChunkCount, "chunk"))"
-      return [
-        "\(pack.pack) would be at version \(version)\(whence)",
-        "  new      \(new)\(resumed)",
-        "  fetch    \(formatBytes(pack.remainingByteCount))",
-      ]
-    }
-    let fetched =
-      pack.deltaFrom.map { "\(formatBytes(pack.deltaByteCount + pack.frameByteCount)), a delta from version \($0)," }
-      ?? formatBytes(pack.frameByteCount)
-      + (pack.deltaByteCount > 0 ? ", after \(formatBytes(pack.deltaByteCount)) of a delta that was of no use," : "")
-    return [
-      "\(pack.pack) is at version \(version)\(whence)",
-      "  fetched  \(fetched) and \(formatBytes(pack.metadataByteCount)) of metadata in "
-        + formatCount(pack.requestCount, "request") + resumed,
-      "  stored   \(formatBytes(pack.newStoredByteCount)) in \(formatCount(pack.newChunkCount, "new chunk"))",
-    ]
-  }
-
-  private func summary(_ result: Store.PullResult, _ duration: Duration) -> String {
-    "\(formatBytes(result.wireByteCount)) in \(formatCount(result.requestCount, "request")), "
-      + "\(formatDuration(duration)), \(formatRate(result.wireByteCount, in: duration))"
   }
 }
 
@@ -250,69 +200,4 @@ func pullIntoStore(
     throw error
   }
   return try await store.pull(from: contact, packs: packs, options: options, progress: progress)
-}
-
-extension Store.PullResult.Pack.Outcome {
-  /// As JSON has it.
-  var word: String {
-    switch self {
-    case .otherOrigin: "other_origin"
-    case .notOffered: "not_offered"
-    default: rawValue
-    }
-  }
-}
-
-private struct PullReport: Encodable {
-  let packs: [PackReport]
-  let key: String?
-  let origin, product, channel: String?
-  let madeAt: String
-  let age: Int
-  let expiresAt: String?
-  let stale, firstContact, dryRun: Bool
-  let wireBytes, requests: Int
-  let seconds: Double
-
-  init(_ result: Store.PullResult, _ duration: Duration, isDryRun: Bool) {
-    packs = result.packs.map(PackReport.init)
-    key = result.key?.description
-    origin = result.isStale ? nil : result.origin.id
-    product = result.origin.product?.name
-    channel = result.channel?.name
-    madeAt = formatDate(result.madeAt)
-    age = Int(result.age / .seconds(1))
-    expiresAt = result.expiresAt.map(formatDate)
-    stale = result.isStale
-    firstContact = result.isFirstContact
-    dryRun = isDryRun
-    wireBytes = result.wireByteCount
-    requests = result.requestCount
-    seconds = duration / .seconds(1)
-  }
-}
-
-private struct PackReport: Encodable {
-  let pack, outcome: String
-  let from, to, deltaFrom: UInt64?
-  let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
-  let newChunks, newStoredBytes, missingBytes: Int
-
-  init(_ pack: Store.PullResult.Pack) {
-    self.pack = pack.pack.name
-    outcome = pack.outcome.word
-    from = pack.from
-    to = pack.to
-    metadataBytes = pack.metadataByteCount
-    frameBytes = pack.frameByteCount
-    deltaBytes = pack.deltaByteCount
-    deltaFrom = pack.deltaFrom
-    requests = pack.requestCount
-    resumedBytes = pack.resumedByteCount
-    totalBytes = pack.totalByteCount
-    remainingBytes = pack.remainingByteCount
-    newChunks = pack.newChunkCount
-    newStoredBytes = pack.newStoredByteCount
-    missingBytes = pack.missingByteCount
-  }
 }

@@ -169,6 +169,7 @@ import Testing
     try run("offers", "device", "site", "--app-version", "2.5")
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "1", "--dry-run")
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "2")
+    try run("update", "device", "--dry-run")
     try run("pull", "device", "site")
     try run("add", "device", "other", "--pack", "Local", "--priority", "3")
     try run("add", "device", "other", "--pack", "Q", "--adopt")

@@ -5,10 +5,8 @@ import Testing
 
 @Suite struct UsageTests {
   private static let commands = [
-    "add", "offers", "pull", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls", "cat",
-    "extract", "stat", "inspect",
-    "log",
-    "conflicts",
+    "add", "offers", "pull", "update", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls",
+    "cat", "extract", "stat", "inspect", "log", "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
     "check-bucket",
     "trust",

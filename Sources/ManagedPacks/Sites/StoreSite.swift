@@ -64,7 +64,7 @@ struct StoreSite: PackSite {
   private func settleChannel() async throws {
     guard try await store.changesChannel(at: site.location, options: template) else { return }
     var options = template
-    options.onlyInstalled = true
+    options.unnamedPacks = .installed
     options.otherAppVersions = try otherApps().map(\.version)
     try await store.pull(from: site.location, options: options)
   }

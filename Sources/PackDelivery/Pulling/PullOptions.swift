@@ -106,8 +106,17 @@ extension Store {
     /// How much is asked for at a time, which most of the memory goes to.
     package var fetchLimits = FetchLimits()
 
-    /// Of a pull that names no packs: only those that the store has.
-    package var onlyInstalled = false
+    /// What a pull takes that names no packs.
+    public var unnamedPacks = UnnamedPacks.all
+
+    /// Which of a site's packs a pull takes that names none.
+    public enum UnnamedPacks: Hashable, Sendable {
+      case all
+      /// Those that are here. ``PullResult/otherPacks`` are the others.
+      case installed
+      /// Those that are here; all of them where none of the site's origin is or was.
+      case installedUnlessNone
+    }
 
     /// Packs that count as held whatever the store says of them: it lies over another one for which a pull is planned.
     package var heldPacks: Set<PackID> = []

@@ -6,6 +6,9 @@ extension Store {
     /// In order of names.
     public internal(set) var packs: [PullResult.Pack] = []
 
+    /// Packs that the site offers and that were left, since only those that are here were asked for, in order of names.
+    public internal(set) var otherPacks: [PackID] = []
+
     /// Who signed the site; nil: it is unsigned.
     public internal(set) var key: SitePublicKey?
 

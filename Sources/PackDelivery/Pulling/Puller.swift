@@ -210,7 +210,9 @@ final class Puller {
       ChosenPack(pack: pack, entry: entry, root: root, product: root.product, firstKey: signed.authority?.firstKey)
     }
     guard let packs else {
-      let entries = try options.onlyInstalled ? root.packs.filter { try version(of: $0.id) != nil } : root.packs
+      let entries = try takesAll(of: signed) ? root.packs : root.packs.filter { try version(of: $0.id) != nil }
+      let taken = Set(entries.map(\.id))
+      result.otherPacks = root.packs.map(\.id).filter { !taken.contains($0) }
       return entries.map { chosen($0.id, $0) }
     }
     return try Set(packs).sorted().map { pack in
@@ -219,6 +221,17 @@ final class Puller {
         throw DeliveryError(noPack: pack, in: root, at: source.location)
       }
       return chosen(pack, entry)
+    }
+  }
+
+  /// Whether a pull that names no packs takes those of the site that are not here, too.
+  private func takesAll(of root: SignedSiteRoot) throws -> Bool {
+    switch options.unnamedPacks {
+    case .all: return true
+    case .installed: return false
+    case .installedUnlessNone:
+      let origin = Store.Origin(of: root), snapshot = try store.makeSnapshot()
+      return source.isArchive || !(snapshot.packs + snapshot.removedPacks).contains { $0.origin == origin }
     }
   }
 

@@ -2,7 +2,7 @@ package import PackStore
 
 extension Store {
   /// Whether a pull with these options would follow another channel of the site than the one that packs here came from. Such a
-  /// pull names no packs: see ``PullOptions/onlyInstalled``.
+  /// pull names no packs: see ``PullOptions/unnamedPacks``.
   ///
   /// - Throws: `invalidLocation`; what reading the book of trusted places throws.
   package func changesChannel(at site: String, options: PullOptions) async throws -> Bool {

@@ -1,0 +1,150 @@
+import PackDelivery
+import PackStore
+
+extension Store.PullResult.Pack {
+  /// What became of it, for people; nothing where a warning says so.
+  func lines(isDryRun: Bool) -> [String] {
+    switch outcome {
+    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged: return []
+    case .unchanged: return ["\(pack) is at version \(from ?? 0) already"]
+    case .updated, .healed: break
+    }
+    let version = to ?? 0
+    let isHealed = outcome == .healed
+    let whence =
+      isHealed
+      ? ", whole again: \(formatBytes(missingByteCount)) had vanished" : from.map { ", from \($0)" } ?? ""
+    let resumed = resumedByteCount > 0 ? ", \(formatBytes(resumedByteCount)) were there from before" : ""
+    guard !isDryRun else {
+      let new =
+        deltaFrom.map { "\(formatBytes(totalByteCount)), a delta from version \($0)" }
+        ?? "\(formatBytes(totalByteCount)) in \(formatCount(newChunkCount, "chunk"))"
+      return [
+        "\(pack) would be at version \(version)\(whence)",
+        "  new      \(new)\(resumed)",
+        "  fetch    \(formatBytes(remainingByteCount))",
+      ]
+    }
+    let fetched =
+      deltaFrom.map { "\(formatBytes(deltaByteCount + frameByteCount)), a delta from version \($0)," }
+      ?? formatBytes(frameByteCount)
+      + (deltaByteCount > 0 ? ", after \(formatBytes(deltaByteCount)) of a delta that was of no use," : "")
+    return [
+      "\(pack) is at version \(version)\(whence)",
+      "  fetched  \(fetched) and \(formatBytes(metadataByteCount)) of metadata in "
+        + formatCount(requestCount, "request") + resumed,
+      "  stored   \(formatBytes(newStoredByteCount)) in \(formatCount(newChunkCount, "new chunk"))",
+    ]
+  }
+}
+
+extension Store.PullResult {
+  /// What was done, for people.
+  func lines(_ duration: Duration, isDryRun: Bool) -> [String] {
+    let others =
+      otherPacks.isEmpty ? [] : ["not here: \(listed(otherPacks.map(\.name))); 'packstore pull --all' takes all"]
+    return packs.flatMap { $0.lines(isDryRun: isDryRun) } + others + [summary(duration)]
+  }
+
+  /// What came over the wire.
+  private func summary(_ duration: Duration) -> String {
+    "\(formatBytes(wireByteCount)) in \(formatCount(requestCount, "request")), "
+      + "\(formatDuration(duration)), \(formatRate(wireByteCount, in: duration))"
+  }
+
+  /// What people should know of packs that were left as they were, and of a root that is old.
+  var warnings: [String] {
+    var texts: [String] = []
+    if isStale {
+      texts.append(
+        "the site's root is older than one that was seen there: nothing was changed; the mirror may lag behind")
+    } else if age > .seconds(30 * 86_400) {
+      texts.append("the site's root was made \(Int(age / .seconds(86_400))) days ago; '--max-age' refuses old ones")
+    }
+    return texts + packs.compactMap { $0.warning(isStaleRoot: isStale) }
+  }
+}
+
+extension Store.PullResult.Pack {
+  fileprivate func warning(isStaleRoot: Bool) -> String? {
+    switch outcome {
+    case .stale where !isStaleRoot:
+      "what the site says of \(pack) is older than what was taken before; it was left as it is"
+    case .notOffered: "no version of \(pack) is for this app, platform and device; it was left as it is"
+    case .held: "\(pack) is held at version \(from ?? 0) and was left there: see 'packstore unpin'"
+    case .absent: "the site has no pack \(pack) any more; it was left as it is: 'packstore remove' frees it"
+    case .purged:
+      "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was left as it is: name it, or say '--refetch'"
+    case .stale, .unchanged, .updated, .healed, .otherOrigin: nil
+    }
+  }
+}
+
+extension Store.PullResult.Pack.Outcome {
+  /// As JSON has it.
+  var word: String {
+    switch self {
+    case .otherOrigin: "other_origin"
+    case .notOffered: "not_offered"
+    default: rawValue
+    }
+  }
+}
+
+/// What a pull did, as JSON has it.
+struct PullReport: Encodable {
+  let packs: [PulledPackReport]
+  let others: [String]
+  let key: String?
+  let origin, product, channel: String?
+  let madeAt: String
+  let age: Int
+  let expiresAt: String?
+  let stale, firstContact, dryRun: Bool
+  let wireBytes, requests: Int
+  let seconds: Double
+
+  init(_ result: Store.PullResult, _ duration: Duration, isDryRun: Bool) {
+    packs = result.packs.map(PulledPackReport.init)
+    others = result.otherPacks.map(\.name)
+    key = result.key?.description
+    origin = result.isStale ? nil : result.origin.id
+    product = result.origin.product?.name
+    channel = result.channel?.name
+    madeAt = formatDate(result.madeAt)
+    age = Int(result.age / .seconds(1))
+    expiresAt = result.expiresAt.map(formatDate)
+    stale = result.isStale
+    firstContact = result.isFirstContact
+    dryRun = isDryRun
+    wireBytes = result.wireByteCount
+    requests = result.requestCount
+    seconds = duration / .seconds(1)
+  }
+}
+
+/// What became of a pack, as JSON has it.
+struct PulledPackReport: Encodable {
+  let pack, outcome: String
+  let from, to, deltaFrom: UInt64?
+  let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
+  let newChunks, newStoredBytes, missingBytes: Int
+
+  init(_ pack: Store.PullResult.Pack) {
+    self.pack = pack.pack.name
+    outcome = pack.outcome.word
+    from = pack.from
+    to = pack.to
+    metadataBytes = pack.metadataByteCount
+    frameBytes = pack.frameByteCount
+    deltaBytes = pack.deltaByteCount
+    deltaFrom = pack.deltaFrom
+    requests = pack.requestCount
+    resumedBytes = pack.resumedByteCount
+    totalBytes = pack.totalByteCount
+    remainingBytes = pack.remainingByteCount
+    newChunks = pack.newChunkCount
+    newStoredBytes = pack.newStoredByteCount
+    missingBytes = pack.missingByteCount
+  }
+}

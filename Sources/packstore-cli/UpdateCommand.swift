@@ -1,0 +1,165 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+struct Update: AsyncParsableCommand, CommandWithSubject {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring what is here to the versions that its sites offer.",
+    discussion: """
+      A store remembers the sites that it was pulled from, and the channel that it follows there. Each is asked for the packs \
+      of its publisher that are here; a site that fails leaves the others alone. Packs that left their site stay until \
+      'packstore remove', and those that are new there are named: 'packstore pull' takes them.
+
+        packstore update Packs
+        packstore update Packs --dry-run
+
+      Packs that were added here, or came from an archive or a site that is not signed, have no site to ask.
+      """
+  )
+
+  @OptionGroup var store: StoreArgument
+  @OptionGroup var device: DeviceOptions
+
+  @Option(
+    help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
+  var limitRate: Int?
+
+  @Flag(help: "Say what would be fetched, and make no version.")
+  var dryRun = false
+
+  @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
+  var keep = 2
+
+  @OptionGroup var collection: CollectionOptions
+  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup var wait: WaitOption
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+  }
+
+  var subject: Failure.Facts { .init(store: store.store) }
+
+  func run() async throws {
+    let store = try self.store.openForReading()
+    let sites = try store.followedSites()
+    var updated: [SiteUpdate] = [], failures: [(site: Store.FollowedSite, error: any Error)] = []
+    for site in sites {
+      do {
+        updated.append(try await update(from: site))
+      } catch is CancellationError {
+        throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
+      } catch {
+        failures.append((site, error))
+      }
+    }
+    let followed = Set(sites.flatMap(\.packs))
+    let unfollowed = try store.packs().filter { !followed.contains($0.id) && $0.origin != .local }
+    try say(updated, isFollowing: !sites.isEmpty, unfollowed: unfollowed.map(\.id))
+    for failure in failures.dropFirst() where !report.quiet {
+      warn("'\(escaped(withoutUser(failure.site.location)))': \(escaped("\(failure.error)"))")
+    }
+    if let first = failures.first { throw first.error }
+  }
+
+  // MARK: - One site
+
+  private func update(from site: Store.FollowedSite) async throws -> SiteUpdate {
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    let clock = ContinuousClock(), start = clock.now
+    let result = try await pull(from: site) { bar.update(Progress($0)) }
+    return SiteUpdate(site: site, result: result, duration: clock.now - start)
+  }
+
+  private func pull(
+    from site: Store.FollowedSite, _ show: @escaping @Sendable (Store.PullProgress) -> Void
+  ) async throws -> Store.PullResult {
+    guard !dryRun else {
+      let place = try DryRunStore(store, options: wait.storeOptions)
+      defer { place.end() }
+      return try await place.store.planPull(
+        from: site.location, options: place.apply(to: options(for: site)), progress: show)
+    }
+    return try await store.open(wait.storeOptions).pull(
+      from: site.location, options: options(for: site), progress: show)
+  }
+
+  private func options(for site: Store.FollowedSite) -> Store.PullOptions {
+    var options = collection.apply(to: device.options)
+    options.channel = site.channel
+    options.unnamedPacks = .installed
+    options.byteRateLimit = limitRate
+    options.limits = network.limits
+    options.waitsForWriters = !wait.noWait
+    options.keptVersionCount = keep
+    return options
+  }
+
+  // MARK: - Report
+
+  private func say(_ updates: [SiteUpdate], isFollowing: Bool, unfollowed: [PackID]) throws {
+    if !report.quiet {
+      for text in updates.flatMap(\.warnings) { warn(text) }
+      if !unfollowed.isEmpty {
+        warn("no signed site is known for \(listed(unfollowed.map(\.name))): 'packstore pull' names one")
+      }
+      if !isFollowing, unfollowed.isEmpty {
+        warn("no pack here came from a site: 'packstore pull' takes some from one")
+      }
+    }
+    let output = Output()
+    if report.json {
+      try output.json(
+        UpdateReport(
+          sites: updates.map { SiteUpdateReport($0, isDryRun: dryRun) }, unfollowed: unfollowed.map(\.name)))
+    } else if report.isTalkative {
+      try output.lines(updates.flatMap { $0.lines(isDryRun: dryRun) })
+    }
+    try output.flush()
+  }
+}
+
+/// What came of one site.
+private struct SiteUpdate {
+  let site: Store.FollowedSite
+  let result: Store.PullResult
+  let duration: Duration
+
+  /// Packs that the site has no more, which stay as they are.
+  var left: [PackID] {
+    guard !result.isStale else { return [] }
+    let known = Set(result.packs.map(\.pack))
+    return site.packs.filter { !known.contains($0) }
+  }
+
+  var warnings: [String] {
+    result.warnings
+      + left.map { "\($0) left the site '\(place)'; it was left as it is: 'packstore remove' frees it" }
+  }
+
+  func lines(isDryRun: Bool) -> [String] {
+    ["from '\(place)', channel \(site.channel)"] + result.lines(duration, isDryRun: isDryRun)
+  }
+
+  var place: String { escaped(withoutUser(site.location)) }
+}
+
+private struct UpdateReport: Encodable {
+  let sites: [SiteUpdateReport]
+  /// Packs of other publishers of which no site is known.
+  let unfollowed: [String]
+}
+
+private struct SiteUpdateReport: Encodable {
+  let site: String
+  let left: [String]
+  let pull: PullReport
+
+  init(_ update: SiteUpdate, isDryRun: Bool) {
+    site = withoutUser(update.site.location)
+    left = update.left.map(\.name)
+    pull = PullReport(update.result, update.duration, isDryRun: isDryRun)
+  }
+}
