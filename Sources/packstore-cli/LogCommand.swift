@@ -50,10 +50,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
 
     let histories = try packs.map { pack in
-      (
-        pack,
-        try snapshot.versions(of: pack.id).map { LogEntry(version: $0, label: try snapshot.attributes(of: $0).label) }
-      )
+      (pack, try snapshot.versions(of: pack.id).map { try LogEntry($0, in: snapshot) })
     }
     let output = Output()
     if report.json {
@@ -98,6 +95,16 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
 private struct LogEntry {
   let version: PackVersion
   let label: VersionLabel?
+
+  /// A version of which the attributes are lost is listed all the same: a store that is damaged has a log.
+  init(_ version: PackVersion, in snapshot: Snapshot) throws {
+    self.version = version
+    do { label = try snapshot.attributes(of: version).label } catch let error as PackStoreError
+      where [.corrupt, .purged, .ioError].contains(error.code)
+    {
+      label = nil
+    }
+  }
 }
 
 private struct LogReport: Encodable {

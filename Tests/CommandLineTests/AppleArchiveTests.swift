@@ -21,7 +21,7 @@ import Testing
     try playground.write(
       """
       {"downloadPolicy": {"prefetch": {"installationEventTypes": ["firstInstallation"]}}, "platforms": ["iOS"],
-       "language": "de", "userInfo": {"b" : 1, "a": [null]}, "priority": -7, "map": ["*.bin"]}
+       "language": "de", "userInfo": {"b" : 1, "a": [null]}, "priority": -7, "label": "1.0", "map": ["*.bin"]}
       """, to: "attributes.json")
     try playground.succeed("add", "store", "folder", "--pack", "Tutorial", "-q")
     try playground.succeed("attributes", "store", "Tutorial", "--set", "attributes.json", "-q")
@@ -51,7 +51,7 @@ import Testing
     let expected: NSDictionary = [
       "assetPackID": "Tutorial", "platforms": ["iOS"], "language": "de", "userInfo": ["a": [NSNull()], "b": 1],
       "downloadPolicy": ["prefetch": ["installationEventTypes": ["firstInstallation"]]],
-      "packstore": ["priority": -7, "map": ["*.bin"]],
+      "packstore": ["priority": -7, "label": "1.0", "map": ["*.bin"]],
     ]
     #expect(manifest == expected)
     #expect(
@@ -87,7 +87,7 @@ import Testing
       return all
     }
     #expect(try attributes("store") == attributes("other"))
-    #expect(try attributes("store")["priority"] as? Int == -7)
+    #expect(try attributes("store")["priority"] as? Int == -7 && attributes("store")["label"] as? String == "1.0")
     // Again the same bytes, and those of another store with the same version.
     #expect(try export("Tutorial", "-o", "again.aar", "-q").status == 0)
     #expect(try playground.packstore("export", "other", "Tutorial", "-o", "other.aar", "-q").status == 0)
