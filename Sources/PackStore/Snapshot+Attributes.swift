@@ -16,6 +16,17 @@ extension Snapshot {
 }
 
 extension Snapshot {
+  /// Those of a pack's kept versions that have a label, the current version first.
+  ///
+  /// More than one has it where a publisher gave it twice: a store does not.
+  ///
+  /// - Throws: `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  public func versions(of pack: PackID, labeled label: VersionLabel) throws -> [PackVersion] {
+    try versions(of: pack).filter { try attributes(of: $0).label == label }
+  }
+}
+
+extension Snapshot {
   /// What a version says, by default the current one; nil when there is no such version.
   func attributes(of pack: PackID, version: UInt64?) throws -> Attributes? {
     guard let kept = versions(of: pack).first(where: { version == nil || $0.number == version }) else { return nil }

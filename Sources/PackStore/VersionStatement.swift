@@ -45,3 +45,13 @@ extension VersionStatement {
     (mappedPaths, placement) = (stated.mappedPaths, stated.placement)
   }
 }
+
+extension PackStoreError {
+  /// A label is that of another version of the pack.
+  static func labelTaken(_ label: VersionLabel, by version: PackVersion) -> Self {
+    var error = Self(.exists, "the label '\(label)' is that of \(version) already")
+    error.specificRemedy = "give this version another label"
+    error.pack = version.pack
+    return error
+  }
+}

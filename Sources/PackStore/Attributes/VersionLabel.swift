@@ -48,24 +48,3 @@ extension VersionLabel: Codable {
   public init(from decoder: any Decoder) throws { self = try decoder.value { try VersionLabel($0) } }
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: text) }
 }
-
-extension Snapshot {
-  /// Those of a pack's kept versions that have a label, the current version first.
-  ///
-  /// More than one has it where a publisher gave it twice: a store does not.
-  ///
-  /// - Throws: `corrupt`, `purged`, `ioError`, `outOfMemory`.
-  public func versions(of pack: PackID, labeled label: VersionLabel) throws -> [PackVersion] {
-    try versions(of: pack).filter { try attributes(of: $0).label == label }
-  }
-}
-
-extension PackStoreError {
-  /// A label is that of another version of the pack.
-  static func labelTaken(_ label: VersionLabel, by version: PackVersion) -> Self {
-    var error = Self(.exists, "the label '\(label)' is that of \(version) already")
-    error.specificRemedy = "give this version another label"
-    error.pack = version.pack
-    return error
-  }
-}

@@ -189,6 +189,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   guard let attributes = try? Attributes(canonical: bytes) else { return }
   precondition(attributes.canonicalBytes == bytes && bytes.count <= Attributes.byteCountLimit)
   if let info = attributes.userInfo { precondition(try! UserInfo(json: info.bytes) == info) }
+  if let label = attributes.label { precondition(try! VersionLabel(label.text) == label) }
   if let range = attributes.appVersions { precondition(try! AppVersionRange(range.description) == range) }
 }
 
