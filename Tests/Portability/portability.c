@@ -1,7 +1,8 @@
 /// What the core computes and stores, as text that is the same on every processor. `Tests/Portability/run` compares it
 /// between this machine's processor and emulated ones.
 ///
-///     portability pinned              the pinned cuts, and the pinned store of `GoldenTests`, on the simulated disk
+///     portability pinned              the pinned cuts and sums, each by every way that this processor has to compute
+///                                     them, and the pinned store of `GoldenTests`, on the simulated disk
 ///     portability add STORE FOLDER    stores the folder as the next version of the pack `P`
 ///     portability show STORE          checks every byte of the store, and reads each asset in every way
 ///     portability delta STORE FILE    writes the delta from `P@1` to `P@2`
@@ -11,11 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zstd.h>
 
+#include "codec/checksum.h"
 #include "codec/chunker.h"
 #include "CPackStoreTesting.h"
 #include "packstore.h"
+#include "scalar_checksum.h"
 
 static void sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) {
   SHA256_CTX context;
@@ -79,6 +83,23 @@ static uint32_t crc_step(uint32_t crc, uint8_t byte) {
   return crc;
 }
 
+/// The ends of all chunks, as a CRC, by one scan.
+static uint32_t cut_all(
+  pks__scan *scan, const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count, uint32_t *count
+) {
+  uint32_t crc = UINT32_MAX;
+  *count = 0;
+  for (size_t end = 0; end < byte_count; ++*count) {
+    size_t length = pks__chunker_cut_by(scan, chunker, bytes + end, byte_count - end);
+    REQUIRE(
+      scan != pks__scan_for(PKS__SCAN_SCALAR) || length == pks__chunker_cut(chunker, bytes + end, byte_count - end)
+    );
+    end += length;
+    for (int k = 0; k < 4; k++) { crc = crc_step(crc, (uint8_t)(end >> (8 * k))); }
+  }
+  return ~crc;
+}
+
 /// One line for each average of `ChunkerTests.golden`.
 static void print_cuts(void) {
   static const uint32_t averages[] = {1024, 8192, 16384, 65536};
@@ -87,12 +108,55 @@ static void print_cuts(void) {
   uint8_t *bytes = random_bytes(&state, byte_count);
   for (size_t i = 0; i < sizeof averages / sizeof *averages; i++) {
     pks__chunker chunker = pks__chunker_make(averages[i]);
-    uint32_t crc = UINT32_MAX, count = 0;
-    for (size_t end = 0; end < byte_count; count++) {
-      end += pks__chunker_cut(&chunker, bytes + end, byte_count - end);
-      for (int k = 0; k < 4; k++) { crc = crc_step(crc, (uint8_t)(end >> (8 * k))); }
+    uint32_t count, others, crc = cut_all(pks__scan_for(PKS__SCAN_SCALAR), &chunker, bytes, byte_count, &count);
+    for (int kind = 0; kind < PKS__SCAN_KIND_COUNT; kind++) {
+      pks__scan *scan = pks__scan_for(kind);
+      REQUIRE(!scan || (cut_all(scan, &chunker, bytes, byte_count, &others) == crc && others == count));
     }
-    printf("cuts average %u: %u chunks, crc %08x\n", averages[i], count, ~crc);
+    printf("cuts average %u: %u chunks, crc %08x\n", averages[i], count, crc);
+  }
+  free(bytes);
+}
+
+/// Every scan finds what the scalar one finds, wherever a stretch begins and ends and whatever the threshold is, and reads
+/// no byte outside it: a stretch begins or ends where no memory is.
+static void check_scans(void) {
+  enum { GUARD = 64 * 1024, INSIDE = 64 * 1024, WINDOW = 31 };
+  static const uint32_t thresholds[] = {0, 1, UINT32_MAX, UINT32_MAX - 1, 1u << 19, 1u << 23, 1u << 28, 1u << 31};
+  uint8_t *memory = mmap(NULL, INSIDE + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED && !mprotect(memory + GUARD, INSIDE, PROT_READ | PROT_WRITE));
+  uint64_t state = 77;
+  for (int round = 0; round < 3000; round++) {
+    size_t length = WINDOW + sim_next_random(&state) % (round % 4 < 2 ? 3000 : 200);
+    uint32_t threshold = thresholds[sim_next_random(&state) % (sizeof thresholds / sizeof *thresholds)];
+    uint8_t *bytes = memory + GUARD + (round % 2 ? INSIDE - length : 0);
+    for (size_t i = 0; i < length; i++) { bytes[i] = (uint8_t)sim_next_random(&state); }
+    size_t expected = pks__scan_for(PKS__SCAN_SCALAR)(bytes, WINDOW, length, threshold);
+    for (int kind = 1; kind < PKS__SCAN_KIND_COUNT; kind++) {
+      pks__scan *scan = pks__scan_for(kind);
+      REQUIRE(!scan || scan(bytes, WINDOW, length, threshold) == expected);
+    }
+  }
+  munmap(memory, INSIDE + 2 * GUARD);
+}
+
+/// The lines of `ChecksumTests.golden`, by every way, and as xxHash computes them without vectors.
+static void print_sums(void) {
+  static const size_t lengths[] = {0, 1, 40, 240, 241, 1024, 8191, 65536, 100000};
+  uint64_t state = 0x676f6c64656e;
+  uint8_t *bytes = random_bytes(&state, 100000);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    uint64_t sum = pks__checksum(bytes, lengths[i]);
+    for (int kind = PKS__CHECKSUM_PORTABLE; kind <= PKS__CHECKSUM_AVX2; kind++) {
+      pks__checksum_function *function = pks__checksum_for(kind);
+      REQUIRE(!function || function(bytes, lengths[i]) == sum);
+    }
+    REQUIRE(scalar_checksum(bytes, lengths[i]) == sum);
+    printf("sum of %zu: %llu\n", lengths[i], (unsigned long long)sum);
+  }
+  for (size_t length = 0; length < 5000; length++) {
+    const uint8_t *begin = bytes + length % 61;
+    REQUIRE(pks__checksum(begin, length) == scalar_checksum(begin, length));
   }
   free(bytes);
 }
@@ -307,6 +371,8 @@ int main(int count, char **arguments) {
   const char *command = count > 1 ? arguments[1] : "";
   if (count == 2 && !strcmp(command, "pinned")) {
     print_cuts();
+    check_scans();
+    print_sums();
     print_golden_store();
   } else if (count == 3 && !strcmp(command, "show")) {
     show(arguments[2]);

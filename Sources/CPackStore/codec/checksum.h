@@ -13,7 +13,7 @@ pks__checksum_function pks__checksum;
 
 /// The ways to compute it. All give the same.
 typedef enum pks__checksum_kind {
-  PKS__CHECKSUM_PORTABLE = 0,
+  PKS__CHECKSUM_PORTABLE = 0,  ///< what xxHash has for the least processor built for: NEON on arm64, SSE2 on x86-64
   PKS__CHECKSUM_AVX2 = 1,
 } pks__checksum_kind;
 

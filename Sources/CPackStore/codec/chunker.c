@@ -2,6 +2,7 @@
 
 #include "codec/chunker_avx2.h"
 #include "codec/chunker_avx512.h"
+#include "codec/chunker_neon.h"
 #include "codec/chunker_scalar.h"
 
 pks__chunker pks__chunker_make(uint32_t average) {
@@ -27,6 +28,9 @@ pks__scan *pks__scan_for(pks__scan_kind kind) {
         ? pks__scan_avx512
         : NULL;
 #endif
+#if PKS__HAS_NEON
+    case PKS__SCAN_NEON: return pks__scan_neon;
+#endif
     default: return NULL;
   }
 }
@@ -36,14 +40,19 @@ pks__scan *pks__scan_for(pks__scan_kind kind) {
 static pks__scan *best_scan(void) {
   pks__scan *scan = pks__scan_for(PKS__SCAN_AVX512);
   if (scan == NULL) { scan = pks__scan_for(PKS__SCAN_AVX2); }
+  if (scan == NULL) { scan = pks__scan_for(PKS__SCAN_NEON); }
   return scan != NULL ? scan : pks__scan_scalar;
 }
 
-size_t pks__chunker_cut(const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count) {
+size_t pks__chunker_cut_by(pks__scan *scan, const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count) {
   PKS_ASSERT(byte_count >= 1);
   const size_t to = pks__min_size(byte_count, chunker->maximum);
   const size_t from = chunker->minimum - 1;
   if (from >= to) { return to; }
-  const size_t candidate = best_scan()(bytes, from, to, chunker->threshold);
+  const size_t candidate = scan(bytes, from, to, chunker->threshold);
   return candidate < to ? candidate + 1 : to;
+}
+
+size_t pks__chunker_cut(const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count) {
+  return pks__chunker_cut_by(best_scan(), chunker, bytes, byte_count);
 }

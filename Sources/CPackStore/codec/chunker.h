@@ -52,10 +52,14 @@ typedef enum pks__scan_kind {
   PKS__SCAN_SCALAR,
   PKS__SCAN_AVX2,
   PKS__SCAN_AVX512,
+  PKS__SCAN_NEON,
   PKS__SCAN_KIND_COUNT,
 } pks__scan_kind;
 
 /// The implementation of that kind, or NULL when this processor (or this build) lacks it.
 pks__scan *pks__scan_for(pks__scan_kind kind);
+
+/// As `pks__chunker_cut`, by one implementation.
+size_t pks__chunker_cut_by(pks__scan *scan, const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count);
 
 #endif

@@ -5,12 +5,19 @@ import Testing
 extension Core {
   /// Cuts are part of the format: every implementation gives these.
   @Suite struct ChunkerTests {
-    private static func cuts(_ bytes: [UInt8], average: UInt32) -> [Int] {
+    private static let kinds = [PKS__SCAN_SCALAR, PKS__SCAN_AVX2, PKS__SCAN_AVX512, PKS__SCAN_NEON]
+
+    /// By the scan that the chunker chooses, or by one of the kind.
+    private static func cuts(
+      _ bytes: [UInt8], average: UInt32, scan: (@convention(c) (UnsafePointer<UInt8>?, Int, Int, UInt32) -> Int)? = nil
+    ) -> [Int] {
       var chunker = pks__chunker_make(average)
       var ends: [Int] = [], begin = 0
       bytes.withUnsafeBufferPointer { bytes in
         while begin < bytes.count {
-          begin += pks__chunker_cut(&chunker, bytes.baseAddress! + begin, bytes.count - begin)
+          let rest = bytes.baseAddress! + begin, count = bytes.count - begin
+          begin +=
+            scan.map { pks__chunker_cut_by($0, &chunker, rest, count) } ?? pks__chunker_cut(&chunker, rest, count)
           ends.append(begin)
         }
       }
@@ -68,11 +75,15 @@ extension Core {
         if let last = golden.lastInside { #expect(ends[ends.count - 2] == last, "average \(golden.average)") }
         #expect(ends.last == bytes.count)
         #expect(Self.crc(ends) == golden.crc, "average \(golden.average)")
+        for kind in Self.kinds {
+          guard let scan = pks__scan_for(kind) else { continue }
+          #expect(Self.cuts(bytes, average: golden.average, scan: scan) == ends, "kind \(kind.rawValue)")
+        }
       }
     }
 
     /// The vector scans that this processor has find the same candidates as the scalar one, wherever a stretch begins and ends.
-    @Test(arguments: [PKS__SCAN_AVX2, PKS__SCAN_AVX512].map(\.rawValue)) func vectorScansAgree(kind: UInt32) throws {
+    @Test(arguments: kinds.map(\.rawValue)) func vectorScansAgree(kind: UInt32) throws {
       guard let vector = pks__scan_for(pks__scan_kind(rawValue: kind)) else { return }
       let scalar = try #require(pks__scan_for(PKS__SCAN_SCALAR))
       let seed = testSeed(77)
@@ -98,7 +109,7 @@ extension Core {
     @Test func scansStayInside() throws {
       var random = Random(5)
       let outside = random.bytes(400), inside = random.bytes(200)
-      for kind in [PKS__SCAN_SCALAR, PKS__SCAN_AVX2, PKS__SCAN_AVX512] {
+      for kind in Self.kinds {
         guard let scan = pks__scan_for(kind) else { continue }
         let results = [UInt8(0), 0xff, 0x5a].map { filler in
           var bytes = outside.map { $0 ^ filler }
