@@ -6,21 +6,27 @@ final class Listener: Sendable {
   /// Held by the thread that is in a callback; recursive, for one that takes another delegate. `isOver` is written under it.
   private let turn = NSRecursiveLock()
   private nonisolated(unsafe) var isOver = false
+  private let task = Mutex<Task<Void, Never>?>(nil)
 
   init(_ delegate: pkm_delegate, _ updates: AssetPackManager.DownloadStatusUpdates) {
     self.delegate = delegate
     // Listens from now on, not from when the task gets its turn.
     let iterator = updates.makeAsyncIterator()
-    Task { [weak self] in
+    let task = Task { [weak self] in
       var iterator = iterator
       while let update = await iterator.next() {
         guard self?.take(update) == true else { return }
       }
     }
+    self.task.withLock { $0 = task }
   }
 
   /// Returns when no callback runs any more, and none will.
-  func end() { turn.withLock { isOver = true } }
+  func end() {
+    turn.withLock { isOver = true }
+    // It holds what is not heard any more.
+    task.withLock { $0 }?.cancel()
+  }
 
   /// False: it is over.
   private func take(_ update: AssetPackManager.DownloadStatusUpdate) -> Bool {

@@ -11,17 +11,51 @@ public func ensure(
       // A pack that is here needs no site, unless it is to be the latest.
       let missing = ids.filter { requiresLatest || !$0.isWhole(in: manager) }
       guard !missing.isEmpty else { return }
-      let manifest = try await manager.manifest
       if let id = missing.first, missing.count == 1, ids.count == 1 {
         return try await manager.ensureLocalAvailability(
-          of: manifest.assetPack(withID: id), requireLatestVersion: requiresLatest)
+          of: manager.assetPack(withID: id), requireLatestVersion: requiresLatest)
       }
-      let found = missing.map { id in Result { try manifest.assetPack(withID: id) } }
+      let manifest = try await manager.manifest
+      let found = Set(missing.compactMap { try? manifest.assetPack(withID: $0) })
       // Those that there are come, whatever is wrong with the others.
-      try await manager.ensureLocalAvailability(
-        of: Set(found.compactMap { try? $0.get() }), requireLatestVersions: requiresLatest)
-      for pack in found { _ = try pack.get() }
+      let failure = await failureOf {
+        try await manager.ensureLocalAvailability(of: found, requireLatestVersions: requiresLatest)
+      }
+      let unknown = Set(missing).subtracting(found.map(\.id))
+      if let failure, unknown.isEmpty || failure is CancellationError { throw failure }
+      if unknown.isEmpty { return }
+      var reasons: [String: String] = [:]
+      if let failure = failure as? AssetPackManager.LocalAvailabilityError {
+        for (pack, error) in failure.failures { reasons[pack.id] = "\(error)" }
+      } else if let failure {
+        for pack in found { reasons[pack.id] = "\(failure)" }
+      }
+      for id in unknown {
+        let reason = await failureOf { _ = try await manager.assetPack(withID: id) }
+        reasons[id] = reason.map { "\($0)" }
+      }
+      throw MissingPacks(reasons: reasons, count: Set(ids).count)
     }
+  }
+}
+
+/// Some of several packs that were asked for by their names are not there.
+struct MissingPacks: Error, CustomStringConvertible {
+  let reasons: [String: String]
+  let count: Int
+
+  var description: String {
+    "\(reasons.count) of \(count) asset packs are not there: "
+      + reasons.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
+  }
+}
+
+private func failureOf(_ body: () async throws -> Void) async -> (any Error)? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error
   }
 }
 

@@ -49,7 +49,7 @@ extension pkm_status {
       case is CancellationError: PKM_CANCELLED
       case ManagedBackgroundAssetsError.assetPackNotFound: PKM_ASSET_PACK_NOT_FOUND
       case ManagedBackgroundAssetsError.fileNotFound: PKM_FILE_NOT_FOUND
-      case is AssetPackManager.LocalAvailabilityError: PKM_LOCAL_AVAILABILITY
+      case is AssetPackManager.LocalAvailabilityError, is MissingPacks: PKM_LOCAL_AVAILABILITY
       case let error as ManagedPacksError: Self.of(error.code)
       case let error as PackStoreError where error.code == .noSpace: PKM_NO_SPACE
       case let error as PackStoreError where error.code == .invalidArgument: PKM_INVALID_ARGUMENT

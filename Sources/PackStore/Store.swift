@@ -148,7 +148,7 @@ extension Store {
         vfs: nil,
         no_wait: !waitsForWriters,
         wait_context: nil,
-        keep_waiting: { _ in !Task.isCancelled },
+        keep_waiting: { _ in LockWait.goesOn() },
         low_space_context: nil,
         low_space: nil
       )

@@ -81,21 +81,36 @@ import Testing
   }
 
   #if os(Linux)
-    /// One that takes more memory than it may is ended before it has answered.
-    @Test func itTakesTooMuchMemory() async throws {
-      let setup = try setUp(#"text=$(head -c 120000000 /dev/zero | tr '\0' a); sleep 1000"#)
+    /// One that takes more memory than it may, or starts what does, is ended before it has answered.
+    @Test(arguments: ["", "&"]) func itTakesTooMuchMemory(end: String) async throws {
+      let setup = try setUp(#"{ text=$(head -c 120000000 /dev/zero | tr '\0' a); sleep 1000; } \#(end)"# + "\nwait")
       let (packs, told) = try await install(setup)
       #expect(packs == ["A", "B"] && told.contains("bytes of memory"), "\(told)")
       #expect(try #require(privateMemory(ofProcess: getpid())) > 0)
       #expect(privateMemory(ofProcess: -1) == nil)
     }
+
+    /// What limits it does not end with its agent: the system sees to the time of processors.
+    @Test func limitsOutliveTheAgent() throws {
+      let child = try ChildProcess(
+        "/bin/sh", ["-c", "while :; do :; done"], environment: [:], dataByteCountLimit: nil, processorSeconds: 1)
+      guard case .signal? = child.wait(isBlocking: true) else {
+        Issue.record("it ended by itself")
+        return
+      }
+    }
   #endif
 
-  /// What it has started ends with it.
-  @Test func noneOfItIsLeft() async throws {
-    let setup = try setUp("sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait")
+  /// What it has started ends with it: also what has left its group, and what it leaves behind.
+  @Test(arguments: [
+    "sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",
+    "setsid sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",
+    "(sleep 1000 & echo $! >\"$PLACE/child\"); exit 3",
+  ])
+  func noneOfItIsLeft(script: String) async throws {
+    let setup = try setUp(script)
     let (_, told) = try await install(setup)
-    #expect(told.contains("no sense"), "\(told)")
+    #expect(told.contains("no sense") || told.contains("status 3"), "\(told)")
     let text = try String(contentsOfFile: "\(setup.folder.path)/child", encoding: .utf8)
     let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     // It is gone, or what is left of it waits to be reaped.

@@ -6,9 +6,14 @@ import BackgroundAssets
   private var terminal: Terminal?
   private var screen = Screen.lobby
   private var selected = 0
+  /// What is chosen, by its name; nil: what is first.
+  private var chosen: String?
   private var news = ""
   /// Fewer steps first: what was needed for a cave.
   private var best: [String: Int] = [:]
+  /// Which of the things that a person opened is to be shown: the last one.
+  private var openedCount = 0
+  private var hasBegun = false
   private var isOver = false
   private var failure: (any Error)?
 
@@ -30,6 +35,15 @@ import BackgroundAssets
     case cave(String)
     case exhibit(String)
     case pack(Guide.Pack)
+
+    /// What it is, whatever becomes of it.
+    var name: String {
+      switch self {
+      case .cave(let file): "cave \(file)"
+      case .exhibit(let file): "exhibit \(file)"
+      case .pack(let pack): "pack \(pack.id)"
+      }
+    }
   }
 
   init(_ guide: Guide) {
@@ -52,6 +66,7 @@ import BackgroundAssets
     let beginning = Task {
       do {
         try await guide.begin()
+        hasBegun = true
       } catch {
         failure = error
         feed.yield(.key(.quit))
@@ -60,7 +75,7 @@ import BackgroundAssets
     draw()
     for await event in events {
       switch event {
-      case .key(let key): await take(key)
+      case .key(let key): take(key)
       case .resized: break
       case nil: walk()
       }
@@ -89,10 +104,9 @@ import BackgroundAssets
 
   // MARK: - Keys
 
-  private func take(_ key: Key) async {
+  private func take(_ key: Key) {
     switch key {
-    case .quit: isOver = true
-    case .character("q"): isOver = true
+    case .quit, .character("q"): isOver = true
     case .character("u"):
       start { [guide] in
         let updating = try await guide.update().updatingIDs
@@ -105,9 +119,9 @@ import BackgroundAssets
       start { [guide] in "-\(size(try await guide.manager.store.purge(bytes: 1 << 40).freedByteCount))" }
     default:
       switch screen {
-      case .lobby: await takeInLobby(key)
-      case .cave(let visit): await takeInCave(key, visit)
-      case .portrait(let name, _): await takeAtPortrait(key, name)
+      case .lobby: takeInLobby(key)
+      case .cave(let visit): takeInCave(key, visit)
+      case .portrait(let name, _): takeAtPortrait(key, name)
       }
     }
   }
@@ -122,13 +136,13 @@ import BackgroundAssets
     }
   }
 
-  private func takeInLobby(_ key: Key) async {
-    let items = items
+  private func takeInLobby(_ key: Key) {
+    let items = items, selected = place(in: items)
     switch key {
-    case .up, .character("k"): selected = max(selected - 1, 0)
-    case .down, .character("j"): selected = max(min(selected + 1, items.count - 1), 0)
+    case .up, .character("k"): choose(selected - 1, in: items)
+    case .down, .character("j"): choose(selected + 1, in: items)
     case .enter, .character(" "):
-      if items.indices.contains(selected) { await open(items[selected]) }
+      if items.indices.contains(selected) { open(items[selected]) }
     case .character("r"):
       guard items.indices.contains(selected), case .pack(let pack) = items[selected] else { return }
       start { [guide] in
@@ -139,25 +153,45 @@ import BackgroundAssets
     }
   }
 
-  private func open(_ item: Item) async {
-    do {
-      switch item {
-      case .cave(let file): try await enter(file)
-      case .exhibit(let name): try await look(at: name)
-      case .pack(let pack): control(pack)
+  /// Where in the list the chosen one is now: what came meanwhile has moved it.
+  private func place(in items: [Item]) -> Int {
+    chosen.flatMap { name in items.firstIndex { $0.name == name } } ?? max(min(selected, items.count - 1), 0)
+  }
+
+  private func choose(_ number: Int, in items: [Item]) {
+    selected = max(min(number, items.count - 1), 0)
+    chosen = items.indices.contains(selected) ? items[selected].name : nil
+  }
+
+  /// Shows something, which may have to be fetched first: the screen stays alive, and whatever a person opens next goes before.
+  private func open(_ item: Item) {
+    if case .pack(let pack) = item { return control(pack) }
+    openedCount += 1
+    let number = openedCount
+    Task {
+      do {
+        let screen = try await screen(of: item)
+        if number == openedCount { self.screen = screen }
+      } catch {
+        tell("\(error)")
       }
-    } catch {
-      tell("\(error)")
     }
   }
 
-  private func enter(_ file: String) async throws {
-    let cave = try await guide.cave(file)
-    screen = .cave(CaveVisit(file: file, cave: cave, stone: guide.stone(of: file), par: cave.par))
+  private func screen(of item: Item) async throws -> Screen {
+    switch item {
+    case .cave(let file):
+      let cave = try await guide.cave(file)
+      return .cave(CaveVisit(file: file, cave: cave, stone: guide.stone(of: file), par: cave.par))
+    case .exhibit(let name): return .portrait(name: name, bytes: try await guide.exhibit(name))
+    case .pack: return .lobby
+    }
   }
 
-  private func look(at name: String) async throws {
-    screen = .portrait(name: name, bytes: try await guide.exhibit(name))
+  private func leave() {
+    // What is still to come is not wanted any more.
+    openedCount += 1
+    screen = .lobby
   }
 
   private func control(_ pack: Guide.Pack) {
@@ -173,16 +207,14 @@ import BackgroundAssets
     }
   }
 
-  private func takeInCave(_ key: Key, _ visit: CaveVisit) async {
+  private func takeInCave(_ key: Key, _ visit: CaveVisit) {
     var visit = visit
     let steps: [Key: Cave.Step] = [.up: .up, .down: .down, .left: .left, .right: .right]
     switch key {
-    case .back: return screen = .lobby
+    case .back: return leave()
     case .character("a"): visit.walksAlone.toggle()
-    case .character("r"):
-      do { try await enter(visit.file) } catch { tell("\(error)") }
-      return
-    case .enter where visit.cave.isSolved: return screen = .lobby
+    case .character("r"): return open(.cave(visit.file))
+    case .enter where visit.cave.isSolved: return leave()
     default: if let step = steps[key] { visit.cave.go(step) }
     }
     note(visit)
@@ -204,14 +236,14 @@ import BackgroundAssets
     screen = .cave(visit)
   }
 
-  private func takeAtPortrait(_ key: Key, _ name: String) async {
+  private func takeAtPortrait(_ key: Key, _ name: String) {
     let names = guide.exhibitNames
     let place = names.firstIndex(of: name) ?? 0
     switch key {
-    case .back, .enter: screen = .lobby
+    case .back, .enter: leave()
     case .left, .right, .character(" "):
       guard !names.isEmpty else { return }
-      await open(.exhibit(names[(place + (key == .left ? names.count - 1 : 1)) % names.count]))
+      open(.exhibit(names[(place + (key == .left ? names.count - 1 : 1)) % names.count]))
     default: break
     }
   }
@@ -241,7 +273,9 @@ import BackgroundAssets
   private func drawLobby(_ canvas: inout Canvas) {
     canvas.center(guide.texts["title"], row: 0, ink: .gold)
     canvas.put(guide.language, row: 0, column: canvas.columns - guide.language.count - 1, ink: .gray)
+    guard hasBegun else { return canvas.center(guide.texts["begin"] + " ...", row: canvas.rows / 2, ink: .gray) }
     var lines: [(text: String, ink: Color)] = []
+    let items = items, selected = place(in: items)
     var chosenLine = 0, heading = ""
     for (number, item) in items.enumerated() {
       let (title, text, ink) = line(item)

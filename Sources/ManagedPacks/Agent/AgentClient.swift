@@ -14,15 +14,19 @@ package struct AgentClient: Sendable {
   /// How long an app waits for an agent, in which it could do nothing else.
   package static let patience = Duration.seconds(5)
 
+  private let folder: GroupFolder
   private let place: SocketPlace
   private let credentials: PeerCredentials.Reader
 
   package init(in folder: GroupFolder, credentials: @escaping PeerCredentials.Reader = PeerCredentials.system) {
+    self.folder = folder
     place = AgentElection.place(in: folder)
     self.credentials = credentials
   }
 
-  /// Nil: there is no agent, it has no time, or it is none of this user's.
+  /// Nil: there is no agent, or it is none of this user's.
+  ///
+  /// - Throws: ``LocalSocket/IsFull``: it has no time.
   package func connect() throws -> AgentConnection? {
     guard pathExists(place.path), let socket = try LocalSocket.connect(to: place) else { return nil }
     guard let peer = credentials(socket.number), peer.user == geteuid() else { return nil }
@@ -36,6 +40,41 @@ package struct AgentClient: Sendable {
     else { return }
     // It fits into what the system holds. The agent reads it when it comes to it, also after this end was closed.
     _ = try? connection.socket.write(frame[...])
+  }
+
+  /// The agent's process, if it does not say within a time that it is there. Blocks.
+  ///
+  /// One that ends by itself, or whose word is not understood, is none that is silent.
+  func silentProcess(within limit: Duration) -> pid_t? {
+    let clock = ContinuousClock(), end = clock.now + limit
+    do {
+      guard let connection = try connect() else { return nil }
+      do {
+        _ = try connection.exchange(.status, within: limit)
+        return nil
+      } catch is AgentSilence {
+        return connection.process
+      }
+    } catch is LocalSocket.IsFull {
+      // Those that wait to be accepted may be many; none is taken by one that has stopped.
+      while clock.now < end {
+        usleep(20_000)
+        guard isFull else { return nil }
+      }
+      let agent = AgentElection.lastElected(in: folder)
+      return agent == getpid() ? nil : agent
+    } catch {
+      return nil
+    }
+  }
+
+  private var isFull: Bool {
+    do {
+      _ = try connect()
+      return false
+    } catch {
+      return error is LocalSocket.IsFull
+    }
   }
 }
 
@@ -72,7 +111,8 @@ package final class AgentConnection: Sendable {
     }
   }
 
-  private func exchange(_ request: AgentRequest, within limit: Duration?) throws -> AgentReply? {
+  /// The same, on a thread that may block.
+  fileprivate func exchange(_ request: AgentRequest, within limit: Duration?) throws -> AgentReply? {
     let clock = ContinuousClock(), end = limit.map { clock.now + $0 }
     var output = try MessageFrames.frame(request.encode())[...], frames = MessageFrames()
     while true {

@@ -9,7 +9,7 @@ import Synchronization
 #endif
 
 /// A program that this process has started, with a socket for its standard input, over which the two talk. What it prints goes to
-/// standard error. Killed, with all that it has started in its group, and reaped by its owner's end.
+/// standard error. Killed, with all that it has started, and reaped by its owner's end.
 final class ChildProcess: Sendable {
   /// Held while a program is started, and while a descriptor is open that it must not get.
   static let startLock = Mutex(())
@@ -28,15 +28,21 @@ final class ChildProcess: Sendable {
   ///   - environment: all of it.
   ///   - dataByteCountLimit: what the system gives the program of private memory that it may write; nil: what this process has.
   ///     It is a backstop: stacks and what is reserved and never used count.
+  ///   - processorSeconds: after which the system kills it, whatever became of this process. Both hold for each process that it
+  ///     starts.
   /// - Throws: `PackStoreError` `ioError`.
-  init(_ program: FilePath, _ arguments: [String], environment: [String: String], dataByteCountLimit: Int?) throws {
+  init(
+    _ program: FilePath, _ arguments: [String], environment: [String: String], dataByteCountLimit: Int?,
+    processorSeconds: Int
+  ) throws {
     let (own, other) = try LocalSocket.pair()
     socket = own
     // As programs expect it of their standard input.
     _ = fcntl(other.number, F_SETFL, 0)
     // No other way to limit a program before it begins is there without forking: the shell's place is taken by the program.
     let limits = dataByteCountLimit.map { "ulimit -d \($0 / 1024); " } ?? ""
-    let words = ["/bin/sh", "-c", "ulimit -c 0; \(limits)exec \"$0\" \"$@\"", program.string] + arguments
+    let script = "ulimit -c 0; ulimit -t \(max(processorSeconds, 1)); \(limits)exec \"$0\" \"$@\""
+    let words = ["/bin/sh", "-c", script, program.string] + arguments
     number = try Self.startLock.withLock { _ in
       try Self.spawn("/bin/sh", words, environment.map { "\($0)=\($1)" }.sorted(), standardInput: other.number)
     }
@@ -65,8 +71,13 @@ final class ChildProcess: Sendable {
     posix_spawnattr_setsigdefault(&attributes, &all)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setpgroup(&attributes, 0)
+    #if os(Linux)
+      let ownGroup: Int16 = 0x80  // POSIX_SPAWN_SETSID: a session, too
+    #else
+      let ownGroup = Int16(POSIX_SPAWN_SETPGROUP)
+    #endif
     posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | ownGroup)
     var words = arguments.map { strdup($0) } + [nil], variables = environment.map { strdup($0) } + [nil]
     defer { for text in words + variables { free(text) } }
     var number = pid_t()
@@ -79,35 +90,45 @@ final class ChildProcess: Sendable {
 
   /// Ends the program and what it has started, unless it has ended.
   func kill() {
-    exit.withLock { exit in
-      // The number is the program's until it is reaped.
-      guard exit == nil else { return }
-      _ = systemKill(-number, SIGKILL)
-      // It may have left its group.
-      _ = systemKill(number, SIGKILL)
-    }
+    // The number is the program's until it is reaped.
+    exit.withLock { exit in if exit == nil { family.kill() } }
   }
 
-  /// How it ended.
+  private var family: ProcessFamily { ProcessFamily(leader: number) }
+
+  /// How it ended; what it has started ends then, too.
   ///
   /// - Parameter isBlocking: waits until it has. Nil otherwise: it runs.
   @discardableResult
   func wait(isBlocking: Bool) -> Exit? {
     exit.withLock { exit in
       if let exit { return exit }
-      var status: CInt = 0
-      var result: pid_t
-      repeat { result = waitpid(number, &status, isBlocking ? 0 : WNOHANG) } while result < 0 && errno == EINTR
-      guard result != 0 else { return nil }
-      // One that is not there any more was reaped by others; how it ended is not known.
-      let signal = status & 0x7f
-      exit = result < 0 ? .signal(SIGKILL) : signal == 0 ? .status(status >> 8 & 0xff) : .signal(signal)
+      var info = siginfo_t()
+      var result: CInt
+      repeat {
+        result = waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT | (isBlocking ? 0 : WNOHANG))
+      } while result < 0 && errno == EINTR
+      guard result < 0 || info.si_signo != 0 else { return nil }
+      if result == 0 { family.kill() }
+      exit = reap()
       return exit
     }
   }
 
+  private func reap() -> Exit {
+    var status: CInt = 0
+    var result: pid_t
+    repeat { result = waitpid(number, &status, 0) } while result < 0 && errno == EINTR
+    // One that is not there any more was reaped by others; how it ended is not known.
+    let signal = status & 0x7f
+    return result < 0 ? .signal(SIGKILL) : signal == 0 ? .status(status >> 8 & 0xff) : .signal(signal)
+  }
+
   /// What it takes of memory that is its own, in bytes; nil: the system does not say, or it has ended.
   var privateByteCount: Int? { privateMemory(ofProcess: number) }
+
+  /// The same of the program and all that it has started.
+  var familyByteCount: Int? { family.privateByteCount }
 }
 
 /// Bytes of memory that a process has written to and shares with no file; nil: the system does not say.
@@ -125,5 +146,3 @@ package func privateMemory(ofProcess number: pid_t) -> Int? {
     return nil
   #endif
 }
-
-private func systemKill(_ number: pid_t, _ signal: CInt) -> CInt { kill(number, signal) }

@@ -11,7 +11,7 @@ package struct ExtensionLimits: Hashable, Sendable {
   /// Of time that passes, a day.
   package var dailyTime = Duration.seconds(180)
 
-  /// Of memory that is its own.
+  /// Of memory that is its own, with all that it has started.
   package var byteCount = 64 << 20
 
   /// What a run is charged before it begins, at most.
@@ -43,6 +43,9 @@ extension ExtensionFailure: CustomStringConvertible {
 }
 
 /// Asks a program which packs to fetch, and ends it.
+///
+/// What this process sees to ends with it; of an extension whose agent was killed the system limits the time of processors and the
+/// memory, and one that waits finds that its input has ended.
 struct ExtensionRun {
   let child: ChildProcess
   let limits: ExtensionLimits
@@ -51,6 +54,10 @@ struct ExtensionRun {
 
   /// How often its memory is looked at, in milliseconds.
   private static let samplingInterval: Int32 = 20
+
+  /// Every so many looks are at all that it has started.
+  private static let looksPerFamily = 10
+  private var lookCount = 0
 
   /// What the system gives it beyond its limit: between two looks it cannot take all of the machine's memory. What is reserved and
   /// never used, such as stacks of threads, counts there.
@@ -64,7 +71,8 @@ struct ExtensionRun {
     let (dataLimit, overflows) = limits.byteCount.addingReportingOverflow(Self.slack)
     child = try ChildProcess(
       program, [FilterProtocol.argument, event.word], environment: environment,
-      dataByteCountLimit: overflows ? nil : dataLimit)
+      dataByteCountLimit: overflows ? nil : dataLimit,
+      processorSeconds: Int(clamping: time.components.seconds).addingClamped(1))
     self.limits = limits
     end = ContinuousClock().now + time
   }
@@ -112,9 +120,11 @@ struct ExtensionRun {
     }
   }
 
-  private func check() throws {
+  private mutating func check() throws {
     guard ContinuousClock().now < end else { throw ExtensionFailure.tookTooLong }
-    if let byteCount = child.privateByteCount, byteCount > limits.byteCount {
+    lookCount += 1
+    let isOfAll = lookCount % Self.looksPerFamily == 0
+    if let byteCount = isOfAll ? child.familyByteCount : child.privateByteCount, byteCount > limits.byteCount {
       throw ExtensionFailure.tookTooMuchMemory(byteCount: byteCount)
     }
   }

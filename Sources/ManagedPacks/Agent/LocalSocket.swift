@@ -46,7 +46,12 @@ package final class LocalSocket: Sendable {
     return socket
   }
 
-  /// Nil: no one listens there, or has no time for more.
+  /// One who listens takes no more connections for the moment.
+  struct IsFull: Error {}
+
+  /// Nil: no one listens there.
+  ///
+  /// - Throws: ``IsFull``.
   package static func connect(to place: SocketPlace) throws -> LocalSocket? {
     let socket = try LocalSocket()
     do {
@@ -55,6 +60,7 @@ package final class LocalSocket: Sendable {
       }
       return socket
     } catch let error as PackStoreError where error.systemError != nil {
+      if error.systemError == .wouldBlock || error.systemError == .resourceTemporarilyUnavailable { throw IsFull() }
       return nil
     }
   }

@@ -32,6 +32,8 @@ final class DownloadScheduler: Sendable {
     var isCancelled = false
     /// What it ends with when it is cancelled.
     var cancellation: any Error = CancellationError()
+    /// No one said that the pack is not wanted: the last task that waited for it left.
+    var wasLeft = false
     var failureCount = 0
     /// Listeners know of it.
     var hasBegun = false
@@ -58,7 +60,7 @@ final class DownloadScheduler: Sendable {
   private let clock: TransferClock
   private let hub: StatusHub
   private let fetch: Fetch
-  /// Called under the lock when a download is over.
+  /// Called under the lock when a download is over, and the pack was not asked for once more meanwhile.
   private let onEnd: @Sendable (AssetPack, (any Error)?) -> Void
   /// Called under the lock when the app pauses a download, or lets it go on.
   private let onPause: @Sendable (AssetPack, Bool) -> Void
@@ -163,7 +165,10 @@ final class DownloadScheduler: Sendable {
     guard let continuation = state.downloads[id]?.waiters.removeValue(forKey: waiter) else { return }
     continuation.resume(throwing: CancellationError())
     guard let left = state.downloads[id], left.waiters.isEmpty, !left.isCancelled else { return }
-    guard let standing = left.standing else { return cancel(id, in: &state) }
+    guard let standing = left.standing else {
+      state.downloads[id]?.wasLeft = true
+      return cancel(id, in: &state)
+    }
     state.downloads[id]?.urgency = standing
     startReady(in: &state)
   }
@@ -342,14 +347,17 @@ final class DownloadScheduler: Sendable {
   private func end(_ id: String, _ error: (any Error)?, in state: inout State) {
     guard let ended = state.downloads.removeValue(forKey: id) else { return }
     if error == nil { ended.progress.finish() }
-    onEnd(ended.pack, error)
+    let next = state.successors.removeValue(forKey: id)
+    // A request that was noted meanwhile is the next download's, and one that other processes noted is theirs.
+    let isOver = error == nil || !ended.wasLeft && next?.standing == nil
+    if isOver { onEnd(ended.pack, error) }
     if !ended.hasBegun { hub.publish(.began(ended.pack)) }
     if error == nil { hub.publish(.downloading(ended.pack, ended.progress)) }
     hub.publish(error.map { .failed(ended.pack, $0) } ?? .finished(ended.pack))
     for waiter in ended.waiters.values {
       if let error { waiter.resume(throwing: error) } else { waiter.resume() }
     }
-    if let next = state.successors.removeValue(forKey: id) { state.downloads[id] = next }
+    if let next { state.downloads[id] = next }
     startReady(in: &state)
   }
 }

@@ -3,14 +3,28 @@ import Synchronization
 /// How far all essential packs are together, in bytes: one bar for an installation. It is cancelled, paused and resumed for each of
 /// them.
 ///
-/// Before a site was asked, the total is what the app's property list estimates; then the sum of what the packs take. The fraction
-/// never falls.
+/// Before a site was asked, the total is what the app's property list estimates; then the sum of what the packs take. Bytes and
+/// fraction never fall: what came counts also where a pack failed, and is asked for again.
 final class InstallationProgress: Progress, @unchecked Sendable {
+  private struct Part {
+    let progress: Progress
+    /// Its share of the whole, in steps of ``scale``.
+    let share: Int64
+  }
+
   private struct State {
     var estimate: Int64
-    var parts: [String: Progress]?
+    /// Nil: it is not known yet of what it is made.
+    var parts: [String: Part]?
+    /// Bytes of downloads that ended, and whose packs were asked for again.
+    var byteCount: Int64 = 0
+    /// What of the whole is no part's yet.
+    var shareLeft = InstallationProgress.scale
     var isFinished = false
   }
+
+  /// Foundation has no fraction but that of its own counts: there it is kept in these steps, apart from the bytes.
+  private static let scale: Int64 = 1 << 30
 
   private let state: Mutex<State>
 
@@ -20,42 +34,69 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     isCancellable = true
     isPausable = true
     kind = .file
+    super.totalUnitCount = Self.scale
   }
 
-  /// Says which downloads it is made of, and what each is expected to take.
+  /// Says of which downloads it is made from now on, and what each is expected to take.
   func set(parts: [String: (progress: Progress, byteCount: Int)]) {
-    let isFirst = state.withLock { state in
-      let isFirst = state.parts == nil
-      state.parts = parts.mapValues(\.progress)
-      return isFirst
+    let added = state.withLock { state in
+      var kept: [String: Part] = [:], added: [Part] = []
+      for (id, part) in state.parts ?? [:] {
+        guard parts[id]?.progress !== part.progress else {
+          kept[id] = part
+          continue
+        }
+        state.byteCount = state.byteCount.addingClamped(part.progress.completedUnitCount)
+        let done = Int64((part.progress.fractionCompleted * Double(part.share)).rounded(.up))
+        state.shareLeft += max(part.share - done, 0)
+      }
+      let new = parts.filter { kept[$0.key] == nil }
+      let sum = new.values.reduce(0.0) { $0 + Double(max($1.byteCount, 1)) }
+      let whole = Double(state.shareLeft)
+      for (id, part) in new {
+        let share = min(Int64(whole * Double(max(part.byteCount, 1)) / sum), state.shareLeft)
+        state.shareLeft -= share
+        let part = Part(progress: part.progress, share: share)
+        kept[id] = part
+        added.append(part)
+      }
+      state.parts = kept
+      return added
     }
-    guard isFirst else { return }
-    // The fraction is Foundation's: each part counts by what it was expected to take.
-    super.totalUnitCount = max(parts.values.reduce(0) { $0.addingClamped(Int64(max($1.byteCount, 1))) }, 1)
-    for part in parts.values { addChild(part.progress, withPendingUnitCount: Int64(max(part.byteCount, 1))) }
+    for part in added { addChild(part.progress, withPendingUnitCount: part.share) }
   }
 
   /// All packs are here.
   func finish() {
-    state.withLock { $0.isFinished = true }
-    if parts.isEmpty {
-      super.totalUnitCount = 1
-      super.completedUnitCount = 1
+    let share = state.withLock { state in
+      state.isFinished = true
+      defer { state.shareLeft = 0 }
+      return state.shareLeft
     }
+    guard share > 0 else { return }
+    // What was rounded away, and what is not needed any more.
+    let rest = Progress(totalUnitCount: 1)
+    addChild(rest, withPendingUnitCount: share)
+    rest.completedUnitCount = 1
   }
 
-  private var parts: [Progress] { state.withLock { $0.parts.map { Array($0.values) } ?? [] } }
+  private var parts: [Progress] { state.withLock { $0.parts.map { $0.values.map(\.progress) } ?? [] } }
 
   override var totalUnitCount: Int64 {
     get {
-      let (parts, estimate) = state.withLock { ($0.parts, $0.estimate) }
-      return parts?.values.reduce(0) { $0.addingClamped($1.totalUnitCount) } ?? estimate
+      state.withLock { state in
+        state.parts?.values.reduce(state.byteCount) { $0.addingClamped($1.progress.totalUnitCount) } ?? state.estimate
+      }
     }
     set {}
   }
 
   override var completedUnitCount: Int64 {
-    get { parts.reduce(0) { $0.addingClamped($1.completedUnitCount) } }
+    get {
+      state.withLock { state in
+        (state.parts ?? [:]).values.reduce(state.byteCount) { $0.addingClamped($1.progress.completedUnitCount) }
+      }
+    }
     set {}
   }
 

@@ -90,6 +90,30 @@ package struct Journal: Hashable, Sendable {
   }
 }
 
+extension Journal {
+  /// Asks for a pack, as soon as the one who wants it soonest. One that is paused stays so: people do that, and events ask again.
+  package mutating func want(_ id: PackID, _ urgency: Urgency) {
+    requests[id] = Request(
+      urgency: max(urgency, requests[id]?.urgency ?? urgency), isPaused: requests[id]?.isPaused ?? false)
+  }
+
+  /// The names of the packs whose requests are paused.
+  package var pausedPacks: Set<String> { Set(requests.filter(\.value.isPaused).keys.map(\.name)) }
+
+  /// Forgets what no one asks about any more: packs that are neither listed nor here. Were it kept, the journal would grow with every
+  /// name that a publisher ever used, up to the day when it takes no more.
+  ///
+  /// - Parameters:
+  ///   - listed: what the sites of this app list. Other apps of the group may have other sites: as long as there are some, what only
+  ///     these list stays while there is room.
+  ///   - local: the packs that are here.
+  package mutating func dropForgotten(listed: (PackID) -> Bool, local: (PackID) -> Bool) {
+    packs = packs.filter { local($0.key) || listed($0.key) }
+    guard registrations.count <= 1 || seen.count > Self.countLimit / 2 else { return }
+    seen = seen.filter { local($0) || listed($0) }
+  }
+}
+
 /// How soon a pack is wanted; the higher goes first.
 package enum Urgency: String, CaseIterable, Codable, Comparable, Sendable {
   /// A newer version of a pack that is here.

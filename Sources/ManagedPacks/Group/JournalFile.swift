@@ -2,8 +2,16 @@
 package struct JournalFile: Sendable {
   private static let name = "journal"
   private let folder: FilePath
+  /// Nil: a process that has the lock is waited for however long it takes.
+  private let watch: AgentWatch?
 
-  package init(in folder: GroupFolder) { self.folder = folder.path }
+  package init(in folder: GroupFolder) { self.init(in: folder, watch: nil) }
+
+  /// - Parameter watch: told when another process has the lock.
+  init(in folder: GroupFolder, watch: AgentWatch?) {
+    self.folder = folder.path
+    self.watch = watch
+  }
 
   /// Reads the journal: an empty one where there is none, or none that can be understood.
   ///
@@ -20,14 +28,18 @@ package struct JournalFile: Sendable {
   /// Changes the journal, while no other process does.
   @discardableResult
   package func update<Result>(_ body: (inout Journal) throws -> Result) throws -> Result {
-    let lock = try FileLock(
-      FilePlace("\(Self.name).lock", in: folder), waits: true, reason: "another process is changing the group's journal"
-    )
+    let lock = try watch?.over { try takeLock() } ?? takeLock()
     defer { withExtendedLifetime(lock) {} }
     let old = try read()
     var new = old
     let result = try body(&new)
     if new != old { try replaceFile(Self.name, in: folder, by: new.encode(), draft: "\(Self.name).draft") }
     return result
+  }
+
+  private func takeLock() throws -> FileLock {
+    try FileLock(
+      FilePlace("\(Self.name).lock", in: folder), waits: true, reason: "another process is changing the group's journal"
+    )
   }
 }

@@ -32,23 +32,18 @@ extension AssetPackManager {
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when it is not here.
   public func remove(assetPackWithID id: String) async throws {
-    let core = try core
+    let core = try core, missing = ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
+    guard let pack = try? PackID(validating: id) else { throw missing }
     let wasOpen = core.scheduler.openDownloads[id] != nil
+    let wasAskedFor = try core.withdraw(pack)
     // A commit that was under way counts: what it brought is removed.
     await core.scheduler.stop(id, CancellationError())
-    guard let pack = try core.packs.current().packs[id]?.pack else {
-      if wasOpen { return }
-      throw ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
+    guard try core.packs.current().packs[id] != nil else {
+      if wasOpen || wasAskedFor { return }
+      throw missing
     }
-    try await core.store.remove(pack.id)
-    try core.journalQueue.sync {
-      try core.journal.update { journal in
-        journal.packs[pack.id] = nil
-        // Nor does another process go on with it.
-        journal.requests[pack.id] = nil
-        journal.seen.insert(pack.id)
-      }
-    }
+    try await core.changing { try await core.store.remove(pack) }
+    try core.journalQueue.sync { try core.journal.update { $0.packs[pack] = nil } }
   }
 
   /// Asks the sites, registers downloads of newer versions of packs that are here, and removes packs that their publishers have
@@ -59,15 +54,11 @@ extension AssetPackManager {
   @discardableResult
   public func checkForUpdates() async throws -> (updatingIDs: Set<String>, removedIDs: Set<String>) {
     let core = try core, catalog = try await core.catalog()
-    var updating: Set<String> = []
-    for local in try core.packs.current().order {
+    let newer = try core.packs.current().order.compactMap { local -> AssetPack? in
       let id = local.pack.id.name
-      guard let offer = catalog.pack(id), try core.state(of: id, catalog).status.contains(.updateAvailable) else {
-        continue
-      }
-      if try core.register(offer, .update) { updating.insert(id) }
+      return try core.state(of: id, catalog).status.contains(.updateAvailable) ? catalog.pack(id) : nil
     }
-    return (updating, try await removeObsolete(catalog))
+    return (try core.register(newer, .update), try await removeObsolete(catalog))
   }
 
   private func removeObsolete(_ catalog: PackCatalog) async throws -> Set<String> {
@@ -80,7 +71,7 @@ extension AssetPackManager {
         ObsoleteRule.isObsolete(facts, source: source, listing: $0)
       }
       guard isObsolete, !catalog.isListed(facts.id.name) else { continue }
-      try await core.store.remove(facts.id)
+      try await core.changing { try await core.store.remove(facts.id) }
       try core.journalQueue.sync { try core.journal.update { $0.packs[facts.id] = nil } }
       removed.insert(facts.id.name)
     }
@@ -155,14 +146,35 @@ private func failure(of body: () async throws -> Void) async -> (any Error)? {
 }
 
 extension ManagedCore {
-  /// Asks for a pack that the app does not wait for, so that a later process goes on with it; false: it was asked for before.
-  func register(_ pack: AssetPack, _ urgency: Urgency) throws -> Bool {
-    let id = try PackID(validating: pack.id)
-    guard !scheduler.isOpen(pack.id) else {
-      scheduler.request(pack, urgency)
-      return false
+  /// Asks for packs that the app does not wait for, so that a later process goes on with them.
+  ///
+  /// - Returns: those that were not asked for before.
+  func register(_ packs: [AssetPack], _ urgency: Urgency) throws -> Set<String> {
+    let new = try packs.filter { !scheduler.isOpen($0.id) }.map { try PackID(validating: $0.id) }
+    // One change of the journal, however many there are.
+    let paused: Set<String> = try journalQueue.sync {
+      guard !new.isEmpty else { return [] }
+      return try journal.update { journal in
+        for id in new { journal.want(id, urgency) }
+        return journal.pausedPacks
+      }
     }
-    try journalQueue.sync { try journal.update { $0.requests[id] = Journal.Request(urgency: urgency) } }
-    return scheduler.request(pack, urgency)
+    return Set(packs.filter { scheduler.request($0, urgency, isPaused: paused.contains($0.id)) }.map(\.id))
+  }
+
+  /// Forgets a request, before its pack is removed: whatever ends this process then, none goes on with it, nor does a policy.
+  ///
+  /// - Returns: whether there was one.
+  fileprivate func withdraw(_ pack: PackID) throws -> Bool {
+    let isHere = try packs.current().packs[pack.name] != nil
+    let wasAskedFor = try journalQueue.sync {
+      guard try isHere || journal.read().requests[pack] != nil else { return false }
+      return try journal.update { journal in
+        journal.seen.insert(pack)
+        return journal.requests.removeValue(forKey: pack) != nil
+      }
+    }
+    if wasAskedFor { agent?.refresh() }
+    return wasAskedFor
   }
 }

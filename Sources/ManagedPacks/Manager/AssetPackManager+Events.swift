@@ -14,9 +14,10 @@ extension AssetPackManager {
     let wanted = await core.wanted(called.map(\.pack), for: event)
     let chosen = called.filter { wanted.contains($0.pack.id) }
     // One change of the journal: a process that ends here leaves its requests to the next one.
-    try core.note(event, catalog, language, requesting: chosen)
+    let paused = try core.note(event, catalog, language, requesting: chosen)
     var registered: Set<String> = []
-    for (pack, urgency) in chosen where core.scheduler.request(pack, urgency) { registered.insert(pack.id) }
+    for (pack, urgency) in chosen
+    where core.scheduler.request(pack, urgency, isPaused: paused.contains(pack.id)) { registered.insert(pack.id) }
     if event == .periodic { registered.formUnion(try await checkForUpdates().updatingIDs) }
     return registered
   }
@@ -143,14 +144,17 @@ extension ManagedCore {
   }
 
   /// Notes that policies were applied.
+  ///
+  /// - Returns: the packs whose requests are paused.
   fileprivate func note(
     _ event: BAContentRequest, _ catalog: PackCatalog, _ language: LanguageTag?,
     requesting chosen: [(pack: AssetPack, urgency: Urgency)]
-  ) throws {
+  ) throws -> Set<String> {
     let preferred = preferredTags().first
-    let local = try packs.current()
-    try journalQueue.sync {
+    return try journalQueue.sync {
       try journal.update { journal in
+        // Read under the journal's lock: what a process noted there is in the store.
+        let local = try packs.current()
         var app = journal.apps[configuration.appID] ?? Journal.App(version: appVersionText)
         switch event {
         case .install: app.isInstalled = true
@@ -163,10 +167,14 @@ extension ManagedCore {
         let ids = catalog.packs.filter { $0.downloadPolicy != .onDemand }.compactMap { try? PackID(validating: $0.id) }
         journal.seen.formUnion(ids + local.order.map(\.pack.id))
         for (pack, urgency) in chosen {
-          journal.requests[try PackID(validating: pack.id)] = Journal.Request(urgency: urgency)
+          journal.want(try PackID(validating: pack.id), urgency)
         }
         let essential = catalog.packs.filter { PolicyRules.isRequired($0, by: app, language: language) }
         journal.essential = Set(essential.compactMap { try? PackID(validating: $0.id) })
+        if catalog.errors.isEmpty {
+          journal.dropForgotten(listed: { catalog.isListed($0.name) }, local: { local.packs[$0.name] != nil })
+        }
+        return journal.pausedPacks
       }
     }
   }

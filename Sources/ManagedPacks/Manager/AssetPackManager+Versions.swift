@@ -18,7 +18,10 @@ extension AssetPackManager {
   @discardableResult
   public func rollBack(assetPackWithID id: String, toVersion version: Int? = nil) async throws -> Int {
     let core = try core
-    let now = try await core.store.rollBack(localPack(id).id, toVersion: version.map { UInt64(clamping: $0) })
+    let pack = try localPack(id).id
+    let now = try await core.changing {
+      try await core.store.rollBack(pack, toVersion: version.map { UInt64(clamping: $0) })
+    }
     return Int(clamping: now.number)
   }
 
@@ -31,14 +34,16 @@ extension AssetPackManager {
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; `PackStoreError` `notFound` when no such version is kept.
   public func pin(assetPackWithID id: String, version: Int? = nil) async throws {
     let core = try core, pack = try localPack(id)
-    try await core.store.pin(pack.id, version: version.map { UInt64(clamping: $0) } ?? pack.version.number)
+    try await core.changing {
+      try await core.store.pin(pack.id, version: version.map { UInt64(clamping: $0) } ?? pack.version.number)
+    }
   }
 
   /// Pins no version of a pack any more, and lets it be updated again after a rollback.
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
   public func unpin(assetPackWithID id: String) async throws {
-    let core = try core
-    try await core.store.unpin(localPack(id).id)
+    let core = try core, pack = try localPack(id).id
+    try await core.changing { try await core.store.unpin(pack) }
   }
 }

@@ -15,6 +15,8 @@ final class ManagedCore: Sendable {
   let scheduler: DownloadScheduler
   /// Nil: this process asks no agent.
   let agent: AgentClient?
+  /// Nil: the process is an agent.
+  private let watch: AgentWatch?
   /// Requests are noted in the order in which they were made and met.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
   private let isRegistered = Atomic(false)
@@ -28,11 +30,15 @@ final class ManagedCore: Sendable {
     self.configuration = configuration
     self.options = options
     let folder = try GroupFolder(of: configuration, environment: options.environment)
-    let journal = JournalFile(in: folder)
+    let agent = options.speaksToAgent ? AgentClient(in: folder, credentials: options.credentials) : nil
+    let watch = agent.map { AgentWatch($0, patience: options.agentPatience) }
+    let journal = JournalFile(in: folder, watch: watch)
     self.folder = folder
+    self.agent = agent
+    self.watch = watch
     self.journal = journal
     _ = try journal.read()
-    let store = try options.store ?? Self.openStore(folder, options)
+    let store = try options.store ?? watched(by: watch) { try Self.openStore(folder, options) }
     self.store = store
     var template = options.pullOptions
     template.clock = options.clock
@@ -53,8 +59,6 @@ final class ManagedCore: Sendable {
     let materializer = Materializer(store)
     self.materializer = materializer
     let queue = journalQueue, rules = options.rules, followsJournal = options.followsJournal
-    let agent = options.speaksToAgent ? AgentClient(in: folder) : nil
-    self.agent = agent
     scheduler = DownloadScheduler(
       rules: rules, clock: options.clock, hub: hub,
       onEnd: { pack, error in
@@ -77,13 +81,16 @@ final class ManagedCore: Sendable {
           throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
         }
         let id = try PackID(validating: pack.id)
-        try await ensureRoom(for: pack, isHere: store.makeSnapshot().pack(id) != nil, in: folder.path, of: store, rules)
-        let handover = PackHandover(of: id, by: agent)
-        defer { handover.end() }
-        let pulled = try await sites[pack.site].pull(id, pause: pause) { progress in
-          handover.note(progress.phase)
-          if progress.phase == .fetch, progress.totalByteCount > 0 {
-            record(progress.byteCount, progress.totalByteCount)
+        let pulled = try await watched(by: watch) {
+          let handover = PackHandover(of: id, by: agent)
+          defer { handover.end() }
+          return try await withRoom(for: pack, id, in: folder.path, of: store, rules) {
+            try await sites[pack.site].pull(id, pause: pause) { progress in
+              handover.note(progress.phase)
+              if progress.phase == .fetch, progress.totalByteCount > 0 {
+                record(progress.byteCount, progress.totalByteCount)
+              }
+            }
           }
         }
         try accept(pulled, of: pack, isHere: packs.isWhole(pack.id))
@@ -98,6 +105,13 @@ final class ManagedCore: Sendable {
     let owner = Store.SpaceOwner { _ in true }
     return try Store(
       at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil, spaceOwner: owner))
+  }
+
+  /// Changes the store, or what lies beside it: an agent that has stopped does not keep this waiting for long.
+  func changing<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    try await watched(by: watch, body)
   }
 
   /// The folder for plain files, made when it is first needed.
@@ -120,7 +134,7 @@ final class ManagedCore: Sendable {
     var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
     await withTaskGroup { group in
       for (number, site) in sites.enumerated() {
-        group.addTask { (number, await Self.ask(site)) }
+        group.addTask { [watch] in (number, await watched(by: watch) { await Self.ask(site) }) }
       }
       for await (number, answer) in group { answers[number] = answer }
     }
@@ -183,6 +197,35 @@ final class ManagedCore: Sendable {
 }
 
 // MARK: - Downloads
+
+/// Does something that may have to wait for a lock of the group.
+private func watched<Result>(by watch: AgentWatch?, _ body: () throws -> Result) rethrows -> Result {
+  guard let watch else { return try body() }
+  return try watch.over(body)
+}
+
+private func watched<Result>(
+  isolation: isolated (any Actor)? = #isolation, by watch: AgentWatch?, _ body: () async throws -> Result
+) async rethrows -> Result {
+  guard let watch else { return try await body() }
+  return try await watch.over(body)
+}
+
+/// Pulls a pack, where there is room, or what may be purged makes some. The store purges for one writer at a time, and fails those
+/// that find the disk full meanwhile: so a pull that does is begun once more.
+private func withRoom<Result>(
+  for pack: AssetPack, _ id: PackID, in folder: FilePath, of store: Store, _ rules: DownloadRules,
+  _ pull: () async throws -> Result
+) async throws -> Result {
+  let isHere = try store.makeSnapshot().pack(id) != nil
+  try await ensureRoom(for: pack, isHere: isHere, in: folder, of: store, rules)
+  do {
+    return try await pull()
+  } catch let error as PackStoreError where error.code == .noSpace {
+    try Task.checkCancellation()
+    return try await pull()
+  }
+}
 
 /// Purges what may go where there is too little room for a download, if that is enough.
 private func ensureRoom(

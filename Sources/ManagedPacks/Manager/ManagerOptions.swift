@@ -41,6 +41,12 @@ extension AssetPackManager {
     /// Asks the agent for a pack that it is fetching, and tells it of requests.
     package var speaksToAgent = true
 
+    /// How long an agent may keep a lock from this app without a word.
+    package var agentPatience = AgentClient.patience
+
+    /// Who is at the other end of a socket.
+    package var credentials = PeerCredentials.system
+
     /// Sites in place of those of the configuration.
     package var sites: [any PackSite]?
 

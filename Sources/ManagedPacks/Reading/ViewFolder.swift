@@ -8,7 +8,13 @@ final class ViewFolder: Sendable {
   private let folder: FilePath
   /// Held as long as the process lives.
   private let lock: FileLock
-  private let made: Mutex<[Key: FilePath]> = Mutex([:])
+  private let made: Mutex<Made> = Mutex(Made())
+
+  private struct Made {
+    var paths: [Key: FilePath] = [:]
+    /// The name of the next folder: one for each try, so that none finds what another one left behind.
+    var nextNumber = 0
+  }
 
   private struct Key: Hashable {
     let path: String
@@ -20,11 +26,19 @@ final class ViewFolder: Sendable {
   init(in parent: FilePath) throws {
     try makeFolder(parent, isSecret: true)
     Self.sweep(parent)
-    let name = "view-\(UInt64.random(in: 0 ... .max))"
-    // Waits while another process looks whether the lock is still of use.
-    lock = try FileLock(FilePlace("\(name).lock", in: parent), waits: true, reason: "another process has this folder")
-    folder = parent.appending(name)
+    (folder, lock) = try Self.make(in: parent)
     try makeFolder(folder, isSecret: true)
+  }
+
+  private static func make(in parent: FilePath) throws -> (FilePath, FileLock) {
+    while true {
+      let name = "view-\(UInt64.random(in: 0 ... .max))", lockName = "\(name).lock"
+      do {
+        let lock = try FileLock(FilePlace(lockName, in: parent), waits: false, reason: "another process looks at it")
+        // One that looked at it between its making and its taking has removed it.
+        if pathExists(parent.appending(lockName)) { return (parent.appending(name), lock) }
+      } catch let error as PackStoreError where error.code == .busy {}
+    }
   }
 
   /// Removes the folders of processes that have ended.
@@ -41,10 +55,18 @@ final class ViewFolder: Sendable {
   func path(of name: String, pack: PackID?, in snapshot: Snapshot) throws -> FilePath {
     let key = Key(path: name, pack: pack, versions: snapshot.packs.map(\.version))
     return try made.withLock { made in
-      if let path = made[key] { return path }
-      let path = try make(name, pack, in: snapshot, folder.appending("\(made.count)"))
-      made[key] = path
-      return path
+      if let path = made.paths[key] { return path }
+      let target = folder.appending("\(made.nextNumber)")
+      made.nextNumber += 1
+      do {
+        let path = try make(name, pack, in: snapshot, target)
+        made.paths[key] = path
+        return path
+      } catch {
+        // What came of it takes room, and is no one's.
+        removeTree(target)
+        throw error
+      }
     }
   }
 

@@ -186,6 +186,7 @@ final class Puller {
             .busy, "another process is pulling the same version into the store", file: store.path.string)
         }
         show(.wait)
+        LockWait.note()
         try await waiting.next()
       } catch let error as PackStoreError where error.code == .conflict {
         conflictCount += 1

@@ -28,15 +28,24 @@ package final class FileLock: Sendable {
     // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
     while try !Self.take(number, place) {
       guard waits else { throw PackStoreError(.busy, reason) }
-      guard !Task.isCancelled else {
-        throw CancellationError()
-      }
+      guard LockWait.goesOn() else { throw CancellationError() }
       usleep(sleep)
       sleep = min(sleep * 2, Self.longestSleep)
     }
   }
 
   deinit { close(number) }
+
+  /// The most bytes of a text in the file.
+  package static let textByteCountLimit = 64
+
+  /// Writes a text into the file, for people and programs that want to know who has the lock: true as long as it is held.
+  package func write(_ text: String) throws {
+    var bytes = Array(text.utf8.prefix(Self.textByteCountLimit))
+    // One that was longer leaves nothing behind.
+    bytes += Array(repeating: UInt8(ascii: " "), count: Self.textByteCountLimit - bytes.count)
+    _ = try systemCall("cannot write to the file of a lock", "") { pwrite(number, bytes, bytes.count, 0) }
+  }
 
   private static func take(_ descriptor: CInt, _ place: FilePlace) throws -> Bool {
     do {

@@ -1,0 +1,163 @@
+import Foundation
+import PackDelivery
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+#if os(Linux)
+  /// C15: a lock that an agent has when it is stopped keeps no app waiting for long, and one that works keeps its locks.
+  @Suite struct AgentWatchTests {
+    /// An agent that says nothing, and what it has locked until it ends.
+    final class StoppedAgent: @unchecked Sendable {
+      enum Lock: CaseIterable { case journal, writer, device }
+
+      let number: pid_t
+      private let process: Process
+      private let input = Pipe()
+      private let released = DispatchSemaphore(value: 0)
+
+      init(holding lock: Lock, in setup: AgentTests.Setup) throws {
+        let process = Process()
+        // It waits for as long as this process is there, however long a test takes.
+        process.executableURL = URL(fileURLWithPath: "/bin/cat")
+        process.standardInput = input
+        let held = try Self.take(lock, setup), released = released
+        process.terminationHandler = { _ in
+          held()
+          released.signal()
+        }
+        try process.run()
+        self.process = process
+        number = process.processIdentifier
+      }
+
+      /// Returns what releases it.
+      private static func take(_ lock: Lock, _ setup: AgentTests.Setup) throws -> @Sendable () -> Void {
+        let path =
+          switch lock {
+          case .journal: setup.group.path.appending("journal.lock").string
+          case .writer: setup.store.path.appending("LOCK").string
+          case .device: setup.store.path.appending("device.lock").string
+          }
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        switch lock {
+        case .journal, .device:
+          let status = flock(file, LOCK_EX | LOCK_NB)
+          try #require(status == 0)
+        case .writer:
+          var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 1, l_pid: 0)
+          let setLock: CInt = 37  // F_OFD_SETLK
+          let status = fcntl(file, setLock, &range)
+          try #require(status == 0)
+        }
+        return { close(file) }
+      }
+
+      var isRunning: Bool { process.isRunning }
+
+      /// Returns when it was killed.
+      func waitUntilKilled() {
+        released.wait()
+        #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL)
+      }
+
+      /// The only signal that it cannot block: it blocks those that the thread did on which it was started.
+      func end() {
+        kill(number, SIGKILL)
+        released.wait()
+      }
+    }
+
+    private func manager(
+      _ setup: AgentTests.Setup, _ agent: StoppedAgent, patience: Duration = .milliseconds(50)
+    ) throws -> AssetPackManager {
+      var options = AssetPackManager.Options()
+      options.store = setup.store
+      options.sites = [setup.site]
+      options.environment = [:]
+      options.agentPatience = patience
+      options.credentials = { _ in PeerCredentials(user: geteuid(), process: agent.number) }
+      return try AssetPackManager(configuration: setup.list("app"), options: options)
+    }
+
+    @Test(arguments: [StoppedAgent.Lock.journal, .writer])
+    func aStoppedAgentIsKilled(lock: StoppedAgent.Lock) async throws {
+      let setup = try AgentTests.Setup([try entry("A")])
+      _ = try await setup.site.pull("A", pause: .init()) { _ in }
+      let agent = try StoppedAgent(holding: lock, in: setup)
+      let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+      try await manager(setup, agent).remove(assetPackWithID: "A")
+      #expect(try setup.store.packs().isEmpty)
+      agent.waitUntilKilled()
+      withExtendedLifetime(listener) {}
+    }
+
+    /// The files beside a store have locks of their own.
+    @Test func filesBesideTheStore() async throws {
+      let setup = try AgentTests.Setup([try entry("A")])
+      let agent = try StoppedAgent(holding: .device, in: setup)
+      let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+      let path = setup.store.path
+      try await manager(setup, agent).core.changing { _ = try DeviceFile(inStore: path).readOrMake() }
+      agent.waitUntilKilled()
+      withExtendedLifetime(listener) {}
+    }
+
+    /// Where so many connections wait to be accepted that the system takes none, the file of the agent's lock says which process it is.
+    @Test func aStoppedAgentWithAFullQueue() async throws {
+      let setup = try AgentTests.Setup([try entry("A")])
+      let agent = try StoppedAgent(holding: .journal, in: setup)
+      let election = try AgentElection(in: setup.group)
+      #expect(AgentElection.lastElected(in: setup.group) == getpid())
+      try setup.folder.write("\(agent.number)   ", to: "group/agent.lock")
+      let place = AgentElection.place(in: setup.group)
+      let listener = try LocalSocket.listen(at: place, backlog: 0)
+      var waiting: [LocalSocket] = []
+      #expect(throws: LocalSocket.IsFull.self) {
+        while let socket = try LocalSocket.connect(to: place) { waiting.append(socket) }
+      }
+      let manager = try manager(setup, agent)
+      #expect(try await manager.detectEvents() == [.install])
+      agent.waitUntilKilled()
+      for text in ["", "1", "0", "-5", "x", "99999999999999999999"] {
+        try setup.folder.write(text, to: "group/agent.lock")
+        #expect(AgentElection.lastElected(in: setup.group) == nil)
+      }
+      withExtendedLifetime((listener, waiting)) {}
+      _ = consume election
+    }
+
+    /// One that answers is left alone, however long it has what the app waits for.
+    @Test func anAgentThatWorksIsLeftAlone() async throws {
+      let setup = try AgentTests.Setup([try entry("A")])
+      let agent = try StoppedAgent(holding: .journal, in: setup), asked = Log(), number = agent.number
+      let handler = AgentServer.Handler(
+        answer: { _, _ in
+          asked.append("asked")
+          return .status(process: number)
+        }, end: { _ in }, refuse: { _ in })
+      let start = ContinuousClock.now
+      let server = try AgentServer(
+        LocalSocket.listen(at: AgentElection.place(in: setup.group)), now: { ContinuousClock.now - start },
+        handler: handler)
+      server.start()
+      // However busy the machine is, an answer comes sooner.
+      let manager = try manager(setup, agent, patience: .seconds(3600))
+      async let events = manager.detectEvents()
+      await asked.wait(for: 1)
+      #expect(agent.isRunning)
+      agent.end()
+      #expect(try await events == [.install])
+      server.stop()
+    }
+  }
+#endif

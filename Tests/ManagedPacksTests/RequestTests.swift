@@ -1,0 +1,181 @@
+import Foundation
+import PackDelivery
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+/// What becomes of requests that stand in the journal, whatever happens to the downloads that they began.
+@Suite struct RequestTests {
+  private func journal(_ setup: ManagedSetup) throws -> JournalFile {
+    try JournalFile(in: GroupFolder(setup.folder.path.appending("group")))
+  }
+
+  private func request(_ pack: PackID, isPaused: Bool = false, in setup: ManagedSetup) throws {
+    try journal(setup).update { $0.requests[pack] = .init(urgency: .update, isPaused: isPaused) }
+  }
+
+  /// The packs that are asked for, once a manager has noted what happened.
+  private func requests(_ setup: ManagedSetup, _ manager: AssetPackManager) throws -> [PackID] {
+    let journal = try journal(setup)
+    return try manager.core.journalQueue.sync { try journal.read().requests.keys.sorted() }
+  }
+
+  /// An event that asks for a pack again does not undo what a person has paused, and a request gets no less urgent.
+  @Test func pausedRequestsStayPaused() async throws {
+    let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
+    let setup = try ManagedSetup([try entry("A", policy: policy), try entry("B", policy: policy)])
+    try request("A", isPaused: true, in: setup)
+    setup.site.state.withLock { $0.gates["B"] = Gate() }
+    let manager = try setup.manager()
+    #expect(try await manager.handle(.install) == ["A", "B"])
+    let requests = try journal(setup).read().requests
+    #expect(try manager.core.scheduler.openDownloads == ["A": true, "B": false])
+    #expect(requests["A"] == .init(urgency: .prefetch, isPaused: true))
+    #expect(requests["B"] == .init(urgency: .prefetch))
+    var journal = Journal()
+    for (urgency, expected) in [(Urgency.prefetch, Urgency.prefetch), (.essential, .essential), (.update, .essential)] {
+      journal.want("A", urgency)
+      #expect(journal.requests["A"] == .init(urgency: expected))
+    }
+  }
+
+  /// A task that waited leaves: what a policy, or another process, asked for is still to come.
+  @Test func aTaskThatLeavesForgetsNothing() async throws {
+    let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
+    try request("A", in: setup)
+    setup.site.state.withLock { $0.gates["A"] = Gate() }
+    let task = Task { try await manager.ensureLocalAvailability(of: pack("A")) }
+    await setup.site.log.wait(for: 1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await manager.core.scheduler.stop("A", CancellationError())
+    #expect(try requests(setup, manager) == ["A"])
+    // A person's word counts.
+    let second = Task { try await manager.ensureLocalAvailability(of: pack("A")) }
+    await setup.site.log.wait(for: 2)
+    #expect(manager.cancelDownload(ofAssetPackWithID: "A"))
+    await #expect(throws: CancellationError.self) { try await second.value }
+    #expect(try requests(setup, manager).isEmpty)
+  }
+
+  /// A site whose pulls end when a test says so, also those that were cancelled.
+  private struct StubbornSite: PackSite {
+    let log = Log(), site: StubSite, gates: [Gate]
+    let location = "stubborn"
+    func listing() async throws -> SiteListing { try await site.listing() }
+    func pull(
+      _ pack: PackID, pause: Store.PullPause, progress: @escaping @Sendable (Store.PullProgress) -> Void
+    ) async throws -> PulledPack {
+      let number = log.lines.count
+      log.append("\(number)")
+      try await Task { try await gates[number].pass() }.value
+      try Task.checkCancellation()
+      return try await site.pull(pack, pause: pause, progress: progress)
+    }
+  }
+
+  /// What is asked for while the download before is still ending stands in the journal until it has come.
+  @Test func askedForWhileOneEnds() async throws {
+    let setup = try ManagedSetup([try entry("A")])
+    let site = StubbornSite(site: setup.site, gates: [Gate(), Gate()])
+    let manager = try setup.manager { $0.sites = [site] }, core = try manager.core
+    #expect(try core.register([pack("A")], .update) == ["A"])
+    await site.log.wait(for: 1)
+    #expect(manager.cancelDownload(ofAssetPackWithID: "A"))
+    #expect(try core.register([pack("A")], .update) == ["A"])
+    site.gates[0].open()
+    await site.log.wait(for: 2)
+    #expect(try requests(setup, manager) == ["A"])
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    site.gates[1].open()
+    #expect(await kinds(updates).last == "finished")
+    #expect(try requests(setup, manager).isEmpty)
+  }
+
+  /// Removing what was asked for, by whichever process, and has not come.
+  @Test func removedBeforeItCame() async throws {
+    let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
+    try request("A", in: setup)
+    try await manager.remove(assetPackWithID: "A")
+    #expect(try journal(setup).read().requests.isEmpty && journal(setup).read().seen == ["A"])
+    for id in ["A", "no/pack", ""] {
+      await #expect(throws: ManagedBackgroundAssetsError.assetPackNotFound(withID: id)) {
+        try await manager.remove(assetPackWithID: id)
+      }
+    }
+    #expect(try journal(setup).read().seen == ["A"], "what is nowhere is not remembered")
+  }
+
+  /// The journal forgets packs that are nowhere any more.
+  @Test func forgottenPacks() async throws {
+    let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
+    let setup = try ManagedSetup(try ["A", "B", "C"].map { try entry($0, policy: policy) })
+    setup.site.state.withLock { $0.failures["B"] = [DeliveryError(.corrupt, "damaged")] }
+    let manager = try setup.manager()
+    try await manager.handle(.install)
+    try? await manager.finishRequests()
+    let names: Set<PackID> = ["A", "B", "C"]
+    #expect(try journal(setup).read().seen == names)
+    try await manager.remove(assetPackWithID: "C")
+    setup.site.state.withLock { $0.listing.packs.removeFirst(2) }
+    try await manager.handle(.periodic)
+    // A is here, C is listed.
+    #expect(try journal(setup).read().seen == ["A", "C"])
+    #expect(try journal(setup).read().packs.keys.sorted() == ["A"])
+    // What only other apps' sites list stays while there is room.
+    var shared = Journal()
+    shared.registrations = ["a": .init(), "b": .init()]
+    shared.seen = names
+    shared.dropForgotten(listed: { _ in false }, local: { $0 == "A" })
+    #expect(shared.seen == names)
+    shared.seen = try Set((0...Journal.countLimit / 2).map { try PackID(validating: "P\($0)") } + ["A"])
+    shared.dropForgotten(listed: { _ in false }, local: { $0 == "A" })
+    #expect(shared.seen == ["A"])
+  }
+
+  /// A pull that finds the disk full while another writer makes room goes on when there is some; a disk that is full is told of.
+  @Test(arguments: [(1, true), (2, false)]) func fullDisk(failureCount: Int, comes: Bool) async throws {
+    let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
+    setup.site.state.withLock {
+      $0.failures["A"] = Array(repeating: PackStoreError(.noSpace, "the disk is full"), count: failureCount)
+    }
+    do {
+      try await manager.ensureLocalAvailability(of: pack("A"))
+      #expect(comes)
+    } catch let error as PackStoreError {
+      #expect(!comes && error.code == .noSpace)
+    }
+    #expect(manager.assetPackIsAvailableLocally(withID: "A") == comes && setup.site.log.lines.count == 2)
+  }
+
+  /// C16: the one progress of an installation never falls, also where a pack failed and is asked for again.
+  @Test func essentialProgressNeverFalls() async throws {
+    let policy = DownloadPolicy.essential(on: [.firstInstallation])
+    let setup = try ManagedSetup([
+      try entry("A", policy: policy, size: 300), try entry("B", policy: policy, size: 100),
+    ])
+    setup.site.state.withLock { state in
+      state.failures["B"] = Array(repeating: DeliveryError(.corrupt, "damaged"), count: 20)
+      state.fractions = [(0, 100), (40, 100)]
+    }
+    let manager = try setup.manager(), progress = manager.essentialProgress
+    await #expect(throws: AssetPackManager.LocalAvailabilityError.self) { try await manager.ensureEssential() }
+    let (fraction, bytes) = (progress.fractionCompleted, progress.completedUnitCount)
+    #expect(fraction > 0.7 && !progress.isFinished && bytes > 0)
+    let gate = Gate(), pullCount = setup.site.log.lines.count
+    setup.site.state.withLock { state in
+      state.failures["B"] = []
+      state.gates["B"] = gate
+      state.fractions = [(0, 100), (100, 100)]
+    }
+    let task = Task { try await manager.ensureEssential() }
+    await setup.site.log.wait(for: pullCount + 1)
+    #expect(progress.fractionCompleted >= fraction && progress.completedUnitCount >= bytes)
+    gate.open()
+    try await task.value
+    #expect(progress.isFinished && progress.fractionCompleted == 1)
+    #expect(progress.completedUnitCount == progress.totalUnitCount && progress.completedUnitCount >= bytes)
+  }
+}
